@@ -1,0 +1,145 @@
+// swift-tools-version: 6.2
+import Foundation
+import PackageDescription
+
+/// Strictness every target is built with: warnings are errors, and tomorrow's defaults are today's.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// The page that a folder may have for its readers: no source, so it is kept out of the build.
+func readme(in path: String) -> [String] {
+    FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(path)/README.md") ? ["README.md"] : []
+}
+
+/// A library of `Shared/`.
+func shared(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target {
+    let path = "Shared/\(name)"
+    return .target(
+        name: name, dependencies: dependencies, path: path, exclude: readme(in: path), resources: resources,
+        swiftSettings: strict)
+}
+
+/// A process of `Services/`.
+func service(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    let path = "Services/\(name)"
+    return .executableTarget(
+        name: name, dependencies: dependencies, path: path, exclude: readme(in: path), swiftSettings: strict)
+}
+
+/// A suite of `Tests/`.
+func suite(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    let path = "Tests/\(name)"
+    return .testTarget(
+        name: name, dependencies: dependencies, path: path, exclude: readme(in: path), swiftSettings: strict)
+}
+
+let log = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "countersign",
+    products: [
+        .executable(name: "receipt-intake", targets: ["ReceiptIntake"]),
+        .executable(name: "verification-worker", targets: ["VerificationWorker"]),
+        .executable(name: "fulfillment", targets: ["Fulfillment"]),
+        .executable(name: "notification", targets: ["Notification"]),
+        .executable(name: "app-store-simulator", targets: ["AppStoreSimulator"]),
+        .executable(name: "countersign", targets: ["CountersignTool"]),
+        .library(name: "Kafka", targets: ["Kafka"]),
+        .library(name: "Postgres", targets: ["Postgres"]),
+        .library(name: "AppStore", targets: ["AppStore"]),
+        .library(name: "WebhookSigning", targets: ["WebhookSigning"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.10.0"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0", traits: [.defaults, "YAML"]),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.24.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.5.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.1.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
+    ],
+    targets: [
+        // Layer 0: C headers.
+        .systemLibrary(name: "CLibrdkafka", path: "Shared/CLibrdkafka", pkgConfig: "rdkafka"),
+        .systemLibrary(name: "CLibpq", path: "Shared/CLibpq", pkgConfig: "libpq"),
+        // Layer 1: threads that C may block, and what a purchase is.
+        shared("BlockingThreads"),
+        shared("PurchaseModel"),
+        // Layer 2: one thing of the outside world each.
+        shared("Kafka", ["CLibrdkafka", "BlockingThreads", log, lifecycle]),
+        shared("Postgres", ["CLibpq", "BlockingThreads", log, lifecycle]),
+        shared("AppStore", [crypto, x509, asn1]),
+        shared("WebhookSigning", [crypto]),
+        shared("Messages", ["PurchaseModel"]),
+        // Layer 3: what is kept, and how a process lives.
+        shared(
+            "Persistence", ["Postgres", "PurchaseModel", "Messages"],
+            resources: [.embedInCode("Migrations/0001_create_purchases.sql")]),
+        shared(
+            "ServiceRuntime",
+            ["PurchaseModel", log, metrics, coreMetrics, lifecycle, configuration, hummingbird, yams, nio, httpTypes]),
+        // Layer 4: consume, decode, handle, record, commit.
+        shared(
+            "EventProcessing",
+            ["Kafka", "Postgres", "Messages", "PurchaseModel", "Persistence", "ServiceRuntime", log, metrics, lifecycle]),
+        // Layer 5: the processes.
+        service(
+            "ReceiptIntake",
+            [
+                "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "Kafka", "Postgres",
+                crypto, hummingbird, httpTypes, jwt, httpClient, log, metrics, lifecycle, nio,
+            ]),
+        service(
+            "VerificationWorker",
+            [
+                "EventProcessing", "ServiceRuntime", "Messages", "PurchaseModel", "Kafka", "AppStore", log, metrics,
+                lifecycle,
+            ]),
+        service(
+            "Fulfillment",
+            [
+                "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "Kafka", "Postgres",
+                log, metrics, lifecycle,
+            ]),
+        service(
+            "Notification",
+            [
+                "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "Kafka", "Postgres", "WebhookSigning",
+                httpClient, nio, log, metrics, lifecycle,
+            ]),
+        service("AppStoreSimulator", ["AppStore", arguments, crypto, x509, asn1, hummingbird, httpTypes, log, nio]),
+        service(
+            "CountersignTool",
+            [
+                "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "Kafka", "Postgres", "WebhookSigning",
+                arguments, httpClient, hummingbird, httpTypes, jwt, log, nio, configuration,
+            ]),
+        // Suites: see Tests/README.md.
+        suite("PurchaseModelTests", ["PurchaseModel"]),
+    ]
+)

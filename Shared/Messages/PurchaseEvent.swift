@@ -1,0 +1,105 @@
+public import Foundation
+public import PurchaseModel
+
+/// What happened, as the studio's backend is told: the body of an event, of a Kafka message and of a webhook alike.
+///
+/// Small and free of receipts; a consumer ignores what it does not know.
+public struct PurchaseEvent: Codable, Sendable, Hashable {
+    /// The date of this shape; it grows only by fields.
+    public static let schemaVersion = "2026-11-01"
+
+    /// `iap.transaction.fulfilled`: an account has what it bought.
+    public static let fulfilled = "iap.transaction.fulfilled"
+    /// `iap.transaction.unclaimed`: genuine, held back for a doubt.
+    public static let unclaimed = "iap.transaction.unclaimed"
+    /// `iap.transaction.revoked`: recorded as taken back by Apple; nothing was granted.
+    public static let revoked = "iap.transaction.revoked"
+
+    /// `evt_` and 32 hexadecimal digits that sort by time; the same in every repetition.
+    public var id: String
+    /// One of the types above.
+    public var type: String
+    /// When it happened.
+    public var timestamp: Date
+    /// The date of the body's shape.
+    public var schemaVersion: String
+    /// Production or sandbox.
+    public var environment: StoreEnvironment
+    /// The app's bundle id.
+    public var app: String
+    /// Whose it is, with a number that grows by one for each event of that account.
+    public var customer: Customer?
+    /// Follows a purchase from the request to the webhook.
+    public var correlationId: String
+    /// The transaction and what it brought.
+    public var data: Payload
+
+    /// The account that an event is about.
+    public struct Customer: Codable, Sendable, Hashable {
+        /// The studio's own id of the account.
+        public var id: String
+        /// 1, 2, 3, … for each event of this account, app and environment.
+        public var sequence: Int64
+        /// The UUID that the app had set.
+        public var appAccountToken: UUID?
+
+        enum CodingKeys: String, CodingKey {
+            case id, sequence
+            case appAccountToken = "app_account_token"
+        }
+    }
+
+    /// The content of an event.
+    public struct Payload: Codable, Sendable, Hashable {
+        /// The transaction; its evidence stays at home.
+        public var transaction: PurchasedTransaction
+        /// The order's state after the event.
+        public var state: OrderState
+        /// Why it is not granted.
+        public var reason: ReasonCode?
+        /// What was credited.
+        public var entries: [Catalogue.ItemGrant]
+        /// What the account may use from now on.
+        public var entitlements: [String]
+    }
+
+    /// Makes an event.
+    public init(
+        id: String, type: String, timestamp: Date, environment: StoreEnvironment, app: String, customer: Customer?,
+        correlationId: String, data: Payload
+    ) {
+        self.id = id
+        self.type = type
+        self.timestamp = timestamp
+        self.schemaVersion = Self.schemaVersion
+        self.environment = environment
+        self.app = app
+        self.customer = customer
+        self.correlationId = correlationId
+        self.data = data
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case id, type, timestamp, environment, app, customer, data
+        case schemaVersion = "schema_version"
+        case correlationId = "correlation_id"
+    }
+}
+
+extension PurchaseEvent.Customer {
+    /// Names an account and the number of its event.
+    public init(id: String, sequence: Int64, token: UUID?) {
+        self.init(id: id, sequence: sequence, appAccountToken: token)
+    }
+}
+
+extension PurchaseEvent.Payload {
+    /// What an order's decision amounts to.
+    public init(_ transaction: PurchasedTransaction, _ decision: OrderDecision) {
+        var bare = transaction
+        bare.evidence = nil
+        self.init(
+            transaction: bare, state: decision.state, reason: decision.reason, entries: decision.items,
+            entitlements: decision.entitlements)
+    }
+}

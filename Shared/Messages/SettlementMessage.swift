@@ -1,0 +1,96 @@
+public import Foundation
+public import PurchaseModel
+
+/// "This submission has an outcome": lets the intake process that holds the caller's request answer it at once.
+///
+/// It is a hint and not kept anywhere: where it is lost, the caller's wait ends with a look into the database.
+public struct SettlementMessage: Codable, Sendable, Hashable {
+    /// The type in `ce_type`.
+    public static let type = "countersign.submission.settled.v1"
+
+    /// The submission.
+    public var submissionId: String
+    /// What became of it.
+    public var outcome: SubmissionOutcome
+
+    /// Makes a message.
+    public init(submissionId: String, outcome: SubmissionOutcome) {
+        self.submissionId = submissionId
+        self.outcome = outcome
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case outcome
+        case submissionId = "submission_id"
+    }
+}
+
+/// What became of a submission, as the app is told: kept with the submission, and sent in answers.
+public struct SubmissionOutcome: Codable, Sendable, Hashable {
+    /// Where it stands.
+    public var state: SubmissionState
+    /// True when the app may finish the transaction with StoreKit: its outcome is recorded and cannot be lost.
+    public var finish: Bool
+    /// Why it was refused or parked.
+    public var reason: ReasonCode?
+    /// A sentence for a developer.
+    public var detail: String?
+    /// Each transaction of the proof.
+    public var transactions: [TransactionOutcome]
+
+    /// Makes an outcome.
+    public init(
+        state: SubmissionState, finish: Bool, reason: ReasonCode? = nil, detail: String? = nil,
+        transactions: [TransactionOutcome] = []
+    ) {
+        self.state = state
+        self.finish = finish
+        self.reason = reason
+        self.detail = detail
+        self.transactions = transactions
+    }
+}
+
+/// What became of one transaction of a submission.
+public struct TransactionOutcome: Codable, Sendable, Hashable {
+    /// Apple's id.
+    public var transactionId: String
+    /// The id of the first transaction of its lineage.
+    public var originalTransactionId: String
+    /// Production or sandbox; nil where Apple's data names none.
+    public var environment: StoreEnvironment?
+    /// The product's id.
+    public var productId: String
+    /// When it was bought.
+    public var purchaseDate: Date
+    /// When a subscription's paid period ends.
+    public var expiresDate: Date?
+    /// How many were bought.
+    public var quantity: Int
+    /// The order's state; nil where there is no order.
+    public var state: OrderState?
+    /// Why it is not granted to the caller.
+    public var reason: ReasonCode?
+
+    /// Makes an outcome for a transaction.
+    public init(_ transaction: PurchasedTransaction, state: OrderState?, reason: ReasonCode?) {
+        transactionId = transaction.transactionId
+        originalTransactionId = transaction.originalTransactionId
+        environment = transaction.environment
+        productId = transaction.productId
+        purchaseDate = transaction.purchaseDate
+        expiresDate = transaction.expiresDate
+        quantity = transaction.quantity
+        self.state = state
+        self.reason = reason
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case environment, quantity, state, reason
+        case transactionId = "transaction_id"
+        case originalTransactionId = "original_transaction_id"
+        case productId = "product_id"
+        case purchaseDate = "purchase_date"
+        case expiresDate = "expires_date"
+    }
+}

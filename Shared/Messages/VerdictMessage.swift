@@ -1,0 +1,89 @@
+public import PurchaseModel
+
+/// "This is what verification found": what a worker sends to fulfillment.
+public struct VerdictMessage: Codable, Sendable, Hashable {
+    /// The type in `ce_type`.
+    public static let type = "countersign.verdict.v1"
+
+    /// The submission that was judged.
+    public var submissionId: String
+    /// The bundle id of the app it was posted for.
+    public var app: String
+    /// The account that posted it.
+    public var account: String
+    /// Follows a purchase from the request to the webhook.
+    public var correlationId: String
+    /// How often the submission has been sent before.
+    public var attempt: Int
+    /// The finding.
+    public var verdict: Verdict
+
+    /// Makes a message.
+    public init(
+        submissionId: String, app: String, account: String, correlationId: String, attempt: Int, verdict: Verdict
+    ) {
+        self.submissionId = submissionId
+        self.app = app
+        self.account = account
+        self.correlationId = correlationId
+        self.attempt = attempt
+        self.verdict = verdict
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case app, account, attempt, verdict, transactions, reason, detail
+        case submissionId = "submission_id"
+        case correlationId = "correlation_id"
+        case retryAfterSeconds = "retry_after_seconds"
+    }
+
+    /// Reads a message.
+    ///
+    /// - Throws: `DecodingError`; a verdict of a fourth kind is one.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        submissionId = try container.decode(String.self, forKey: .submissionId)
+        app = try container.decode(String.self, forKey: .app)
+        account = try container.decode(String.self, forKey: .account)
+        correlationId = try container.decode(String.self, forKey: .correlationId)
+        attempt = try container.decode(Int.self, forKey: .attempt)
+        switch try container.decode(String.self, forKey: .verdict) {
+        case "genuine":
+            verdict = .genuine(try container.decode([PurchasedTransaction].self, forKey: .transactions))
+        case "rejected":
+            verdict = .rejected(
+                try container.decode(ReasonCode.self, forKey: .reason),
+                detail: try container.decode(String.self, forKey: .detail))
+        case "unknown":
+            verdict = .unknown(
+                try container.decode(ReasonCode.self, forKey: .reason),
+                retryAfterSeconds: try container.decode(Double.self, forKey: .retryAfterSeconds))
+        default:
+            throw DecodingError.dataCorruptedError(
+                forKey: .verdict, in: container, debugDescription: "not genuine, rejected or unknown")
+        }
+    }
+
+    /// Writes a message.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(submissionId, forKey: .submissionId)
+        try container.encode(app, forKey: .app)
+        try container.encode(account, forKey: .account)
+        try container.encode(correlationId, forKey: .correlationId)
+        try container.encode(attempt, forKey: .attempt)
+        switch verdict {
+        case .genuine(let transactions):
+            try container.encode("genuine", forKey: .verdict)
+            try container.encode(transactions, forKey: .transactions)
+        case .rejected(let reason, let detail):
+            try container.encode("rejected", forKey: .verdict)
+            try container.encode(reason, forKey: .reason)
+            try container.encode(detail, forKey: .detail)
+        case .unknown(let reason, let retryAfterSeconds):
+            try container.encode("unknown", forKey: .verdict)
+            try container.encode(reason, forKey: .reason)
+            try container.encode(retryAfterSeconds, forKey: .retryAfterSeconds)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// What a studio sells, by app: product id, type, and what each product grants.
+public struct Catalogue: Sendable, Hashable {
+    private let products: [String: [String: Product]]
+
+    /// One product of one app.
+    public struct Product: Sendable, Hashable {
+        /// The id in App Store Connect.
+        public let id: String
+        /// What kind of product it is; must agree with what Apple signs.
+        public let type: ProductType
+        /// Items and amounts for a quantity of one.
+        public let items: [ItemGrant]
+        /// Names of what the account may use from then on.
+        public let entitlements: [String]
+
+        /// Makes a product.
+        public init(id: String, type: ProductType, items: [ItemGrant], entitlements: [String]) {
+            self.id = id
+            self.type = type
+            self.items = items
+            self.entitlements = entitlements
+        }
+    }
+
+    /// An amount of an item: 100 gems.
+    public struct ItemGrant: Codable, Sendable, Hashable {
+        /// The item's name in the studio's words.
+        public let item: String
+        /// How many, 1 or more.
+        public let amount: Int64
+
+        /// Makes a grant of `amount` of `item`.
+        public init(item: String, amount: Int64) {
+            self.item = item
+            self.amount = amount
+        }
+    }
+
+    /// Makes a catalogue from the products of each app (by bundle id); a product named twice keeps its last meaning.
+    public init(_ productsByApp: [String: [Product]]) {
+        products = productsByApp.mapValues { list in
+            Dictionary(list.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
+        }
+    }
+
+    /// The product of an app; nil when the catalogue does not know it.
+    public func product(app: String, id: String) -> Product? {
+        products[app]?[id]
+    }
+
+    /// Every product known, as pairs of app and product id, sorted.
+    public var knownProducts: [(app: String, productId: String)] {
+        products.flatMap { app, list in list.keys.map { (app: app, productId: $0) } }
+            .sorted { ($0.app, $0.productId) < ($1.app, $1.productId) }
+    }
+}
