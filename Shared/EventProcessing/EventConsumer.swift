@@ -1,0 +1,113 @@
+import Foundation
+public import Kafka
+public import Logging
+public import Messages
+import Metrics
+import Postgres
+public import ServiceLifecycle
+public import ServiceRuntime
+
+/// Consumes one topic in a group: decodes, hands batches to a handler, and commits what the handler made durable.
+///
+/// A message that cannot be read goes to the dead letters; a type that the service does not know is counted and
+/// skipped. When the handler fails for a passing reason (database, broker), the batch comes again with back-off; when
+/// it fails for another, the batch is handled message by message, so that one poison message cannot hold up the rest.
+public struct EventConsumer<Message: Decodable & Sendable>: Service {
+    private let consumer: KafkaConsumer
+    private let health: HealthCheck
+    private let metrics: ScrapeGauges
+
+    /// Handles a batch: returns when everything that follows from it is durable.
+    public typealias Handler = @Sendable ([Received<Message>]) async throws -> Void
+
+    /// Makes a consumer; it starts with `run()`.
+    ///
+    /// - Parameters:
+    ///   - settings: the group and the topic with their limits.
+    ///   - accepts: whether the service handles a type.
+    public init(
+        kafka: KafkaConfiguration, settings: KafkaConsumerSettings, accepts: @escaping @Sendable (String) -> Bool,
+        deadLetters: DeadLetters, health: HealthRegistry, logger: Logger, handler: @escaping Handler
+    ) {
+        let step = BatchStep(accepts: accepts, deadLetters: deadLetters, logger: logger, handler: handler)
+        let topic = settings.topics.joined(separator: ",")
+        consumer = KafkaConsumer(configuration: kafka, settings: settings, logger: logger) { records in
+            try await step.handle(records)
+        }
+        self.health = health.register("consumer \(topic)")
+        metrics = ScrapeGauges(consumer: consumer, topic: topic)
+    }
+
+    /// Consumes until graceful shutdown; what is in hand is finished and committed first.
+    ///
+    /// - Throws: `KafkaError` for a configuration that librdkafka refuses.
+    public func run() async throws {
+        metrics.register()
+        health.set(ready: true, detail: "consuming")
+        defer { health.set(ready: false, detail: "stopped") }
+        try await consumer.run()
+    }
+}
+
+/// What happens with one batch.
+private struct BatchStep<Message: Decodable & Sendable>: Sendable {
+    let accepts: @Sendable (String) -> Bool
+    let deadLetters: DeadLetters
+    let logger: Logger
+    let handler: EventConsumer<Message>.Handler
+
+    func handle(_ records: [KafkaRecord]) async throws {
+        var batch: [Received<Message>] = []
+        var unreadable: [(record: KafkaRecord, reason: String)] = []
+        for record in records {
+            guard let event = CloudEvent(record) else {
+                unreadable.append((record, "the CloudEvents headers are missing"))
+                continue
+            }
+            guard accepts(event.type) else {
+                Counter(label: "countersign_messages_skipped_total", dimensions: [("topic", record.topic)]).increment()
+                continue
+            }
+            do {
+                let message = try MessageCoding.decode(Message.self, from: event.data)
+                batch.append(Received(event: event, message: message, record: record))
+            } catch {
+                unreadable.append((record, "the data is not a \(event.type)"))
+            }
+        }
+        try await deadLetters.keep(unreadable)
+        guard !batch.isEmpty else { return }
+        do {
+            try await handler(batch)
+        } catch {
+            if isPassing(error) { throw error }
+            logger.warning("a batch failed and is handled one by one", metadata: ["error": "\(error)"])
+            try await handleOneByOne(batch)
+        }
+        if let topic = records.first?.topic {
+            Counter(label: "countersign_messages_handled_total", dimensions: [("topic", topic)])
+                .increment(by: batch.count)
+        }
+    }
+
+    private func handleOneByOne(_ batch: [Received<Message>]) async throws {
+        for received in batch {
+            do {
+                try await handler([received])
+            } catch {
+                if isPassing(error) { throw error }
+                try await deadLetters.keep([(received.record, "\(error)")])
+            }
+        }
+    }
+
+    /// True for failures that time may heal; the batch then comes again.
+    private func isPassing(_ error: any Error) -> Bool {
+        switch error {
+        case let error as PostgresError: error.isRetriable
+        case let error as KafkaError: error.isRetriable || !error.isFatal
+        case is CancellationError: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+public import Kafka
+public import Messages
+import Metrics
+
+/// Sends CloudEvents to topics and knows which of them arrived.
+public struct EventPublisher: Sendable {
+    private let producer: KafkaProducer
+    private let source: String
+
+    /// Sends through a producer.
+    ///
+    /// - Parameter source: the service's name, the `ce_source` of what it makes.
+    public init(producer: KafkaProducer, source: String) {
+        self.producer = producer
+        self.source = source
+    }
+
+    /// How a publication went.
+    public struct Report: Sendable {
+        /// How many did not arrive, or may not have.
+        public let failures: Int
+        /// The first reason; nil when all arrived.
+        public let firstError: KafkaError?
+    }
+
+    /// An event about to be sent by this service.
+    ///
+    /// - Parameters:
+    ///   - id: the same in every repetition.
+    ///   - key: decides the partition.
+    public func event(
+        id: String, type: String, subject: String? = nil, key: String, data: [UInt8], time: Date = Date()
+    ) -> CloudEvent {
+        CloudEvent(id: id, type: type, source: source, time: time, subject: subject, key: key, data: data)
+    }
+
+    /// Sends events and waits until the broker has, or refused, each of them.
+    ///
+    /// A failure is counted and not thrown: what must not be lost is due in the database and comes again.
+    public func publish(_ events: [(topic: String, event: CloudEvent)]) async -> Report {
+        guard !events.isEmpty else { return Report(failures: 0, firstError: nil) }
+        let results = await producer.send(events.map { Self.message($0.event, topic: $0.topic) })
+        var failures = 0
+        var firstError: KafkaError?
+        for (result, entry) in zip(results, events) {
+            let succeeded: Bool
+            switch result {
+            case .success:
+                succeeded = true
+            case .failure(let error):
+                succeeded = false
+                failures += 1
+                firstError = firstError ?? error
+            }
+            Self.counter(topic: entry.topic, succeeded: succeeded).increment()
+        }
+        return Report(failures: failures, firstError: firstError)
+    }
+
+    /// Sends events and waits; throws when one did not arrive.
+    ///
+    /// - Throws: `KafkaError`, the first; some of the events may have arrived, and are harmless when sent again.
+    public func publishOrThrow(_ events: [(topic: String, event: CloudEvent)]) async throws {
+        if let error = await publish(events).firstError { throw error }
+    }
+
+    private static func counter(topic: String, succeeded: Bool) -> Counter {
+        Counter(
+            label: "countersign_messages_published_total",
+            dimensions: [("topic", topic), ("result", succeeded ? "delivered" : "failed")])
+    }
+
+    private static func message(_ event: CloudEvent, topic: String) -> KafkaMessage {
+        KafkaMessage(
+            topic: topic, key: Array(event.key.utf8), value: event.data,
+            headers: event.headers.map { KafkaHeader(name: $0.name, value: Array($0.value.utf8)) })
+    }
+}

@@ -1,0 +1,18 @@
+public import Postgres
+public import ServiceRuntime
+
+/// The settings of PostgreSQL that every service has, read the same way everywhere.
+public enum PostgresSettings {
+    /// Connections of a pool unless configured otherwise: each is a thread here and a process there.
+    public static let poolSizeByDefault = 8
+
+    /// Where the database is and how it is used.
+    ///
+    /// - Throws: `SettingError`, `PostgresError` for an address that libpq does not understand.
+    public static func read(_ settings: SettingReader, applicationName: String) throws -> PostgresConfiguration {
+        var configuration = try PostgresConfiguration(url: settings.secret("postgres.url").value)
+        configuration.applicationName = applicationName
+        configuration.poolSizeMaximum = try settings.int("postgres.pool_size", default: poolSizeByDefault, in: 1...64)
+        return configuration
+    }
+}

@@ -1,0 +1,45 @@
+public import Logging
+import Metrics
+public import ServiceLifecycle
+public import ServiceRuntime
+
+/// Sends again what is due: the one rule by which nothing that was accepted is forgotten.
+///
+/// Any number of processes may run one for the same table, since each claims its rows.
+public struct Redriver: Service {
+    private let task: PeriodicTask
+
+    /// Makes a redriver; it starts with `run()`.
+    ///
+    /// - Parameters:
+    ///   - name: of what is redriven, in metrics: `submissions`.
+    ///   - interval: the pause after a look that found less than a full batch.
+    ///   - batchMaximum: the most rows taken at once.
+    ///   - body: claims up to so many due rows, sends them, and returns how many there were.
+    public init(
+        name: String, interval: Duration, batchMaximum: Int, logger: Logger,
+        body: @escaping @Sendable (_ limit: Int) async throws -> Int
+    ) {
+        let redriven = Counter(label: "countersign_redriven_total", dimensions: [("what", name)])
+        task = PeriodicTask(name: "redrive \(name)", interval: interval, logger: logger) {
+            var count = batchMaximum
+            while count >= batchMaximum, !Task.isCancelled, !Task.isShuttingDownGracefully {
+                count = try await body(batchMaximum)
+                if count > 0 {
+                    redriven.increment(by: count)
+                    logger.info("sent again what was due", metadata: ["what": "\(name)", "count": "\(count)"])
+                }
+            }
+        }
+    }
+
+    /// Looks at intervals until graceful shutdown.
+    public func run() async throws {
+        try await task.run()
+    }
+
+    /// Looks at once.
+    public func wake() {
+        task.wake()
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+public import Postgres
+
+/// Brings a database to the schema that this program knows, forwards only.
+///
+/// Every migration is a numbered SQL file, applied once, in its own transaction, and remembered in
+/// `schema_migrations`. Several processes may try at once: an advisory lock lets one through.
+public struct Migrator: Sendable {
+    private let pool: PostgresPool
+
+    /// A numbered SQL file.
+    struct Migration: Sendable {
+        let version: Int64
+        let name: String
+        let sql: String
+    }
+
+    /// Every migration, in order.
+    ///
+    /// A file that was released is never changed, only followed by another.
+    static var migrations: [Migration] {
+        [
+            Migration(
+                version: 1, name: "create_purchases",
+                sql: String(decoding: PackageResources._0001_create_purchases_sql, as: UTF8.self))
+        ]
+    }
+
+    /// The newest version that this program knows.
+    public static var newestVersion: Int64 {
+        migrations.last?.version ?? 0
+    }
+
+    /// The key of the advisory lock; any number that nothing else in the database uses.
+    private static let lockKey: Int64 = 0x436F_756E_7465
+
+    /// Works on the database of a pool.
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Applies what is missing.
+    ///
+    /// - Returns: the names of the migrations that were applied now.
+    /// - Throws: `PostgresError`; `SchemaError` when the database is newer than this program.
+    public func migrate() async throws -> [String] {
+        try await pool.withConnection { connection in
+            try await connection.executeScript(
+                """
+                CREATE TABLE IF NOT EXISTS schema_migrations (
+                    version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())
+                """)
+        }
+        return try await pool.withTransaction { connection in
+            _ = try await connection.query("SELECT pg_advisory_xact_lock($1)", [.int8(Self.lockKey)])
+            let present = try await Self.version(on: connection)
+            guard present <= Self.newestVersion else {
+                throw SchemaError(found: present, known: Self.newestVersion)
+            }
+            var applied: [String] = []
+            for migration in Self.migrations where migration.version > present {
+                try await connection.executeScript(migration.sql)
+                _ = try await connection.query(
+                    "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
+                    [.int8(migration.version), .text(migration.name)])
+                applied.append(migration.name)
+            }
+            return applied
+        }
+    }
+
+    /// Refuses a schema that is not the one this program was written for.
+    ///
+    /// - Throws: `SchemaError`, or `PostgresError` when the database does not answer.
+    public func requireCurrentSchema() async throws {
+        let found = try await schemaVersion()
+        guard found == Self.newestVersion else {
+            throw SchemaError(found: found, known: Self.newestVersion)
+        }
+    }
+
+    /// The version the database is at; 0 when it was never migrated.
+    ///
+    /// - Throws: `PostgresError`.
+    public func schemaVersion() async throws -> Int64 {
+        let present = try await pool.query("SELECT to_regclass('schema_migrations') IS NOT NULL AS present")
+        guard let row = present.rows.first, try row.decode("present", as: Bool.self) else { return 0 }
+        return try await pool.withConnection { try await Self.version(on: $0) }
+    }
+
+    private static func version(on connection: PostgresConnection) async throws -> Int64 {
+        let result = try await connection.query("SELECT coalesce(max(version), 0) AS version FROM schema_migrations")
+        guard let row = result.rows.first else { return 0 }
+        return try row.decode("version", as: Int64.self)
+    }
+}
+
+/// The database's schema is not the one this program knows.
+public struct SchemaError: Error, CustomStringConvertible, Sendable {
+    /// The version the database is at.
+    public let found: Int64
+    /// The version this program needs.
+    public let known: Int64
+
+    /// What is wrong and what to do.
+    public var description: String {
+        found < known
+            ? "the database's schema is at version \(found), this program needs \(known): run `countersign migrate`"
+            : "the database's schema is at version \(found), newer than the \(known) that this program knows: update it"
+    }
+}
