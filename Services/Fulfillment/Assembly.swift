@@ -1,0 +1,59 @@
+import EventProcessing
+import Kafka
+import Messages
+import Persistence
+import Postgres
+import ServiceRuntime
+
+/// Makes everything, in start order; what starts first stops last.
+struct Assembly {
+    let services: ServiceAssembly
+
+    /// The most events published again in one look.
+    private static let redriveBatchMaximum = 200
+
+    init(_ configuration: Configuration, context: ServiceContext) throws {
+        let logger = context.logger
+        let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
+        let producer = KafkaProducer(
+            configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
+        let announce = AnnounceOutcomes(publisher: EventPublisher(producer: producer, source: "fulfillment"))
+        let recorder = OrderRecorder(eventLease: configuration.eventLease)
+        let settle = SettleVerdicts(
+            pool: pool, catalogue: configuration.catalogue, recorder: recorder,
+            backOff: BackOff(delayMaximum: configuration.retryDelayMaximum), announce: announce)
+        let consumer = EventConsumer<VerdictMessage>(
+            kafka: configuration.kafka,
+            settings: KafkaSettings.consumer(
+                group: "countersign.fulfillment", topic: Topics.verdicts, batchMaximum: configuration.batchMaximum),
+            accepts: { $0 == VerdictMessage.type },
+            deadLetters: DeadLetters(producer: producer, consumer: "countersign.fulfillment", logger: logger),
+            health: context.health, logger: logger
+        ) { batch in
+            try await settle.settle(batch.map(\.message))
+        }
+        let parked = GrantParkedOrders(
+            pool: pool, catalogue: configuration.catalogue, recorder: recorder, announce: announce)
+        let events = EventStore(pool: pool)
+        let redriveEvents = Redriver(
+            name: "events", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
+            logger: logger
+        ) { limit in
+            let due = try await events.claimDue(
+                limit: limit, lease: configuration.eventLease, leaseMaximum: configuration.eventLeaseMaximum)
+            await announce.announce(events: due, settlements: [])
+            return due.count
+        }
+        let redriveParked = Redriver(
+            name: "parked orders", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
+            logger: logger
+        ) { limit in
+            try await parked.grant(limit: limit)
+        }
+        context.health.registerDatabase(pool)
+        services = ServiceAssembly(
+            services: [
+                pool, SchemaGuard(pool: pool, logger: logger), producer, redriveEvents, redriveParked, consumer,
+            ])
+    }
+}

@@ -1,0 +1,41 @@
+import EventProcessing
+import Kafka
+import Postgres
+import PurchaseModel
+import ServiceRuntime
+
+/// What the process can be told.
+///
+/// | variable | meaning | default |
+/// |---|---|---|
+/// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS` | brokers, `host:port,…` | required |
+/// | `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | more librdkafka properties (SASL, TLS), one `key=value` a line | none |
+/// | `COUNTERSIGN_POSTGRES_URL` | the database; or `…_FILE`, a file that holds it | required |
+/// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections | 8 |
+/// | `COUNTERSIGN_CATALOGUE_FILE` | what is sold, see `CatalogueFile` | required |
+/// | `COUNTERSIGN_BATCH_MAXIMUM` | verdicts settled in one commit | 500 |
+/// | `COUNTERSIGN_EVENT_LEASE` | seconds until an event is published again, doubled each time | 30 |
+/// | `COUNTERSIGN_EVENT_LEASE_MAXIMUM` | seconds where doubling ends | 600 |
+/// | `COUNTERSIGN_REDRIVE_INTERVAL` | seconds between looks for due events and parked orders | 1 |
+/// | `COUNTERSIGN_RETRY_DELAY_MAXIMUM` | seconds: the longest a submission of unknown verdict is put off | 3600 |
+struct Configuration: Sendable {
+    let kafka: KafkaConfiguration
+    let postgres: PostgresConfiguration
+    let catalogue: Catalogue
+    let batchMaximum: Int
+    let eventLease: Duration
+    let eventLeaseMaximum: Duration
+    let redriveInterval: Duration
+    let retryDelayMaximum: Duration
+
+    init(_ settings: SettingReader) throws {
+        kafka = try KafkaSettings.read(settings, clientId: "fulfillment")
+        postgres = try PostgresSettings.read(settings, applicationName: "fulfillment")
+        catalogue = try CatalogueFile.load(path: settings.requiredString("catalogue.file"))
+        batchMaximum = try settings.int("batch.maximum", default: 500, in: 1...5_000)
+        eventLease = try settings.duration("event.lease", default: .seconds(30))
+        eventLeaseMaximum = try settings.duration("event.lease_maximum", default: .seconds(600))
+        redriveInterval = try settings.duration("redrive.interval", default: .seconds(1))
+        retryDelayMaximum = try settings.duration("retry.delay_maximum", default: .seconds(3600))
+    }
+}

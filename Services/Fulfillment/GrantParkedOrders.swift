@@ -1,0 +1,75 @@
+import Foundation
+import Messages
+import Metrics
+import Persistence
+import Postgres
+import PurchaseModel
+
+/// The use case: a parked order is granted once the catalogue knows its product, or somebody its token.
+struct GrantParkedOrders: Sendable {
+    let pool: PostgresPool
+    let catalogue: Catalogue
+    let recorder: OrderRecorder
+    let announce: AnnounceOutcomes
+
+    /// Looks for parked orders whose doubt is over, and decides them again.
+    ///
+    /// - Returns: how many were looked at, `limit` at the most.
+    /// - Throws: `PostgresError`; then they stay parked, and come again.
+    func grant(limit: Int) async throws -> Int {
+        let result = try await pool.withTransaction { connection in
+            try await release(limit: limit, on: connection)
+        }
+        Counter(label: "countersign_parked_orders_released_total").increment(by: result.count)
+        await announce.announce(events: result.events, settlements: result.settlements)
+        return result.count
+    }
+
+    private struct Released: Sendable {
+        var count = 0
+        var events: [EventStore.StoredEvent] = []
+        var settlements: [SettlementMessage] = []
+    }
+
+    private func release(limit: Int, on connection: PostgresConnection) async throws -> Released {
+        let parked = try await ParkedOrderStore.claim(
+            products: catalogue.knownProducts, limit: limit, on: connection)
+        guard !parked.isEmpty else { return Released() }
+        let tokens = parked.compactMap { order in
+            order.transaction.appAccountToken.map { (app: order.transaction.bundleId, token: $0) }
+        }
+        let owners = try await AccountTokenStore.accounts(of: tokens, on: connection)
+        let decided = parked.map { order in
+            OrderRecorder.Recorded(
+                key: order.key, transaction: order.transaction,
+                decision: OrderDecision.decide(
+                    order.transaction, poster: order.account,
+                    tokenOwner: TokenOwner(order.transaction, owners: owners),
+                    product: catalogue.product(app: order.transaction.bundleId, id: order.transaction.productId)),
+                correlationId: order.correlationId)
+        }
+        let changed = try await ParkedOrderStore.resolve(decided.map { ($0.key, $0.decision) }, on: connection)
+        let released = decided.filter { changed.contains($0.key) && $0.decision.state != .parked }
+        let events = try await recorder.record(released, on: connection)
+        let settlements = try await settlements(for: released, on: connection)
+        try await SubmissionStore.settle(settlements.map { ($0.submissionId, $0.outcome) }, on: connection)
+        return Released(count: parked.count, events: events, settlements: settlements)
+    }
+
+    /// The submissions that waited for these orders, with what they are told now.
+    private func settlements(
+        for released: [OrderRecorder.Recorded], on connection: PostgresConnection
+    ) async throws -> [SettlementMessage] {
+        let orders = Dictionary(released.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let waiting = try await ParkedOrderStore.parkedSubmissions(of: Array(orders.keys), on: connection)
+        return waiting.compactMap { submission in
+            guard let order = orders[submission.key] else { return nil }
+            let standing = OrderStore.Standing(
+                state: order.decision.state, reason: order.decision.reason, account: order.decision.account)
+            return SettlementMessage(
+                submissionId: submission.id,
+                outcome: SubmissionOutcomes.genuine(
+                    [order.transaction], standings: [order.key: standing], poster: submission.account))
+        }
+    }
+}

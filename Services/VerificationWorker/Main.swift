@@ -1,0 +1,11 @@
+import ServiceRuntime
+
+/// The process: configuration, assembly, run.
+@main
+struct Main {
+    static func main() async {
+        await ServiceProcess.run(ServiceIdentity(name: "verification-worker", version: "0.1.0")) { context in
+            try Assembly(Configuration(context.settings), context: context).services
+        }
+    }
+}
