@@ -1,0 +1,141 @@
+import Foundation
+import NIOHTTP1
+import Testing
+
+extension EndToEnd {
+    /// Bad input gets a problem document with a stable type, and leaves nothing that cannot be settled.
+    @Suite("Bad input")
+    struct BadInputTests {
+        struct Case: Sendable, CustomTestStringConvertible {
+            let name: String
+            let status: Int
+            let problem: String
+            var body: String = ""
+            var headers: [String: String] = [:]
+            var isAuthenticated = true
+            var method = HTTPMethod.POST
+            var path = "/v1/purchases?wait=5"
+            var testDescription: String { name }
+        }
+
+        private static let jws = "e30.e30.c2ln"
+        private static func body(_ app: String, _ proof: String, account: String = "\"p\"") -> String {
+            #"{"app":"\#(app)","account":\#(account),"signed_transaction":"\#(proof)"}"#
+        }
+
+        static let cases: [Case] = [
+            Case(name: "not JSON", status: 400, problem: "body-malformed", body: "coins please"),
+            Case(name: "an empty body", status: 400, problem: "body-malformed"),
+            Case(name: "an array", status: 400, problem: "body-malformed", body: "[1,2]"),
+            Case(
+                name: "megabytes of nesting", status: 413, problem: "body-too-large",
+                body: String(repeating: "[", count: 2_000_000)),
+            Case(
+                name: "deep nesting within the size", status: 400, problem: "body-malformed",
+                body: String(repeating: "[", count: 100_000)),
+            Case(
+                name: "too large", status: 413, problem: "body-too-large",
+                body: body("com.example.game", String(repeating: "a", count: 1_000_000))),
+            Case(
+                name: "wrong content type", status: 415, problem: "content-type-unsupported",
+                body: body("com.example.game", jws), headers: ["content-type": "text/plain"]),
+            Case(
+                name: "missing proof", status: 422, problem: "field-missing",
+                body: #"{"app":"com.example.game","account":"p"}"#),
+            Case(
+                name: "missing account", status: 422, problem: "field-missing",
+                body: #"{"app":"com.example.game","signed_transaction":"e30.e30.c2ln"}"#),
+            Case(
+                name: "an account of control characters", status: 422, problem: "field-invalid",
+                body: body("com.example.game", jws, account: #""a\u0000b""#)),
+            Case(
+                name: "a truncated JWS", status: 422, problem: "proof-malformed",
+                body: body("com.example.game", "e30.e30")),
+            Case(
+                name: "a JWS that is no base64url", status: 422, problem: "proof-malformed",
+                body: body("com.example.game", "e30.!!!.c2ln")),
+            Case(
+                name: "an unknown app", status: 422, problem: "app-unknown", body: body("com.example.nobody", jws)),
+            Case(
+                name: "no token", status: 401, problem: "authentication-required", body: body("com.example.game", jws),
+                isAuthenticated: false),
+            Case(
+                name: "a wrong token", status: 401, problem: "authentication-failed",
+                body: body("com.example.game", jws),
+                headers: ["authorization": "Bearer csk_00000000000000000000000000000000"]),
+            Case(
+                name: "a token with alg none", status: 401, problem: "authentication-failed",
+                body: body("com.example.game", jws),
+                headers: ["authorization": "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJwIn0."]),
+            Case(name: "an unknown path", status: 404, problem: "not-found", method: .GET, path: "/v1/nothing"),
+        ]
+
+        @Test("gets its problem, and no 500", arguments: cases)
+        func problem(_ bad: Case) async throws {
+            try await withStack { _, client, database in
+                let before = try await database.number("SELECT count(*) AS n FROM submissions")
+                var headers = client.jsonHeaders.merging(bad.headers) { $1 }
+                if !bad.isAuthenticated { headers["authorization"] = nil }
+                let answer = try await client.send(
+                    bad.method, client.intake + bad.path, headers: headers,
+                    body: bad.method == .POST ? Array(bad.body.utf8) : nil)
+                #expect(answer.status == bad.status)
+                #expect(answer.problem == "urn:countersign:problem:\(bad.problem)")
+                #expect(try await database.number("SELECT count(*) AS n FROM submissions") == before)
+            }
+        }
+
+        @Test("what has the shape of a JWS but is none is refused with a reason, and settled")
+        func shapeOnly() async throws {
+            try await withStack { _, client, database in
+                let purchase = try await client.purchase(
+                    "e30.e30.\(UUID().uuidString.filter { $0 != "-" })", app: "com.example.game", account: "fuzzer")
+                #expect(purchase.state == "rejected")
+                #expect(purchase.reason == "algorithm_not_es256" || purchase.reason == "header_invalid")
+                let unsettled = try await database.number(
+                    "SELECT count(*) AS n FROM submissions WHERE id = $1 AND due_at IS NOT NULL", [.text(purchase.id)])
+                #expect(unsettled == 0)
+            }
+        }
+
+        @Test("each forgery of the simulator is refused with the code that the simulator names")
+        func forgeries() async throws {
+            struct Menu: Decodable {
+                struct Kind: Decodable {
+                    let kind: String
+                    let rejection: String
+                }
+                let forgeries: [Kind]
+            }
+            try await withStack { _, client, _ in
+                let list = try await client.send(.GET, "\(client.simulator)/simulator/v1/forgeries")
+                let menu = try JSONDecoder().decode(Menu.self, from: list.body)
+                #expect(menu.forgeries.count >= 10)
+                for forgery in menu.forgeries {
+                    let made = try await client.send(
+                        .POST, "\(client.simulator)/simulator/v1/forgeries",
+                        headers: ["content-type": "application/json"],
+                        body: Array(
+                            #"{"kind":"\#(forgery.kind)","bundleId":"com.example.game","productId":"gems.100"}"#.utf8))
+                    struct Forged: Decodable { let signedTransaction: String }
+                    let forged = try JSONDecoder().decode(Forged.self, from: made.body)
+                    let answer = try await client.post(
+                        forged.signedTransaction, app: "com.example.game", account: "forger")
+                    if answer.status == 422 {
+                        // Not even the shape of a JWS: an empty signature.
+                        #expect(answer.problem == "urn:countersign:problem:proof-malformed", "\(forgery.kind)")
+                        continue
+                    }
+                    let purchase = try JSONDecoder().decode(Reason.self, from: answer.body)
+                    #expect(purchase.state == "rejected", "\(forgery.kind)")
+                    #expect(purchase.reason == forgery.rejection, "\(forgery.kind)")
+                }
+            }
+        }
+
+        private struct Reason: Decodable {
+            let state: String
+            let reason: String?
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import Logging
+import Postgres
+
+/// Looks into the stack's database, to check what the services have written.
+struct Database: Sendable {
+    private let pool: PostgresPool
+
+    init(_ stack: Stack) throws {
+        var configuration = try PostgresConfiguration(url: stack.setting("COUNTERSIGN_POSTGRES_URL"))
+        configuration.poolSizeMaximum = 2
+        pool = PostgresPool(configuration: configuration, logger: Logger(label: "tests"))
+    }
+
+    func rows(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> [PostgresRow] {
+        try await pool.query(sql, parameters).rows
+    }
+
+    /// A single number; the statement must name it `n`.
+    func number(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> Int64 {
+        guard let row = try await rows(sql, parameters).first else { throw StackFailure("no row: \(sql)") }
+        return try row.decode("n", as: Int64.self)
+    }
+
+    /// Asks until a number is what is expected, for a bounded time; returns the last answer.
+    func wait(for expected: Int64, within: Duration, _ sql: String, _ parameters: [PostgresValue] = []) async throws
+        -> Int64
+    {
+        let deadline = ContinuousClock.now + within
+        while true {
+            let value = try await number(sql, parameters)
+            if value == expected || ContinuousClock.now > deadline { return value }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
+    func close() async {
+        await pool.close()
+    }
+}
+
+/// Runs a body with what a test of the stack needs, and closes it afterwards.
+func withStack(_ body: (Stack, IntakeClient, Database) async throws -> Void) async throws {
+    let stack = try await Stack()
+    let database = try Database(stack)
+    do {
+        try await body(stack, try IntakeClient(stack), database)
+    } catch {
+        await database.close()
+        throw error
+    }
+    await database.close()
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    /// Under load, every part is killed in turn; what was accepted is fulfilled all the same.
+    @Suite("Never lost")
+    struct NeverLostTests {
+        /// Every process, the broker (it comes back empty) and the database.
+        private static let parts = [
+            "receipt-intake", "verification-worker-1", "verification-worker-2", "fulfillment", "notification",
+            "broker", "postgres",
+        ]
+
+        @Test("kill -9 of each part under load: everything accepted is fulfilled, once", .timeLimit(.minutes(10)))
+        func everyPartDies() async throws {
+            try await withStack { stack, _, database in
+                async let report = Load(stack).run([
+                    "--count", "3000", "--rate", "100", "--duplicates", "0.2", "--concurrency", "64",
+                    "--settle-timeout",
+                    "180",
+                ])
+                for part in Self.parts {
+                    try await untilSomeMoreAreGranted(database)
+                    try await Stack.crash(part)
+                }
+                let finished = try await report
+                #expect(finished.purchases.count == 3000)
+                try await Ledger(database, stack).expectExactlyOnce(finished)
+                let unsettled = try await database.wait(
+                    for: 0, within: .seconds(60), "SELECT count(*) AS n FROM submissions WHERE due_at IS NOT NULL")
+                #expect(unsettled == 0)
+            }
+        }
+
+        /// Waits until the pipeline moves, so that the next crash hits it at work.
+        private func untilSomeMoreAreGranted(_ database: Database) async throws {
+            let sql = "SELECT count(*) AS n FROM orders WHERE state = 'granted'"
+            let deadline = ContinuousClock.now + .seconds(60)
+            var start: Int64?
+            while ContinuousClock.now < deadline {
+                // The database may be the part that was just killed: no answer is no progress.
+                if let now = try? await database.number(sql) {
+                    if let start, now >= start + 50 { return }
+                    if start == nil { start = now }
+                }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+
+        @Test("a graceful stop under load leaves within its time, and loses nothing", .timeLimit(.minutes(5)))
+        func gracefulStop() async throws {
+            try await withStack { stack, _, database in
+                async let report = Load(stack).run([
+                    "--count", "1000", "--rate", "150", "--concurrency", "32", "--settle-timeout", "120",
+                ])
+                for part in ["verification-worker-1", "fulfillment", "notification", "receipt-intake"] {
+                    // `restart` fails where SIGTERM was not enough.
+                    try await Stack.command(["restart", part])
+                }
+                let finished = try await report
+                #expect(finished.purchases.count == 1000)
+                try await Ledger(database, stack).expectExactlyOnce(finished)
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Messages
+import PurchaseModel
+import Testing
+
+@Suite("Messages read back as they were written")
+struct MessageCodingTests {
+    private func verdict(_ verdict: Verdict) -> VerdictMessage {
+        VerdictMessage(
+            submissionId: "sub_1", app: "com.example.game", account: "player", correlationId: "req_1", attempt: 2,
+            verdict: verdict)
+    }
+
+    private var transaction: PurchasedTransaction {
+        var transaction = PurchasedTransaction(
+            environment: .sandbox, transactionId: "2", originalTransactionId: "1", bundleId: "com.example.game",
+            productId: "gems.100", productType: .consumable, quantity: 2,
+            purchaseDate: Date(timeIntervalSince1970: 1_700_000_000.123),
+            signedDate: Date(timeIntervalSince1970: 1_700_000_001))
+        transaction.appAccountToken = UUID()
+        transaction.priceMilliunits = 1990
+        transaction.evidence = #"{"a":"\u0001"}"#
+        return transaction
+    }
+
+    @Test func `every verdict`() throws {
+        for value in [
+            Verdict.genuine([transaction]), .rejected(ReasonCode(rawValue: "signature_invalid"), detail: "no"),
+            .unknown(.appUnknown, retryAfterSeconds: 1.5),
+        ] {
+            let message = verdict(value)
+            let bytes = try MessageCoding.encode(message)
+            let read = try MessageCoding.decode(VerdictMessage.self, from: bytes)
+            #expect(try MessageCoding.encode(read) == bytes)
+            #expect(read.submissionId == "sub_1")
+        }
+    }
+
+    @Test func `dates keep their milliseconds`() throws {
+        let text = MessageCoding.text(Date(timeIntervalSince1970: 1_700_000_000.123))
+        #expect(text == "2023-11-14T22:13:20.123Z")
+        #expect(try #require(MessageCoding.date(text)).timeIntervalSince1970 == 1_700_000_000.123)
+        for milliseconds in stride(from: 1_636_370_960_000, to: 1_636_370_961_000, by: 7) {
+            let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+            let read = try #require(MessageCoding.date(MessageCoding.text(date)))
+            #expect(Int((read.timeIntervalSince1970 * 1000).rounded()) == milliseconds)
+        }
+    }
+
+    @Test func `unknown fields are ignored, a fourth verdict is not`() throws {
+        let known = #"{"submission_id":"s","app":"a","account":"b","correlation_id":"c","attempt":0,"new":1,"#
+        let rejected = known + #""verdict":"rejected","reason":"r","detail":""}"#
+        #expect(
+            try MessageCoding.decode(VerdictMessage.self, from: Array(rejected.utf8)).verdict
+                == .rejected(ReasonCode(rawValue: "r"), detail: ""))
+        #expect(throws: DecodingError.self) {
+            try MessageCoding.decode(VerdictMessage.self, from: Array((known + #""verdict":"perhaps"}"#).utf8))
+        }
+    }
+
+    @Test func `hostile bytes are errors`() {
+        for text in ["", "{", "[]", "null", "{\"submission_id\":1}", String(repeating: "[", count: 100_000)] {
+            #expect(throws: (any Error).self) {
+                try MessageCoding.decode(SubmissionMessage.self, from: Array(text.utf8))
+            }
+        }
+    }
+
+    @Test func `a CloudEvent survives its headers`() throws {
+        let event = CloudEvent(
+            id: "1", type: "t.v1", source: "s", time: Date(timeIntervalSince1970: 5), subject: "x",
+            traceParent: "00-a-b-01", key: "k", data: [1])
+        #expect(CloudEvent(headers: event.headers, key: "k", data: [1]) == event)
+        #expect(CloudEvent(headers: [(name: "ce_id", value: "1")], key: "", data: []) == nil)
+    }
+
+    @Test func `event ids sort by time and are unique`() {
+        let early = EventIdentifier.event(at: Date(timeIntervalSince1970: 1))
+        let late = EventIdentifier.event(at: Date(timeIntervalSince1970: 2))
+        #expect(early < late)
+        #expect(early.count == 36)
+        #expect(!early.contains("."))
+        let many = (0..<10_000).map { _ in EventIdentifier.event(at: Date(timeIntervalSince1970: 3)) }
+        #expect(Set(many).count == many.count)
+    }
+}
