@@ -40,6 +40,7 @@ func suite(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
@@ -50,6 +51,10 @@ let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -102,7 +107,7 @@ let package = Package(
             resources: [.embedInCode("Migrations/0001_create_purchases.sql")]),
         shared(
             "ServiceRuntime",
-            ["PurchaseModel", log, metrics, coreMetrics, lifecycle, configuration, hummingbird, yams, nio, httpTypes]),
+            ["PurchaseModel", log, metrics, coreMetrics, lifecycle, signals, configuration, hummingbird, yams, nio, httpTypes]),
         // Layer 4: consume, decode, handle, record, commit.
         shared(
             "EventProcessing",
@@ -112,7 +117,7 @@ let package = Package(
             "ReceiptIntake",
             [
                 "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "Kafka", "Postgres",
-                crypto, hummingbird, httpTypes, jwt, httpClient, log, metrics, lifecycle, nio,
+                crypto, hummingbird, httpTypes, jwt, httpClient, log, metrics, lifecycle, nio, nioHTTP, nioFoundation,
             ]),
         service(
             "VerificationWorker",
@@ -130,16 +135,21 @@ let package = Package(
             "Notification",
             [
                 "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "Kafka", "Postgres", "WebhookSigning",
-                httpClient, nio, log, metrics, lifecycle,
+                "BlockingThreads", httpClient, nio, nioHTTP, log, metrics, lifecycle,
             ]),
         service("AppStoreSimulator", ["AppStore", arguments, crypto, x509, asn1, hummingbird, httpTypes, log, nio]),
         service(
             "CountersignTool",
             [
                 "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "Kafka", "Postgres", "WebhookSigning",
-                arguments, httpClient, hummingbird, httpTypes, jwt, log, nio, configuration,
+                arguments, httpClient, hummingbird, httpTypes, jwt, log, nio, nioHTTP, configuration,
             ]),
         // Suites: see Tests/README.md.
         suite("PurchaseModelTests", ["PurchaseModel"]),
+        suite("MessagesTests", ["Messages", "PurchaseModel"]),
+        suite(
+            "FulfillmentTests",
+            ["Fulfillment", "Persistence", "Postgres", "Messages", "PurchaseModel", log]),
+        suite("EndToEndTests", ["Messages", "PurchaseModel", "Postgres", httpClient, nio, nioHTTP, log]),
     ]
 )

@@ -1,30 +1,30 @@
-import EventProcessing
+import Foundation
 import Messages
 import Persistence
 
 /// Publishes after the commit: events for everyone, and hints for the callers who wait.
 struct AnnounceOutcomes: Sendable {
-    let publisher: EventPublisher
+    /// Sends to topics; what does not arrive is due in the database (events), or found there (outcomes).
+    let publish: @Sendable (_ messages: [(topic: String, event: CloudEvent)]) async -> Void
 
-    /// Publishes; what does not arrive is due in the database (events) or found there (outcomes).
-    func announce(
-        events: [EventStore.StoredEvent], settlements: [SettlementMessage]
-    ) async {
+    private static let source = "fulfillment"
+
+    func announce(events: [EventStore.StoredEvent], settlements: [SettlementMessage]) async {
+        let now = Date()
         var messages: [(topic: String, event: CloudEvent)] = settlements.compactMap { settlement in
             guard let data = try? MessageCoding.encode(settlement) else { return nil }
-            let event = publisher.event(
-                id: settlement.submissionId, type: SettlementMessage.type, subject: settlement.submissionId,
-                key: settlement.submissionId, data: data)
+            let event = CloudEvent(
+                id: settlement.submissionId, type: SettlementMessage.type, source: Self.source, time: now,
+                subject: settlement.submissionId, key: settlement.submissionId, data: data)
             return (Topics.events, event)
         }
         messages += events.map { event in
-            (
-                Topics.events,
-                publisher.event(
-                    id: event.id, type: event.type, subject: event.id, key: event.partitionKey,
-                    data: Array(event.body.utf8))
-            )
+            let event = CloudEvent(
+                id: event.id, type: event.type, source: Self.source, time: now, subject: event.id,
+                key: event.partitionKey, data: Array(event.body.utf8))
+            return (Topics.events, event)
         }
-        _ = await publisher.publish(messages)
+        guard !messages.isEmpty else { return }
+        await publish(messages)
     }
 }

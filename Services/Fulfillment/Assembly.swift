@@ -15,20 +15,21 @@ struct Assembly {
     init(_ configuration: Configuration, context: ServiceContext) throws {
         let logger = context.logger
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
-        let producer = KafkaProducer(
+        let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
-        let announce = AnnounceOutcomes(publisher: EventPublisher(producer: producer, source: "fulfillment"))
+        let publisher = EventPublisher(producer: producer, source: "fulfillment")
+        let announce = AnnounceOutcomes { messages in _ = await publisher.publish(messages) }
         let recorder = OrderRecorder(eventLease: configuration.eventLease)
         let settle = SettleVerdicts(
             pool: pool, catalogue: configuration.catalogue, recorder: recorder,
             backOff: BackOff(delayMaximum: configuration.retryDelayMaximum), announce: announce)
-        let consumer = EventConsumer<VerdictMessage>(
+        let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
                 group: "countersign.fulfillment", topic: Topics.verdicts, batchMaximum: configuration.batchMaximum),
             accepts: { $0 == VerdictMessage.type },
             deadLetters: DeadLetters(producer: producer, consumer: "countersign.fulfillment", logger: logger),
-            health: context.health, logger: logger
+            context: context
         ) { batch in
             try await settle.settle(batch.map(\.message))
         }
@@ -45,15 +46,14 @@ struct Assembly {
             return due.count
         }
         let redriveParked = Redriver(
-            name: "parked orders", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
+            name: "parked-orders", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
             logger: logger
         ) { limit in
             try await parked.grant(limit: limit)
         }
-        context.health.registerDatabase(pool)
         services = ServiceAssembly(
             services: [
-                pool, SchemaGuard(pool: pool, logger: logger), producer, redriveEvents, redriveParked, consumer,
+                pool, DatabaseGuard(pool: pool, context: context), producer, redriveEvents, redriveParked, consumer,
             ])
     }
 }

@@ -9,13 +9,13 @@ struct Assembly {
     let services: ServiceAssembly
 
     init(_ configuration: Configuration, context: ServiceContext) throws {
-        let producer = KafkaProducer(
+        let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: context.logger)
         let publisher = EventPublisher(producer: producer, source: "verification-worker")
         let verify = VerifySubmissions(
             apps: configuration.apps.apps, verifier: SignedDataVerifier(roots: configuration.roots))
         let publish = PublishVerdicts(publisher: publisher)
-        let consumer = EventConsumer<SubmissionMessage>(
+        let consumer = try EventConsumer<SubmissionMessage>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
                 group: "countersign.verification-worker", topic: Topics.submissions,
@@ -23,7 +23,7 @@ struct Assembly {
             accepts: { $0 == SubmissionMessage.type },
             deadLetters: DeadLetters(
                 producer: producer, consumer: "countersign.verification-worker", logger: context.logger),
-            health: context.health, logger: context.logger
+            context: context
         ) { batch in
             try await publish.publish(await verify.verdicts(for: batch.map(\.message)))
         }

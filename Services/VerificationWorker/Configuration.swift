@@ -1,4 +1,5 @@
 import AppStore
+import EventProcessing
 import Kafka
 import ServiceRuntime
 
@@ -21,7 +22,12 @@ struct Configuration: Sendable {
         kafka = try KafkaSettings.read(settings, clientId: "verification-worker")
         apps = try AppsFile.load(path: settings.requiredString("apps.file"))
         let fingerprints = try settings.stringList("trusted.roots")
-        roots = fingerprints.isEmpty ? .appleRootG3 : try TrustedRoots(fingerprints: fingerprints)
+        do {
+            roots = fingerprints.isEmpty ? .appleRootG3 : try TrustedRoots(fingerprints: fingerprints)
+        } catch {
+            throw SettingError.invalid(
+                "trusted.roots", expected: "SHA-256 fingerprints of 64 hexadecimal digits", found: nil)
+        }
         batchMaximum = try settings.int("batch.maximum", default: 256, in: 1...10_000)
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 public import Kafka
-public import Logging
-public import Messages
+import Logging
+import Messages
 import Metrics
 import Postgres
 public import ServiceLifecycle
@@ -15,7 +15,6 @@ public import ServiceRuntime
 public struct EventConsumer<Message: Decodable & Sendable>: Service {
     private let consumer: KafkaConsumer
     private let health: HealthCheck
-    private let metrics: ScrapeGauges
 
     /// Handles a batch: returns when everything that follows from it is durable.
     public typealias Handler = @Sendable ([Received<Message>]) async throws -> Void
@@ -25,24 +24,37 @@ public struct EventConsumer<Message: Decodable & Sendable>: Service {
     /// - Parameters:
     ///   - settings: the group and the topic with their limits.
     ///   - accepts: whether the service handles a type.
+    /// - Throws: `KafkaError`, for a configuration that librdkafka refuses.
     public init(
         kafka: KafkaConfiguration, settings: KafkaConsumerSettings, accepts: @escaping @Sendable (String) -> Bool,
-        deadLetters: DeadLetters, health: HealthRegistry, logger: Logger, handler: @escaping Handler
-    ) {
+        deadLetters: DeadLetters, context: ServiceContext, handler: @escaping Handler
+    ) throws {
+        let logger = context.logger
         let step = BatchStep(accepts: accepts, deadLetters: deadLetters, logger: logger, handler: handler)
         let topic = settings.topics.joined(separator: ",")
-        consumer = KafkaConsumer(configuration: kafka, settings: settings, logger: logger) { records in
+        consumer = try KafkaConsumer(configuration: kafka, settings: settings, logger: logger) { records in
             try await step.handle(records)
         }
-        self.health = health.register("consumer \(topic)")
-        metrics = ScrapeGauges(consumer: consumer, topic: topic)
+        health = context.health.register("consumer \(topic)")
+        context.metrics.onScrape { [consumer] in Self.samples(consumer.statistics, topic: topic) }
+    }
+
+    private static func samples(_ statistics: KafkaConsumerStatistics, topic: String) -> [GaugeSample] {
+        let labels = [("topic", topic)]
+        return [
+            GaugeSample(
+                "countersign_consumer_assigned_partitions", labels: labels, Double(statistics.assignedPartitions)),
+            GaugeSample("countersign_consumer_buffered_records", labels: labels, Double(statistics.bufferedRecords)),
+            GaugeSample("countersign_consumer_lag_records", labels: labels, Double(statistics.lag ?? 0)),
+            .counter(
+                "countersign_consumer_failed_batches_total", labels: labels, Double(statistics.failedBatches)),
+        ]
     }
 
     /// Consumes until graceful shutdown; what is in hand is finished and committed first.
     ///
     /// - Throws: `KafkaError` for a configuration that librdkafka refuses.
     public func run() async throws {
-        metrics.register()
         health.set(ready: true, detail: "consuming")
         defer { health.set(ready: false, detail: "stopped") }
         try await consumer.run()

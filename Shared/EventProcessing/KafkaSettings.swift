@@ -25,7 +25,7 @@ public enum KafkaSettings {
 
     /// The lines `key=value` of a file; empty lines and those that begin with `#` are passed over.
     private static func properties(_ settings: SettingReader) throws -> [String: String] {
-        guard let path = try settings.optionalString("kafka.properties_file") else { return [:] }
+        guard let path = try settings.string("kafka.properties_file") else { return [:] }
         guard let data = FileManager.default.contents(atPath: path) else {
             throw SettingsFileError(path: path, problem: "it cannot be read")
         }

@@ -8,9 +8,12 @@ public enum PostgresSettings {
 
     /// Where the database is and how it is used.
     ///
-    /// - Throws: `SettingError`, `PostgresError` for an address that libpq does not understand.
+    /// - Throws: `SettingError`, also for an address that libpq does not understand.
     public static func read(_ settings: SettingReader, applicationName: String) throws -> PostgresConfiguration {
-        var configuration = try PostgresConfiguration(url: settings.secret("postgres.url").value)
+        let url = try settings.requiredSecret("postgres.url").value
+        guard var configuration = try? PostgresConfiguration(url: url) else {
+            throw SettingError.invalid("postgres.url", expected: "a PostgreSQL connection URL", found: nil)
+        }
         configuration.applicationName = applicationName
         configuration.poolSizeMaximum = try settings.int("postgres.pool_size", default: poolSizeByDefault, in: 1...64)
         return configuration

@@ -1,7 +1,7 @@
 public import Logging
 import Metrics
 public import ServiceLifecycle
-public import ServiceRuntime
+import ServiceRuntime
 
 /// Sends again what is due: the one rule by which nothing that was accepted is forgotten.
 ///
@@ -12,7 +12,7 @@ public struct Redriver: Service {
     /// Makes a redriver; it starts with `run()`.
     ///
     /// - Parameters:
-    ///   - name: of what is redriven, in metrics: `submissions`.
+    ///   - name: of what is redriven, in logs and metrics: `submissions`, `parked-orders`.
     ///   - interval: the pause after a look that found less than a full batch.
     ///   - batchMaximum: the most rows taken at once.
     ///   - body: claims up to so many due rows, sends them, and returns how many there were.
@@ -21,7 +21,7 @@ public struct Redriver: Service {
         body: @escaping @Sendable (_ limit: Int) async throws -> Int
     ) {
         let redriven = Counter(label: "countersign_redriven_total", dimensions: [("what", name)])
-        task = PeriodicTask(name: "redrive \(name)", interval: interval, logger: logger) {
+        task = PeriodicTask("redrive-\(name)", schedule: PeriodicTask.Schedule(every: interval), logger: logger) {
             var count = batchMaximum
             while count >= batchMaximum, !Task.isCancelled, !Task.isShuttingDownGracefully {
                 count = try await body(batchMaximum)

@@ -22,7 +22,7 @@ public struct Migrator: Sendable {
         [
             Migration(
                 version: 1, name: "create_purchases",
-                sql: String(decoding: PackageResources._0001_create_purchases_sql, as: UTF8.self))
+                sql: String(decoding: PackageResources._001_create_purchases_sql, as: UTF8.self))
         ]
     }
 

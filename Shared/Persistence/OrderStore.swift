@@ -1,4 +1,3 @@
-public import Foundation
 import Messages
 public import Postgres
 public import PurchaseModel
@@ -42,6 +41,13 @@ public enum OrderStore {
         public let reason: ReasonCode?
         /// Whose it is; nil while in doubt.
         public let account: String?
+
+        /// Says how an order stands.
+        public init(state: OrderState, reason: ReasonCode?, account: String?) {
+            self.state = state
+            self.reason = reason
+            self.account = account
+        }
     }
 
     /// A parked order whose doubt may be over.

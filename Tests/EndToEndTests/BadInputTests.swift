@@ -1,5 +1,7 @@
 import Foundation
+import Messages
 import NIOHTTP1
+import Postgres
 import Testing
 
 extension EndToEnd {

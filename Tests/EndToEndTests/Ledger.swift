@@ -1,4 +1,6 @@
 import Foundation
+import Messages
+import Postgres
 import Testing
 
 /// The promises, asked of the database and of the webhooks' receiver.

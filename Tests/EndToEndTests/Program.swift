@@ -16,7 +16,7 @@ struct Program: Sendable {
     /// Runs it to its end.
     func run() async throws -> Result {
         let file = FileManager.default.temporaryDirectory.appending(path: "program-\(UUID().uuidString).log")
-        FileManager.default.createFile(atPath: file.path, contents: nil)
+        try Data().write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         let handle = try FileHandle(forWritingTo: file)
         let status = try await start(output: handle)

@@ -1,0 +1,56 @@
+import Logging
+import Persistence
+public import Postgres
+public import ServiceLifecycle
+public import ServiceRuntime
+
+/// Keeps a process from working on a schema that it does not know.
+///
+/// It stands in front of everything that uses the database. A schema that is too old or too new ends the process with a
+/// sentence that says what to do; a database that does not answer is waited for, and the process is not ready meanwhile.
+public struct DatabaseGuard: Service {
+    private let pool: PostgresPool
+    private let health: HealthCheck
+    private let logger: Logger
+    /// Seconds between looks at a database that does not answer.
+    private static let retryDelay = Duration.seconds(1)
+
+    /// Guards the database of a pool, and makes its answer a condition of readiness.
+    public init(pool: PostgresPool, context: ServiceContext) {
+        self.pool = pool
+        logger = context.logger
+        health = context.health.register("schema")
+        context.health.registerProbe("database", timeout: .seconds(2)) {
+            _ = try await pool.query("SELECT 1")
+        }
+        context.metrics.onScrape {
+            let statistics = pool.statistics
+            return [
+                GaugeSample(
+                    "countersign_database_connections", labels: [("state", "leased")], Double(statistics.leased)),
+                GaugeSample("countersign_database_connections", labels: [("state", "idle")], Double(statistics.idle)),
+                GaugeSample("countersign_database_waiters", Double(statistics.waiting)),
+            ]
+        }
+    }
+
+    /// Checks the schema, then waits for graceful shutdown.
+    ///
+    /// - Throws: `SchemaError`, for a schema that this program does not know.
+    public func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    try await Migrator(pool: pool).requireCurrentSchema()
+                    health.set(ready: true, detail: "version \(Migrator.newestVersion)")
+                    break
+                } catch let error as PostgresError where error.isRetriable {
+                    health.set(ready: false, detail: "the database does not answer")
+                    logger.warning("the database does not answer", metadata: ["error": "\(error)"])
+                    try? await Task.sleep(for: Self.retryDelay)
+                }
+            }
+        }
+        try? await gracefulShutdown()
+    }
+}
