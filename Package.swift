@@ -107,11 +107,17 @@ let package = Package(
             resources: [.embedInCode("Migrations/0001_create_purchases.sql")]),
         shared(
             "ServiceRuntime",
-            ["PurchaseModel", log, metrics, coreMetrics, lifecycle, signals, configuration, hummingbird, yams, nio, httpTypes]),
+            [
+                "PurchaseModel", log, metrics, coreMetrics, lifecycle, signals, configuration, hummingbird, yams, nio,
+                httpTypes,
+            ]),
         // Layer 4: consume, decode, handle, record, commit.
         shared(
             "EventProcessing",
-            ["Kafka", "Postgres", "Messages", "PurchaseModel", "Persistence", "ServiceRuntime", log, metrics, lifecycle]),
+            [
+                "Kafka", "Postgres", "Messages", "PurchaseModel", "Persistence", "ServiceRuntime", log, metrics,
+                lifecycle,
+            ]),
         // Layer 5: the processes.
         service(
             "ReceiptIntake",
@@ -137,7 +143,9 @@ let package = Package(
                 "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "Kafka", "Postgres", "WebhookSigning",
                 "BlockingThreads", httpClient, nio, nioHTTP, log, metrics, lifecycle,
             ]),
-        service("AppStoreSimulator", ["AppStore", arguments, crypto, x509, asn1, hummingbird, httpTypes, log, nio]),
+        service(
+            "AppStoreSimulator",
+            ["BlockingThreads", arguments, crypto, x509, asn1, hummingbird, httpTypes, log, nio]),
         service(
             "CountersignTool",
             [
@@ -150,6 +158,11 @@ let package = Package(
         suite(
             "FulfillmentTests",
             ["Fulfillment", "Persistence", "Postgres", "Messages", "PurchaseModel", log]),
+        suite("AppStoreTests", ["AppStore", "AppStoreSimulator", crypto, x509, asn1]),
+        suite(
+            "AppStoreSimulatorTests",
+            ["AppStore", "AppStoreSimulator", crypto, x509, asn1, hummingbird, hummingbirdTesting, httpTypes, nio]),
+        suite("WebhookSigningTests", ["WebhookSigning", crypto]),
         suite("EndToEndTests", ["Messages", "PurchaseModel", "Postgres", httpClient, nio, nioHTTP, log]),
     ]
 )

@@ -39,7 +39,6 @@ struct MessageCodingTests {
     @Test func `dates keep their milliseconds`() throws {
         let text = MessageCoding.text(Date(timeIntervalSince1970: 1_700_000_000.123))
         #expect(text == "2023-11-14T22:13:20.123Z")
-        #expect(try #require(MessageCoding.date(text)).timeIntervalSince1970 == 1_700_000_000.123)
         for milliseconds in stride(from: 1_636_370_960_000, to: 1_636_370_961_000, by: 7) {
             let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
             let read = try #require(MessageCoding.date(MessageCoding.text(date)))

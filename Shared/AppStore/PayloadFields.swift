@@ -1,0 +1,123 @@
+import Foundation
+
+/// The fields of a verified payload, by type.
+///
+/// A field that matters to who bought what is read strictly: when it is there and cannot be read, the payload is
+/// refused. Any other field that cannot be read is left out and named in ``unreadable``, because a change at Apple's
+/// side must not turn a paid purchase away.
+struct PayloadFields {
+    private let object: JSONObject
+    private(set) var unreadable: [String] = []
+
+    init(_ object: JSONObject) {
+        self.object = object
+    }
+
+    /// A field that every payload of its kind has; missing, null and empty are the same.
+    func required(_ name: String) throws(SignedDataRejection) -> String {
+        switch object[name] {
+        case .string(let text) where !text.isEmpty: return text
+        case nil, .null?, .string?: throw SignedDataRejection(.fieldMissing, "no \(name)")
+        default: throw Self.invalid(name)
+        }
+    }
+
+    func requiredDate(_ name: String) throws(SignedDataRejection) -> Date {
+        guard let date = try strictDate(name) else { throw SignedDataRejection(.fieldMissing, "no \(name)") }
+        return date
+    }
+
+    func strictDate(_ name: String) throws(SignedDataRejection) -> Date? {
+        guard let value = value(name) else { return nil }
+        guard let date = Self.date(value) else { throw Self.invalid(name) }
+        return date
+    }
+
+    func strictInteger(_ name: String, in range: ClosedRange<Int64>) throws(SignedDataRejection) -> Int64? {
+        guard let value = value(name) else { return nil }
+        guard let integer = Self.integer(value), range.contains(integer) else { throw Self.invalid(name) }
+        return integer
+    }
+
+    func strictString(_ name: String) throws(SignedDataRejection) -> String? {
+        guard let value = value(name) else { return nil }
+        guard case .string(let text) = value else { throw Self.invalid(name) }
+        return text
+    }
+
+    mutating func string(_ name: String) -> String? {
+        read(name) { if case .string(let text) = $0 { text } else { nil } }
+    }
+
+    mutating func integer(_ name: String) -> Int64? {
+        read(name, Self.integer)
+    }
+
+    mutating func bool(_ name: String) -> Bool? {
+        read(name) { if case .bool(let bool) = $0 { bool } else { nil } }
+    }
+
+    mutating func date(_ name: String) -> Date? {
+        read(name, Self.date)
+    }
+
+    mutating func uuid(_ name: String) -> UUID? {
+        read(name) { if case .string(let text) = $0 { UUID(uuidString: text) } else { nil } }
+    }
+
+    /// A nested object's fields.
+    mutating func object(_ name: String) -> PayloadFields? {
+        let source = object
+        return read(name) {
+            guard case .object(let range) = $0, let nested = try? source.object(at: range) else { return nil }
+            return PayloadFields(nested)
+        }
+    }
+
+    /// A nested value as it is written.
+    func raw(_ name: String) -> String? {
+        switch object[name] {
+        case .object(let range)?, .array(let range)?: object.raw(at: range)
+        case .string(let text)?: text
+        default: nil
+        }
+    }
+
+    /// A time in milliseconds since 1970, fractional in what Xcode signs; nil outside the years 1 to 9999.
+    static func date(_ value: JSONValue) -> Date? {
+        let milliseconds: Double
+        switch value {
+        case .integer(let integer): milliseconds = Double(integer)
+        case .number(let number): milliseconds = number
+        default: return nil
+        }
+        guard (-62_135_769_600_000...253_402_300_799_999).contains(milliseconds) else { return nil }
+        return Date(timeIntervalSince1970: milliseconds / 1_000)
+    }
+
+    private static func integer(_ value: JSONValue) -> Int64? {
+        switch value {
+        case .integer(let integer): integer
+        case .number(let number): Int64(exactly: number)
+        default: nil
+        }
+    }
+
+    private func value(_ name: String) -> JSONValue? {
+        guard let value = object[name], value != .null else { return nil }
+        return value
+    }
+
+    private mutating func read<Value>(_ name: String, _ interpret: (JSONValue) -> Value?) -> Value? {
+        guard let value = value(name) else { return nil }
+        guard let result = interpret(value) else {
+            unreadable.append(name)
+            return nil
+        }
+        return result
+    }
+
+    private static func invalid(_ name: String) -> SignedDataRejection {
+        SignedDataRejection(.fieldInvalid, "\(name) cannot be read")
+    }
+}

@@ -1,0 +1,73 @@
+/// Why signed data was refused: permanent, since every check depends on the data alone.
+public struct SignedDataRejection: Error, Hashable, CustomStringConvertible {
+    /// Which check failed.
+    public let code: RejectionCode
+    /// More about it for an operator: names of fields and counts, never what the payload says.
+    public let detail: String
+
+    /// Makes a rejection; `detail` must be safe to log.
+    public init(_ code: RejectionCode, _ detail: String) {
+        self.code = code
+        self.detail = detail
+    }
+
+    /// The code and the detail, safe to log.
+    public var description: String { "\(code.rawValue): \(detail)" }
+}
+
+/// The check that refused signed data, in the order in which the checks are made.
+public struct RejectionCode: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    /// The code's name on the wire, in snake case.
+    public let rawValue: String
+
+    /// Takes a name; it need not be one of the names below.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// The code's name.
+    public var description: String { rawValue }
+
+    /// More bytes than ``SignedDataLimits/signedDataBytesMaximum``.
+    public static let payloadTooLarge = RejectionCode(rawValue: "payload_too_large")
+    /// Not three non-empty parts of unpadded base64url between dots.
+    public static let notAJWS = RejectionCode(rawValue: "not_a_jws")
+    /// The header is not a JSON object, or a part of it is not what RFC 7515 says.
+    public static let headerInvalid = RejectionCode(rawValue: "header_invalid")
+    /// The header's `alg` is not exactly `ES256`.
+    public static let algorithmNotES256 = RejectionCode(rawValue: "algorithm_not_es256")
+    /// The header's `x5c` does not have exactly three certificates.
+    public static let certificateCount = RejectionCode(rawValue: "certificate_count")
+    /// A certificate is not base64 or cannot be read.
+    public static let certificateInvalid = RejectionCode(rawValue: "certificate_invalid")
+    /// The third certificate is not a trusted root.
+    public static let rootNotTrusted = RejectionCode(rawValue: "root_not_trusted")
+    /// The payload is not a JSON object within the limits.
+    public static let payloadInvalid = RejectionCode(rawValue: "payload_invalid")
+    /// The payload does not say when it was signed, so its certificates cannot be judged.
+    public static let signedDateMissing = RejectionCode(rawValue: "signed_date_missing")
+    /// The certificates are not a path by RFC 5280: issuer, signature, authority, path length or key usage.
+    public static let chainInvalid = RejectionCode(rawValue: "chain_invalid")
+    /// A certificate was not valid when the payload was signed: expired, or not valid yet.
+    public static let certificateExpired = RejectionCode(rawValue: "certificate_expired")
+    /// The leaf lacks 1.2.840.113635.100.6.11.1: not a certificate for signing receipts.
+    public static let leafMarkerMissing = RejectionCode(rawValue: "leaf_marker_missing")
+    /// The intermediate lacks 1.2.840.113635.100.6.2.1: not Apple's authority for developer relations.
+    public static let intermediateMarkerMissing = RejectionCode(rawValue: "intermediate_marker_missing")
+    /// The signature is not 64 bytes, or not the leaf's signature of this header and payload.
+    public static let signatureInvalid = RejectionCode(rawValue: "signature_invalid")
+    /// Genuine, but not a transaction: it has no `transactionId`.
+    public static let notATransaction = RejectionCode(rawValue: "not_a_transaction")
+    /// A genuine transaction without a field that every transaction has.
+    public static let fieldMissing = RejectionCode(rawValue: "field_missing")
+    /// A genuine transaction with a field that cannot be read and must not be guessed.
+    public static let fieldInvalid = RejectionCode(rawValue: "field_invalid")
+    /// A genuine transaction of another app.
+    public static let bundleMismatch = RejectionCode(rawValue: "bundle_mismatch")
+    /// Made by StoreKit Testing in Xcode.
+    public static let environmentXcode = RejectionCode(rawValue: "environment_xcode")
+    /// Made by StoreKit's local testing.
+    public static let environmentLocalTesting = RejectionCode(rawValue: "environment_local_testing")
+    /// An environment that this version does not know.
+    public static let environmentUnknown = RejectionCode(rawValue: "environment_unknown")
+}

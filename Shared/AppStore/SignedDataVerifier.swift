@@ -1,0 +1,120 @@
+public import Foundation
+
+/// Proves that the App Store signed something, offline and from the data alone.
+///
+/// The checks are made in a fixed order, each with a code of its own (``RejectionCode``); a refusal is therefore
+/// permanent. There is no clock in here: certificates are judged at the payload's `signedDate`, since Apple's leaves
+/// expire long before the purchases they signed. Revoked certificates are not looked up.
+///
+/// One verifier serves any number of threads. A chain is judged once and remembered, so that a further payload costs
+/// one P-256 signature and its own parsing: about 0.1 ms.
+public final class SignedDataVerifier: Sendable {
+    private let roots: TrustedRoots
+    private let limits: SignedDataLimits
+    private let cache: ChainCache
+
+    /// Makes a verifier that trusts chains ending at `roots` and nothing else.
+    public init(roots: TrustedRoots, limits: SignedDataLimits = .default) {
+        self.roots = roots
+        self.limits = limits
+        self.cache = ChainCache(capacity: limits.chainsCachedMaximum)
+    }
+
+    /// How many verified chains are remembered now.
+    public var chainsCached: Int { cache.count }
+
+    /// Verifies a signed transaction of an app.
+    ///
+    /// - Parameters:
+    ///   - jws: the compact form, as StoreKit's `jwsRepresentation` or Apple's server gives it.
+    ///   - app: whose transaction it must be; its `bundleId` is compared exactly.
+    /// - Returns: the transaction, or the first check that failed. A transaction without an environment (Apple wrote
+    ///   none before 2022) is not refused.
+    public func transaction(_ jws: [UInt8], app: AppIdentity) -> Result<SignedTransaction, SignedDataRejection> {
+        switch verified(jws) {
+        case .success(let content): SignedTransaction.reading(content, app: app)
+        case .failure(let rejection): .failure(rejection)
+        }
+    }
+
+    /// Verifies the signature and the chain of anything the App Store signs, whatever it says.
+    ///
+    /// - Parameter jws: the compact form.
+    /// - Returns: the payload, or the first check that failed. The caller checks whose it is and what it says.
+    public func payload(_ jws: [UInt8]) -> Result<VerifiedPayload, SignedDataRejection> {
+        verified(jws).map { VerifiedPayload(bytes: $0.fields.text, signedDate: $0.signedDate) }
+    }
+
+    private func verified(_ jws: [UInt8]) -> Result<SignedContent, SignedDataRejection> {
+        do {
+            return .success(try verify(jws))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func verify(_ jws: [UInt8]) throws(SignedDataRejection) -> SignedContent {
+        guard jws.count <= limits.signedDataBytesMaximum else {
+            throw SignedDataRejection(.payloadTooLarge, "more than \(limits.signedDataBytesMaximum) bytes")
+        }
+        guard let parts = CompactJWS(jws),
+            let payload = Base64Decoding.urlSafe(jws[parts.payload]),
+            let signature = Base64Decoding.urlSafe(jws[parts.signature])
+        else { throw SignedDataRejection(.notAJWS, "not three parts of base64url") }
+
+        if let known = cache.chain(for: jws[parts.header]) {
+            let content = try readContent(payload)
+            try known.validity.check(at: content.signedDate)
+            try known.checkSignature(signature, of: jws[parts.payload])
+            return content
+        }
+
+        guard let headerBytes = Base64Decoding.urlSafe(jws[parts.header]) else {
+            throw SignedDataRejection(.notAJWS, "not three parts of base64url")
+        }
+        let header = try SignedDataHeader(headerBytes, limits: limits)
+        let chain = try CertificateChain(header.certificates, roots: roots)
+        let content = try readContent(payload)
+        try chain.checkPath()
+        try chain.validity.check(at: content.signedDate)
+        try chain.checkMarkers()
+        guard let verified = chain.verified(header: jws[parts.header]) else {
+            throw SignedDataRejection(.chainInvalid, "x5c[0] has no P-256 key")
+        }
+        try verified.checkSignature(signature, of: jws[parts.payload])
+        cache.insert(verified)
+        return content
+    }
+
+    /// Reads a payload that nobody has vouched for yet, because it says at which time to judge the certificates.
+    private func readContent(_ payload: [UInt8]) throws(SignedDataRejection) -> SignedContent {
+        let fields: JSONObject
+        do {
+            fields = try JSONObject(payload, nestingDepthMaximum: limits.nestingDepthMaximum)
+        } catch {
+            throw SignedDataRejection(.payloadInvalid, error.reason)
+        }
+        switch fields["signedDate"] {
+        case nil, .null?: throw SignedDataRejection(.signedDateMissing, "no signedDate")
+        case let value?:
+            guard let date = PayloadFields.date(value) else {
+                throw SignedDataRejection(.payloadInvalid, "signedDate is not a time")
+            }
+            return SignedContent(fields: fields, signedDate: date)
+        }
+    }
+}
+
+/// What a good signature vouches for.
+public struct VerifiedPayload: Sendable {
+    /// The payload's JSON, byte for byte as it was signed.
+    public let bytes: [UInt8]
+    /// When the App Store signed it, to the millisecond.
+    public let signedDate: Date
+}
+
+/// A payload that has been read but, until its signature has been checked, not believed.
+struct SignedContent {
+    let fields: JSONObject
+    let signedDate: Date
+}

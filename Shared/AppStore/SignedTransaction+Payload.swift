@@ -1,0 +1,101 @@
+import Foundation
+
+extension SignedTransaction {
+    /// Most that can be bought at once; StoreKit allows 10, and a column for it 32 bits.
+    private static let quantityMaximum: Int64 = 1_000_000
+
+    /// Reads a payload whose signature is good, and checks whose transaction it is (C6, step 7).
+    static func reading(_ content: SignedContent, app: AppIdentity) -> Result<SignedTransaction, SignedDataRejection> {
+        do {
+            return .success(try SignedTransaction(content, app: app))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private init(_ content: SignedContent, app: AppIdentity) throws(SignedDataRejection) {
+        var fields = PayloadFields(content.fields)
+        // What is signed besides transactions (renewal info, notifications, app transactions) has no transaction id.
+        switch content.fields["transactionId"] {
+        case nil, .null?: throw SignedDataRejection(.notATransaction, "no transactionId")
+        default: transactionId = try fields.required("transactionId")
+        }
+        originalTransactionId = try fields.required("originalTransactionId")
+        bundleId = try fields.required("bundleId")
+        productId = try fields.required("productId")
+        type = ProductType(rawValue: try fields.required("type"))
+        purchaseDate = try fields.requiredDate("purchaseDate")
+        expiresDate = try fields.strictDate("expiresDate")
+        revocationDate = try fields.strictDate("revocationDate")
+        quantity = try fields.strictInteger("quantity", in: 1...Self.quantityMaximum)
+        environment = try fields.strictString("environment").map(SignedDataEnvironment.init(rawValue:))
+        signedDate = content.signedDate
+
+        guard bundleId == app.bundleId else {
+            throw SignedDataRejection(.bundleMismatch, "the transaction is another app's")
+        }
+        try Self.checkEnvironment(environment)
+
+        previousOriginalTransactionId = fields.string("previousOriginalTransactionId")
+        webOrderLineItemId = fields.string("webOrderLineItemId")
+        subscriptionGroupIdentifier = fields.string("subscriptionGroupIdentifier")
+        originalPurchaseDate = fields.date("originalPurchaseDate")
+        appAccountToken = fields.uuid("appAccountToken")
+        inAppOwnershipType = fields.string("inAppOwnershipType").map(OwnershipType.init(rawValue:))
+        revocationReason = fields.integer("revocationReason").map(RevocationReason.init(rawValue:))
+        revocationType = fields.string("revocationType").map(RevocationType.init(rawValue:))
+        revocationPercentage = fields.integer("revocationPercentage")
+        isUpgraded = fields.bool("isUpgraded")
+        offerType = fields.integer("offerType").map(OfferType.init(rawValue:))
+        offerIdentifier = fields.string("offerIdentifier")
+        offerDiscountType = fields.string("offerDiscountType").map(OfferDiscountType.init(rawValue:))
+        offerPeriod = fields.string("offerPeriod")
+        storefront = fields.string("storefront")
+        storefrontId = fields.string("storefrontId")
+        transactionReason = fields.string("transactionReason").map(TransactionReason.init(rawValue:))
+        currency = fields.string("currency")
+        price = fields.integer("price")
+        appTransactionId = fields.string("appTransactionId")
+        advancedCommerceInfo = fields.raw("advancedCommerceInfo")
+        billingPlanType = fields.string("billingPlanType").map(BillingPlanType.init(rawValue:))
+        commitmentInfo = fields.object("commitmentInfo").map(CommitmentInfo.init)
+        unreadableFields = fields.unreadable
+        payload = content.fields.text
+    }
+
+    private static func checkEnvironment(_ environment: SignedDataEnvironment?) throws(SignedDataRejection) {
+        switch environment {
+        case nil, .production?, .sandbox?: return
+        case .xcode?: throw SignedDataRejection(.environmentXcode, "signed by Xcode")
+        case .localTesting?: throw SignedDataRejection(.environmentLocalTesting, "signed for local testing")
+        default: throw SignedDataRejection(.environmentUnknown, "an environment that is not known")
+        }
+    }
+
+    /// Names of fields that this version does not know, sorted; their values are in ``payload``.
+    ///
+    /// Reads the payload again each time, since hardly anybody asks and the verification should not pay for it.
+    public var unknownFields: [String] {
+        // It was read within the limits before there was a transaction, so it can be read without.
+        (try? JSONObject(payload, nestingDepthMaximum: .max))?.names(besides: Self.knownFields) ?? []
+    }
+
+    private static let knownFields: Set<String> = [
+        "transactionId", "originalTransactionId", "previousOriginalTransactionId", "webOrderLineItemId", "bundleId",
+        "productId", "subscriptionGroupIdentifier", "purchaseDate", "originalPurchaseDate", "expiresDate", "quantity",
+        "type", "appAccountToken", "inAppOwnershipType", "signedDate", "revocationReason", "revocationDate",
+        "revocationType", "revocationPercentage", "isUpgraded", "offerType", "offerIdentifier", "offerDiscountType",
+        "offerPeriod", "environment", "storefront", "storefrontId", "transactionReason", "currency", "price",
+        "appTransactionId", "advancedCommerceInfo", "billingPlanType", "commitmentInfo",
+    ]
+}
+
+extension SignedTransaction.CommitmentInfo {
+    init(_ fields: PayloadFields) {
+        var fields = fields
+        billingPeriodNumber = fields.integer("billingPeriodNumber")
+        totalBillingPeriods = fields.integer("totalBillingPeriods")
+        commitmentPrice = fields.integer("commitmentPrice")
+        commitmentExpiresDate = fields.date("commitmentExpiresDate")
+    }
+}

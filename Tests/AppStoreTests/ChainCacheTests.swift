@@ -1,0 +1,109 @@
+import AppStore
+import Crypto
+import Foundation
+import Testing
+
+@testable import AppStoreSimulator
+
+@Suite("The chain cache")
+struct ChainCacheTests {
+    private let store: SimulatedStore
+    private let now = SimulatedStore.now
+
+    init() throws { store = try #require(SimulatedStore.shared) }
+
+    @Test("a cached chain is judged again at every payload's own date")
+    func validityOnAHit() throws {
+        let verifier = store.verifier
+        _ = try verifier.payload(try store.sign(SimulatedStore.payload())).get()
+        #expect(verifier.chainsCached == 1)
+        for signedDate in ["4102444800000", "1000000000000"] {
+            let late = try store.sign(SimulatedStore.payload(["signedDate": signedDate]))
+            #expect(rejection(verifier.payload(late)) == .certificateExpired)
+        }
+        let headerIsTheSame = try store.sign(SimulatedStore.payload(["signedDate": nil]))
+        #expect(rejection(verifier.payload(headerIsTheSame)) == .signedDateMissing)
+        #expect(verifier.chainsCached == 1)
+    }
+
+    @Test("refusals are not remembered, so nobody can fill the cache")
+    func refusals() throws {
+        let verifier = store.verifier
+        let texts = try store.certificateTexts().joined(separator: ",")
+        for index in 0..<100 {
+            let header = "{\"alg\":\"ES256\",\"kid\":\"\(index)\",\"x5c\":[\(texts)]}"
+            var jws = Array(
+                try PayloadSigner(header: header, key: store.authority.leafKey).sign("{\"signedDate\":1}").utf8)
+            #expect(rejection(verifier.payload(jws)) == .certificateExpired)
+            jws = Array(try PayloadSigner(header: header, key: .init()).sign(SimulatedStore.payload()).utf8)
+            #expect(rejection(verifier.payload(jws)) == .signatureInvalid)
+        }
+        #expect(verifier.chainsCached == 0)
+    }
+
+    @Test("beyond its capacity it forgets, and everything still verifies")
+    func capacity() throws {
+        let verifier = SignedDataVerifier(roots: store.roots, limits: SignedDataLimits(chainsCachedMaximum: 32))
+        let payloads = try (0..<200).map { _ in
+            try store.sign(
+                SimulatedStore.payload(), with: try store.authority.chain(replacingLeaf: .leaf, now: now))
+        }
+        for round in 0..<2 {
+            for (index, jws) in payloads.enumerated() {
+                #expect(throws: Never.self) { try verifier.payload(jws).get() }
+                if round == 0 { #expect(verifier.chainsCached == min(index + 1, 32)) }
+            }
+        }
+        #expect(verifier.chainsCached == 32)
+    }
+
+    @Test("what is in use stays when others come and go")
+    func leastRecentlyUsed() throws {
+        let verifier = SignedDataVerifier(roots: store.roots, limits: SignedDataLimits(chainsCachedMaximum: 2))
+        let favourite = try store.sign(SimulatedStore.payload())
+        _ = try verifier.payload(favourite).get()
+        for _ in 0..<8 {
+            let other = try store.authority.chain(replacingLeaf: .leaf, now: now)
+            _ = try verifier.payload(try store.sign(SimulatedStore.payload(), with: other)).get()
+            _ = try verifier.payload(favourite).get()
+        }
+        #expect(verifier.chainsCached == 2)
+    }
+
+    @Test("a capacity of zero remembers nothing")
+    func noCache() throws {
+        let verifier = SignedDataVerifier(roots: store.roots, limits: SignedDataLimits(chainsCachedMaximum: 0))
+        for _ in 0..<3 { _ = try verifier.payload(try store.sign(SimulatedStore.payload())).get() }
+        #expect(verifier.chainsCached == 0)
+    }
+
+    @Test("many tasks at once get the same answers as one")
+    func concurrency() async throws {
+        let verifier = SignedDataVerifier(roots: store.roots, limits: SignedDataLimits(chainsCachedMaximum: 4))
+        var made: [[UInt8]] = []
+        for _ in 0..<8 {
+            let chain = try store.authority.chain(replacingLeaf: .leaf, now: now)
+            made.append(try store.sign(SimulatedStore.payload(), with: chain))
+            made.append(try store.sign(SimulatedStore.payload(["environment": "\"Xcode\""]), with: chain))
+            var broken = try store.sign(SimulatedStore.payload(), with: chain)
+            broken[broken.count - 10] ^= 1
+            made.append(broken)
+        }
+        let jobs = made
+        let expected = jobs.map { rejection(store.verifier.transaction($0, app: SimulatedStore.app)) }
+        let wrong = await withTaskGroup(of: Int.self) { group in
+            for task in 0..<16 {
+                group.addTask {
+                    (0..<60).count { step in
+                        let index = (step * 7 + task) % jobs.count
+                        return rejection(verifier.transaction(jobs[index], app: SimulatedStore.app)) != expected[index]
+                    }
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(wrong == 0)
+        #expect(verifier.chainsCached == 4)
+        #expect(Set(expected).count >= 3)
+    }
+}

@@ -1,0 +1,146 @@
+import AppStore
+import Foundation
+import Testing
+
+@testable import AppStoreSimulator
+
+/// What stands in a payload is judged even when it is signed well: a signature does not make JSON safe to keep.
+@Suite("Hostile payloads")
+struct HostilePayloadTests {
+    private let store: SimulatedStore
+
+    init() throws { store = try #require(SimulatedStore.shared) }
+
+    @Test("a payload that is not one JSON object within limits is refused")
+    func malformed() throws {
+        let good = SimulatedStore.payload()
+        let deep = String(repeating: "[", count: 40) + String(repeating: "]", count: 40)
+        let abyss = String(repeating: "[", count: 100_000)
+        let objects = String(repeating: "{\"a\":", count: 20_000)
+        let payloads = [
+            "null", "[]", "1", "\"text\"", "{", "}", "{}}", "{\"signedDate\":}", "{\"signedDate\"}", "{signedDate:1}",
+            "{'signedDate':1}", "{\"signedDate\":1,}", "{,}", "{\"a\":tru}", "{\"a\":NaN}", "{\"a\":Infinity}",
+            "{\"a\":+1}", "{\"a\":01}", "{\"a\":1.}", "{\"a\":.5}", "{\"a\":1e}", "{\"a\":0x10}", "{\"a\":-}",
+            "{\"a\":\"\\x\"}", "{\"a\":\"\\u12\"}", "{\"a\":\"\\ud800\"}", "{\"a\":\"\\udc00\"}",
+            "{\"a\":\"\\ud800\\u0041\"}", "{\"a\":\"tab\there\"}", "{\"a\":\"unfinished", "\u{FEFF}\(good)",
+            "\(good)\(good)", "\(good)x", "\(good)\u{0}", "{\"a\":\"\u{0}\"}", "{\"a\":\"\\u0000\"}",
+            SimulatedStore.payload(["a": deep]), SimulatedStore.payload(["a": abyss]),
+            SimulatedStore.payload(["a": objects]), SimulatedStore.payload(["a": "1e999"]),
+            SimulatedStore.payload(["a": String(repeating: "9", count: 5_000)]),
+            SimulatedStore.payload(["a": "[1,2"]), SimulatedStore.payload(["a": "[1 2]"]),
+            SimulatedStore.payload(["a": "{\"b\" 1}"]),
+            String(good.dropLast()) + ",\"quantity\":10}",
+            String(good.dropLast()) + ",\"quantit\\u0079\":10}",
+            String(good.dropLast()) + ",\"later\":1,\"later\":2}",
+        ]
+        for payload in payloads {
+            #expect(try store.rejectionOfSigned(payload) == .payloadInvalid, "\(payload.prefix(60))")
+        }
+    }
+
+    @Test("bytes that are not UTF-8 are refused")
+    func notUTF8() throws {
+        for bytes in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82]] as [[UInt8]] {
+            let payload = Array("{\"signedDate\":1,\"a\":\"".utf8) + bytes + Array("\"}".utf8)
+            let jws = Array(try PayloadSigner(chain: store.authority.chain).sign(payload).utf8)
+            #expect(rejection(store.verifier.payload(jws)) == .payloadInvalid)
+        }
+    }
+
+    @Test("a payload must say when it was signed")
+    func signedDate() throws {
+        #expect(try store.rejectionOfSigned(SimulatedStore.payload(["signedDate": nil])) == .signedDateMissing)
+        #expect(try store.rejectionOfSigned(SimulatedStore.payload(["signedDate": "null"])) == .signedDateMissing)
+        for value in ["\"2026\"", "true", "{}", "[]", "1e300", "-1e300", "9223372036854775807"] {
+            #expect(
+                try store.rejectionOfSigned(SimulatedStore.payload(["signedDate": value])) == .payloadInvalid,
+                "\(value)")
+        }
+        #expect(try store.rejectionOfSigned(SimulatedStore.payload(["signedDate": "0"])) == .certificateExpired)
+    }
+
+    @Test("numbers of any size are read or refused, and never crash")
+    func numbers() throws {
+        let huge = ["99999999999999999999999999", "1e308", "-1e308", "9223372036854775808"]
+        for number in huge {
+            #expect(try store.rejectionOfSigned(SimulatedStore.payload(["quantity": number])) == .fieldInvalid)
+            #expect(try store.rejectionOfSigned(SimulatedStore.payload(["expiresDate": number])) == .fieldInvalid)
+            let jws = try store.sign(SimulatedStore.payload(["price": number]))
+            let transaction = try store.verifier.transaction(jws, app: SimulatedStore.app).get()
+            #expect(transaction.price == nil)
+            #expect(transaction.unreadableFields == ["price"])
+        }
+    }
+
+    @Test("every field that a transaction needs is missed, whether absent, null or empty")
+    func missingFields() throws {
+        for name in ["originalTransactionId", "bundleId", "productId", "type", "purchaseDate"] {
+            let absent = try store.rejectionOfSigned(SimulatedStore.payload([name: nil]))
+            #expect(absent == .fieldMissing, "\(name)")
+            #expect(try store.rejectionOfSigned(SimulatedStore.payload([name: "null"])) == .fieldMissing, "\(name)")
+        }
+        #expect(try store.rejectionOfSigned(SimulatedStore.payload(["productId": "\"\""])) == .fieldMissing)
+        #expect(try store.rejectionOfSigned(SimulatedStore.payload(["transactionId": "\"\""])) == .fieldMissing)
+        #expect(try store.rejectionOfSigned(SimulatedStore.payload(["transactionId": nil])) == .notATransaction)
+        #expect(try store.rejectionOfSigned(SimulatedStore.payload(["transactionId": "null"])) == .notATransaction)
+    }
+
+    @Test("a field on which a grant depends is never guessed")
+    func invalidFields() throws {
+        let fields = [
+            ("transactionId", "2000000000000001"), ("originalTransactionId", "true"), ("bundleId", "[]"),
+            ("productId", "{}"), ("type", "1"), ("purchaseDate", "\"today\""), ("quantity", "0"), ("quantity", "-1"),
+            ("quantity", "1.5"), ("quantity", "\"1\""), ("revocationDate", "\"never\""), ("expiresDate", "false"),
+            ("environment", "1"),
+        ]
+        for (name, value) in fields {
+            #expect(try store.rejectionOfSigned(SimulatedStore.payload([name: value])) == .fieldInvalid, "\(name)")
+        }
+    }
+
+    @Test("a transaction of another app is refused")
+    func bundle() throws {
+        for bundleId in ["com.example.game2", "com.example.Game", "com.example", "com.example.game "] {
+            let payload = SimulatedStore.payload(["bundleId": "\"\(bundleId)\""])
+            #expect(try store.rejectionOfSigned(payload) == .bundleMismatch)
+        }
+    }
+
+    @Test("development environments and unknown ones are refused, a missing one is not")
+    func environment() throws {
+        func code(_ environment: String?) throws -> RejectionCode? {
+            try store.rejectionOfSigned(SimulatedStore.payload(["environment": environment]))
+        }
+        #expect(try code("\"Xcode\"") == .environmentXcode)
+        #expect(try code("\"LocalTesting\"") == .environmentLocalTesting)
+        for unknown in ["\"production\"", "\"\"", "\"Staging\"", "\"PRODUCTION\"", "\"Production \""] {
+            #expect(try code(unknown) == .environmentUnknown)
+        }
+        #expect(try code("\"Production\"") == nil)
+        #expect(try code("\"Sandbox\"") == nil)
+        for absent in [nil, "null"] as [String?] {
+            let jws = try store.sign(SimulatedStore.payload(["environment": absent]))
+            #expect(try store.verifier.transaction(jws, app: SimulatedStore.app).get().environment == nil)
+        }
+    }
+
+    @Test("a refusal never says what the payload says")
+    func details() throws {
+        let secret = "SECRET"
+        let payloads = [
+            SimulatedStore.payload(["bundleId": "\"\(secret)\""]),
+            SimulatedStore.payload(["environment": "\"\(secret)\""]),
+            SimulatedStore.payload(["expiresDate": "\"\(secret)\""]), "{\"\(secret)\":1,\"\(secret)\":2}", secret,
+        ]
+        for payload in payloads {
+            guard
+                case .failure(let rejection) = store.verifier.transaction(
+                    try store.sign(payload), app: SimulatedStore.app)
+            else {
+                Issue.record("accepted")
+                continue
+            }
+            #expect(!rejection.description.contains(secret))
+        }
+    }
+}
