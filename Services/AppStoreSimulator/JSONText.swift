@@ -1,0 +1,50 @@
+/// Writes a JSON object with its fields in the order given: the order in which Apple writes them.
+struct JSONText {
+    private(set) var text = "{"
+
+    /// The finished object.
+    var object: String { text + "}" }
+
+    mutating func add(_ name: String, _ value: String?) {
+        guard let value else { return }
+        addName(name)
+        text += Self.quoted(value)
+    }
+
+    mutating func add(_ name: String, _ value: Int64?) {
+        guard let value else { return }
+        addName(name)
+        text += String(value)
+    }
+
+    /// Adds a value that is JSON already.
+    mutating func add(_ name: String, json: String) {
+        addName(name)
+        text += json
+    }
+
+    private mutating func addName(_ name: String) {
+        if text.utf8.count > 1 { text += "," }
+        text += Self.quoted(name)
+        text += ":"
+    }
+
+    static func quoted(_ value: String) -> String {
+        var quoted: [UInt8] = [UInt8(ascii: "\"")]
+        quoted.reserveCapacity(value.utf8.count + 2)
+        for byte in value.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                quoted.append(UInt8(ascii: "\\"))
+                quoted.append(byte)
+            case 0..<0x20:
+                let digits = String(byte, radix: 16)
+                quoted.append(contentsOf: Array("\\u00\(digits.count == 1 ? "0" : "")\(digits)".utf8))
+            default:
+                quoted.append(byte)
+            }
+        }
+        quoted.append(UInt8(ascii: "\""))
+        return String(decoding: quoted, as: UTF8.self)
+    }
+}
