@@ -1,0 +1,130 @@
+import Foundation
+public import HTTPTypes
+public import Hummingbird
+public import HummingbirdCore
+import NIOCore
+
+/// An error as HTTP answers it: a problem document by RFC 9457, `application/problem+json`.
+///
+/// Throw one from a request handler to answer with it; everything in it is shown to the caller.
+public struct ProblemDetails: Codable, Sendable, Equatable, HTTPResponseError {
+    /// What the type of every problem begins with; the slug follows.
+    public static let typePrefix = "urn:countersign:problem:"
+    /// The content type of a problem document.
+    public static let contentType = "application/problem+json"
+    /// The members RFC 9457 defines, which no extension may be named like.
+    static let definedMembers: Set<String> = ["type", "title", "status", "detail", "instance"]
+
+    /// A URI that names the kind of problem and never changes.
+    public var type: String
+    /// A short sentence, the same for every problem of the type.
+    public var title: String
+    /// The HTTP status.
+    public var status: HTTPResponse.Status
+    /// What happened this time.
+    public var detail: String?
+    /// A URI reference that names this occurrence.
+    public var instance: String?
+    /// Further members of the document.
+    ///
+    /// Those named like a defined member are left out.
+    public var extensions: [String: String]
+    /// Further headers of the answer, such as `Retry-After`; not part of the document.
+    public var headers: HTTPFields = [:]
+
+    /// Makes a problem.
+    ///
+    /// - Parameters:
+    ///   - slug: The last part of the type, lower case with hyphens: `unknown-app`.
+    ///   - title: A short sentence, the same for every problem of this slug.
+    ///   - status: The HTTP status.
+    ///   - detail: What happened this time.
+    ///   - instance: A URI reference that names this occurrence.
+    ///   - extensions: Further members of the document.
+    public init(
+        _ slug: String, title: String, status: HTTPResponse.Status, detail: String? = nil, instance: String? = nil,
+        extensions: [String: String] = [:]
+    ) {
+        self.type = Self.typePrefix + slug
+        self.title = title
+        self.status = status
+        self.detail = detail
+        self.instance = instance
+        self.extensions = extensions
+    }
+
+    /// The problem that says no more than an HTTP status: 404 is `not-found`, "Not Found".
+    public init(status: HTTPResponse.Status, detail: String? = nil) {
+        let title = status.reasonPhrase.isEmpty ? "Status \(status.code)" : status.reasonPhrase
+        let slug = title.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "-" }
+        self.init(String(slug), title: title, status: status, detail: detail)
+    }
+
+    /// The same problem with one more header in its answer.
+    public func with(header name: HTTPField.Name, _ value: String) -> ProblemDetails {
+        var copy = self
+        copy.headers[name] = value
+        return copy
+    }
+
+    /// The document as an answer.
+    public func response(from request: Request, context: some RequestContext) throws -> Response {
+        try response()
+    }
+
+    func response() throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var fields = headers
+        fields[.contentType] = Self.contentType
+        return Response(
+            status: status, headers: fields, body: ResponseBody(byteBuffer: ByteBuffer(bytes: try encoder.encode(self)))
+        )
+    }
+}
+
+extension ProblemDetails {
+    private struct Member: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// Reads a document; extension members that are no text are left out.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: Member.self)
+        type = try members.decodeIfPresent(String.self, forKey: Member(stringValue: "type")) ?? "about:blank"
+        title = try members.decodeIfPresent(String.self, forKey: Member(stringValue: "title")) ?? ""
+        // Only three digits make a status; Status(code:) traps on anything else.
+        let code = try members.decodeIfPresent(Int.self, forKey: Member(stringValue: "status")) ?? 0
+        status = (100...999).contains(code) ? HTTPResponse.Status(code: code) : .internalServerError
+        detail = try members.decodeIfPresent(String.self, forKey: Member(stringValue: "detail"))
+        instance = try members.decodeIfPresent(String.self, forKey: Member(stringValue: "instance"))
+        extensions = [:]
+        for member in members.allKeys where !Self.definedMembers.contains(member.stringValue) {
+            guard let text = try? members.decode(String.self, forKey: member) else { continue }
+            extensions[member.stringValue] = text
+        }
+    }
+
+    /// Writes the document.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encode(type, forKey: Member(stringValue: "type"))
+        try members.encode(title, forKey: Member(stringValue: "title"))
+        try members.encode(status.code, forKey: Member(stringValue: "status"))
+        try members.encodeIfPresent(detail, forKey: Member(stringValue: "detail"))
+        try members.encodeIfPresent(instance, forKey: Member(stringValue: "instance"))
+        for (name, value) in extensions where !Self.definedMembers.contains(name) {
+            try members.encode(value, forKey: Member(stringValue: name))
+        }
+    }
+}
+
+extension ProblemDetails: CustomStringConvertible {
+    /// Status, title and detail, for logs.
+    public var description: String {
+        "\(status.code) \(title)\(detail.map { ": \($0)" } ?? "")"
+    }
+}

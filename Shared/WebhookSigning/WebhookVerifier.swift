@@ -1,0 +1,85 @@
+public import Foundation
+
+/// Verifies incoming webhooks by Standard Webhooks 1.0.0 (`v1`, HMAC-SHA256).
+///
+/// A message is good when its time is within the tolerance and any `v1` signature in the header fits any of the
+/// secrets. Signatures of other schemes (`v1a`) are passed over. Replays within the tolerance are the receiver's to
+/// find, by the message's id.
+public struct WebhookVerifier: Sendable {
+    /// How far a message's time may be from now by default: five minutes, the specification's advice.
+    public static let toleranceDefault = Duration.seconds(300)
+    /// The most signatures a header may list; more than a rotation ever needs, few enough to compute for anybody.
+    public static let signaturesMaximum = 16
+    /// The longest text of a timestamp that is read: the digits of the largest 64-bit number.
+    static let timestampLengthMaximum = 19
+
+    private let secrets: [WebhookSecret]
+    private let tolerance: Duration
+
+    /// Makes a verifier.
+    ///
+    /// - Parameters:
+    ///   - secrets: Every secret that may have signed.
+    ///   - tolerance: How far the message's time may be from now, either way. Default: 300 seconds.
+    public init(secrets: [WebhookSecret], tolerance: Duration = toleranceDefault) {
+        self.secrets = secrets
+        self.tolerance = tolerance
+    }
+
+    /// Verifies one message; returns when it is genuine.
+    ///
+    /// - Parameters:
+    ///   - id: The header `webhook-id`.
+    ///   - timestamp: The header `webhook-timestamp`.
+    ///   - signature: The header `webhook-signature`.
+    ///   - body: The bytes as received, before any parsing.
+    ///   - now: The present time.
+    /// - Throws: ``WebhookVerificationError`` with the first check that failed.
+    public func verify(
+        id: String, timestamp: String, signature: String, body: [UInt8], now: Date
+    ) throws(WebhookVerificationError) {
+        try checkTime(timestamp, now: now)
+        let codes = try authenticationCodes(in: signature)
+        // Every pair is compared, without stopping at the first that fits: the time says nothing about which fitted.
+        var matches = 0
+        for code in codes {
+            for secret in secrets where secret.accepts(code, id: id, timestamp: timestamp, body: body) {
+                matches += 1
+            }
+        }
+        guard matches > 0 else { throw WebhookVerificationError(code: .noMatchingSignature) }
+    }
+
+    private func checkTime(_ text: String, now: Date) throws(WebhookVerificationError) {
+        let digits = text.utf8
+        guard
+            !digits.isEmpty, digits.count <= Self.timestampLengthMaximum,
+            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let seconds = Int64(text)
+        else { throw WebhookVerificationError(code: .malformedTimestamp) }
+        let age = now.timeIntervalSince1970 - Double(seconds)
+        let limit = Double(tolerance.components.seconds) + Double(tolerance.components.attoseconds) / 1e18
+        guard age <= limit else { throw WebhookVerificationError(code: .timestampTooOld) }
+        guard age >= -limit else { throw WebhookVerificationError(code: .timestampTooNew) }
+    }
+
+    private func authenticationCodes(in header: String) throws(WebhookVerificationError) -> [Data] {
+        let entries = header.split(separator: " ", maxSplits: Self.signaturesMaximum, omittingEmptySubsequences: true)
+        guard entries.count <= Self.signaturesMaximum else {
+            throw WebhookVerificationError(code: .tooManySignatures)
+        }
+        var codes: [Data] = []
+        for entry in entries {
+            guard let comma = entry.firstIndex(of: ",") else {
+                throw WebhookVerificationError(code: .malformedSignature)
+            }
+            guard entry[..<comma] == WebhookSigner.scheme else { continue }
+            guard let code = Data(base64Encoded: String(entry[entry.index(after: comma)...])) else {
+                throw WebhookVerificationError(code: .malformedSignature)
+            }
+            codes.append(code)
+        }
+        guard !codes.isEmpty else { throw WebhookVerificationError(code: .malformedSignature) }
+        return codes
+    }
+}
