@@ -1,0 +1,100 @@
+import Synchronization
+
+/// Where the consumer's thread and the handler's task meet: records go one way, outcomes the other.
+///
+/// Neither blocks the other: the task suspends until there is a batch, the thread is woken through its pipe.
+final class ConsumerHub: Sendable {
+    private struct State {
+        var ledger: ConsumerLedger
+        var waiter: CheckedContinuation<ConsumerLedger.Batch?, Never>?
+        var isRunning = false
+        var stopBy: ContinuousClock.Instant?
+        var failure: KafkaError?
+    }
+
+    let pipe: WakePipe
+    private let drainTimeout: Duration
+    private let state: Mutex<State>
+
+    init(settings: KafkaConsumerSettings) throws(KafkaError) {
+        pipe = try WakePipe()
+        drainTimeout = settings.drainTimeout
+        state = Mutex(State(ledger: ConsumerLedger(limits: settings)))
+    }
+
+    // MARK: The task's side
+
+    /// Begins handling; false when it began before or was stopped.
+    func begin() -> Bool {
+        let begins = state.withLock { state in
+            guard !state.isRunning, state.stopBy == nil else { return false }
+            state.isRunning = true
+            return true
+        }
+        if begins { pipe.wake() }
+        return begins
+    }
+
+    /// Waits for the next batch; nil when the consumer stops.
+    func next() async -> ConsumerLedger.Batch? {
+        await withCheckedContinuation { continuation in
+            let answer = state.withLock { state -> ConsumerLedger.Batch?? in
+                if state.stopBy != nil { return .some(nil) }
+                if let batch = state.ledger.take(at: .now) { return batch }
+                state.waiter = continuation
+                return .none
+            }
+            guard let answer else { return }
+            continuation.resume(returning: answer)
+            // The buffer may have room again.
+            pipe.wake()
+        }
+    }
+
+    func finish(_ batch: ConsumerLedger.Batch) {
+        state.withLock { $0.ledger.finish(batch) }
+        pipe.wake()
+    }
+
+    func fail(_ batch: ConsumerLedger.Batch) {
+        state.withLock { $0.ledger.fail(batch, at: .now) }
+        pipe.wake()
+    }
+
+    /// Begins no more batches; the one in hand has `drainTimeout` left. Returns at once.
+    func stop() {
+        let waiter = state.withLock { state in
+            if state.stopBy == nil { state.stopBy = .now + drainTimeout }
+            return state.waiter.take()
+        }
+        waiter?.resume(returning: nil)
+        pipe.wake()
+    }
+
+    // MARK: The thread's side
+
+    /// Changes or reads the ledger, and gives the handler a batch if there is one now.
+    func withLedger<R>(_ body: (inout ConsumerLedger) -> R) -> R {
+        let (result, handOver) = state.withLock { state in
+            let result = body(&state.ledger)
+            guard state.waiter != nil, state.stopBy == nil, let batch = state.ledger.take(at: .now) else {
+                return (result, nil as (CheckedContinuation<ConsumerLedger.Batch?, Never>, ConsumerLedger.Batch)?)
+            }
+            return (result, state.waiter.take().map { ($0, batch) })
+        }
+        if let (waiter, batch) = handOver { waiter.resume(returning: batch) }
+        return result
+    }
+
+    /// The client cannot go on; `run()` throws this.
+    func fail(with error: KafkaError) {
+        state.withLock { $0.failure = $0.failure ?? error }
+        stop()
+    }
+
+    var isRunning: Bool { state.withLock { $0.isRunning } }
+    var stopBy: ContinuousClock.Instant? { state.withLock { $0.stopBy } }
+    var failure: KafkaError? { state.withLock { $0.failure } }
+    var isAssigned: Bool { state.withLock { $0.ledger.isAssigned } }
+    var statistics: KafkaConsumerStatistics { state.withLock { $0.ledger.currentStatistics } }
+}

@@ -1,0 +1,183 @@
+/// What a consumer has in hand: its partitions, the records that wait, the batch at the handler, and how far each
+/// partition may be committed. Events in, decisions out, no I/O.
+///
+/// An *epoch* is the time between two assignments. A batch remembers its epoch, so what a handler finishes after its
+/// partitions were taken away is never committed.
+struct ConsumerLedger {
+    typealias Instant = ContinuousClock.Instant
+
+    /// Records for one call of the handler.
+    struct Batch: Sendable {
+        let records: [KafkaRecord]
+        let epoch: UInt64
+        /// How often it failed before.
+        let failures: Int
+    }
+
+    /// How far one partition is; offsets are the next record's.
+    private struct Progress {
+        var next: Int64?
+        var handled: Int64?
+        var sent: Int64?
+    }
+
+    private let limits: KafkaConsumerSettings
+    private(set) var epoch: UInt64 = 0
+    private(set) var isAssigned = false
+    private(set) var inFlightSince: Instant?
+    private(set) var statistics = KafkaConsumerStatistics()
+    /// Partitions are about to be given away: no new batch begins.
+    var isDraining = false
+    private var partitions: [TopicPartition: Progress] = [:]
+    private var buffer: [KafkaRecord] = []
+    private var bufferStart = 0
+    private var isHeldBack = false
+    private var retry: (batch: Batch, notBefore: Instant)?
+
+    init(limits: KafkaConsumerSettings) {
+        self.limits = limits
+    }
+
+    // MARK: Partitions
+
+    mutating func assign(_ places: [TopicPartition]) {
+        epoch += 1
+        isAssigned = true
+        isDraining = false
+        partitions = Dictionary(places.map { ($0, Progress()) }, uniquingKeysWith: { first, _ in first })
+        statistics.rebalances += 1
+        statistics.lag = nil
+    }
+
+    /// Forgets the partitions and everything that belongs to them.
+    mutating func revoke() {
+        epoch += 1
+        isAssigned = false
+        isDraining = false
+        partitions = [:]
+        buffer = []
+        bufferStart = 0
+        isHeldBack = false
+        retry = nil
+        statistics.rebalances += 1
+        statistics.lag = nil
+    }
+
+    // MARK: Records
+
+    private var buffered: Int { buffer.count - bufferStart }
+
+    /// How many records may be taken from librdkafka: none from when the buffer is full until it is half empty.
+    mutating func room() -> Int {
+        if buffered >= limits.bufferRecordsMaximum { isHeldBack = true }
+        if isHeldBack && buffered * 2 <= limits.bufferRecordsMaximum { isHeldBack = false }
+        return isHeldBack || isDraining ? 0 : limits.bufferRecordsMaximum - buffered
+    }
+
+    /// Keeps records for the handler; those of partitions that are not ours any more are dropped.
+    mutating func append(_ records: [KafkaRecord]) {
+        for record in records {
+            let place = TopicPartition(topic: record.topic, partition: record.partition)
+            guard let progress = partitions[place] else { continue }
+            if progress.next == nil { partitions[place]?.next = record.offset }
+            buffer.append(record)
+        }
+    }
+
+    /// The next batch for the handler, if there is one and it may begin.
+    mutating func take(at now: Instant) -> Batch? {
+        guard inFlightSince == nil, !isDraining else { return nil }
+        if let (batch, notBefore) = retry {
+            guard notBefore <= now else { return nil }
+            retry = nil
+            inFlightSince = now
+            return batch
+        }
+        let count = min(buffered, limits.batchRecordsMaximum)
+        guard count > 0 else { return nil }
+        let batch = Batch(
+            records: Array(buffer[bufferStart..<bufferStart + count]), epoch: epoch, failures: 0)
+        bufferStart += count
+        // Moving the rest to the front now and then, and not each time, keeps the cost per record constant.
+        if bufferStart * 2 >= buffer.count {
+            buffer.removeFirst(bufferStart)
+            bufferStart = 0
+        }
+        inFlightSince = now
+        return batch
+    }
+
+    /// The handler returned: everything in the batch may be committed, if its partitions are still ours.
+    mutating func finish(_ batch: Batch) {
+        inFlightSince = nil
+        statistics.handledBatches += 1
+        statistics.handledRecords += batch.records.count
+        guard batch.epoch == epoch else { return }
+        for record in batch.records {
+            let place = TopicPartition(topic: record.topic, partition: record.partition)
+            partitions[place]?.handled = record.offset + 1
+            partitions[place]?.next = record.offset + 1
+        }
+    }
+
+    /// The handler threw: the same batch comes again, later each time, as long as its partitions are ours.
+    mutating func fail(_ batch: Batch, at now: Instant) {
+        inFlightSince = nil
+        statistics.failedBatches += 1
+        guard batch.epoch == epoch else { return }
+        let factor = 1 << min(batch.failures, 20)
+        let delay = min(limits.retryDelayMinimum * factor, limits.retryDelayMaximum)
+        let again = Batch(records: batch.records, epoch: batch.epoch, failures: batch.failures + 1)
+        retry = (again, now + delay)
+    }
+
+    /// When a batch that failed is due again.
+    var retryAt: Instant? { retry?.notBefore }
+
+    // MARK: Commits
+
+    /// What is handled and was not sent to the broker yet; with `includingSent`, also what it has not confirmed.
+    func uncommitted(includingSent: Bool) -> [(TopicPartition, Int64)] {
+        partitions.compactMap { place, progress in
+            guard let handled = progress.handled, includingSent || progress.sent != handled else { return nil }
+            return (place, handled)
+        }
+    }
+
+    mutating func sent(_ offsets: [(TopicPartition, Int64)]) {
+        for (place, offset) in offsets { partitions[place]?.sent = offset }
+    }
+
+    /// A commit came back. What failed is sent again, unless more was handled since, which then goes instead.
+    mutating func committed(_ offsets: [(TopicPartition, Int64)], failed: [(TopicPartition, Int64)]) {
+        if failed.isEmpty { statistics.commits += 1 } else { statistics.failedCommits += 1 }
+        for (place, offset) in failed where partitions[place]?.sent == offset { partitions[place]?.sent = nil }
+        for (place, offset) in offsets where partitions[place]?.handled == offset {
+            // Confirmed, so that a later rebalance need not send it again.
+            partitions[place]?.handled = nil
+            partitions[place]?.sent = nil
+        }
+    }
+
+    // MARK: Numbers
+
+    mutating func noteStuckHandler() { statistics.stuckHandlers += 1 }
+
+    /// The sum of what is behind, given the newest offset of each partition.
+    mutating func noteLag(newest: (TopicPartition) -> Int64?) {
+        var lag: Int64?
+        for (place, progress) in partitions {
+            guard let next = progress.next, let end = newest(place), end >= 0 else { continue }
+            lag = (lag ?? 0) + max(0, end - next)
+        }
+        statistics.lag = lag
+    }
+
+    var currentStatistics: KafkaConsumerStatistics {
+        var result = statistics
+        result.assignedPartitions = partitions.count
+        result.pausedPartitions = isHeldBack ? partitions.count : 0
+        result.bufferedRecords = buffered
+        return result
+    }
+}

@@ -1,0 +1,61 @@
+/// The group, the topics, the limits and the times of a consumer.
+public struct KafkaConsumerSettings: Sendable {
+    /// The consumer group; its members share the partitions.
+    public var groupId: String
+    /// The topics to read; they need not exist yet.
+    public var topics: [String]
+    /// The most records that one call of the handler gets.
+    ///
+    /// Defaults to 500.
+    public var batchRecordsMaximum: Int = 500
+    /// The most records that wait for the handler; when it is full nothing is taken until it is half empty.
+    ///
+    /// librdkafka prefetches about as many again. Defaults to 2,000.
+    public var bufferRecordsMaximum: Int = 2_000
+    /// The most KiB that librdkafka prefetches.
+    ///
+    /// Defaults to 32,768 (32 MiB).
+    public var prefetchKibibytesMaximum: Int = 32_768
+    /// After how long without a heartbeat the group gives our partitions to others.
+    ///
+    /// Brokers refuse less than 6 s by default. Defaults to 10 s.
+    public var sessionTimeout: Duration = .seconds(10)
+    /// How long one call of the handler may last before we leave the group until it returns.
+    ///
+    /// Defaults to 5 min.
+    public var maxPollInterval: Duration = .seconds(300)
+    /// How long a rebalance or a close waits for the handler, so that its work can still be committed.
+    ///
+    /// Defaults to 10 s.
+    public var drainTimeout: Duration = .seconds(10)
+    /// How long the commit before partitions are given away may last.
+    ///
+    /// Defaults to 5 s.
+    public var commitTimeout: Duration = .seconds(5)
+    /// The least time between two commits; a crash repeats about this much work.
+    ///
+    /// Defaults to 50 ms.
+    public var commitInterval: Duration = .milliseconds(50)
+    /// How long leaving the group may last; past it the client is dropped, and the group notices by the session.
+    ///
+    /// Defaults to 5 s.
+    public var closeTimeout: Duration = .seconds(5)
+    /// The wait before a batch that failed is given again; it doubles with each failure.
+    ///
+    /// Defaults to 100 ms.
+    public var retryDelayMinimum: Duration = .milliseconds(100)
+    /// The longest wait before a batch that failed is given again.
+    ///
+    /// Defaults to 30 s.
+    public var retryDelayMaximum: Duration = .seconds(30)
+    /// How often topics are looked up; a topic that is made later is found within this time.
+    ///
+    /// Defaults to 3 s.
+    public var metadataRefreshInterval: Duration = .seconds(3)
+
+    /// Makes settings with the defaults.
+    public init(groupId: String, topics: [String]) {
+        self.groupId = groupId
+        self.topics = topics
+    }
+}

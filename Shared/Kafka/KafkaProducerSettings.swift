@@ -1,0 +1,50 @@
+/// The limits and times of a producer.
+public struct KafkaProducerSettings: Sendable {
+    /// How long a message may wait for its acknowledgement, retries included, before its send fails.
+    ///
+    /// Defaults to 10 s.
+    public var messageTimeout: Duration = .seconds(10)
+    /// How long a message waits for others to share a request with.
+    ///
+    /// Defaults to 2 ms.
+    public var lingerTime: Duration = .milliseconds(2)
+    /// The most messages that wait or are in flight; more fail with `.queueFull`.
+    ///
+    /// Defaults to 200,000.
+    public var queueMessagesMaximum: Int = 200_000
+    /// The most KiB that wait or are in flight; more fail with `.queueFull`.
+    ///
+    /// Defaults to 524,288 (512 MiB).
+    public var queueKibibytesMaximum: Int = 524_288
+    /// The largest message in bytes; a larger one fails with `.messageTooLarge`.
+    ///
+    /// Defaults to 1,000,000.
+    public var messageBytesMaximum: Int = 1_000_000
+    /// `none`, `lz4`, `zstd`, `gzip` or `snappy`.
+    ///
+    /// Defaults to lz4.
+    public var compression: String = "lz4"
+    /// How long nothing at all may be acknowledged, while something waits, before the client is suspected.
+    ///
+    /// Defaults to 5 s.
+    public var stallTime: Duration = .seconds(5)
+    /// How long the broker must have answered a suspected client's probes before the client is replaced.
+    ///
+    /// A client that recovers by itself does so within this time. Defaults to 2 s.
+    public var recoveryGrace: Duration = .seconds(2)
+    /// The wait between two replacements; it doubles up to thirty times this while they do not help.
+    ///
+    /// Defaults to 1 s.
+    public var replacementDelay: Duration = .seconds(1)
+    /// How long `close()` waits for outstanding messages before they fail with `.abandoned`.
+    ///
+    /// Defaults to 10 s.
+    public var flushTimeout: Duration = .seconds(10)
+    /// How long `close()` waits, after flushing, for librdkafka's threads to end; they end by themselves later.
+    ///
+    /// Defaults to 5 s.
+    public var closeTimeout: Duration = .seconds(5)
+
+    /// Makes the default settings.
+    public init() {}
+}
