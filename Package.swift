@@ -52,7 +52,6 @@ let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
-let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
@@ -123,7 +122,7 @@ let package = Package(
             "ReceiptIntake",
             [
                 "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "Kafka", "Postgres",
-                crypto, hummingbird, httpTypes, jwt, httpClient, log, metrics, lifecycle, nio, nioHTTP, nioFoundation,
+                crypto, hummingbird, httpTypes, jwt, httpClient, log, metrics, lifecycle, nio, nioHTTP,
             ]),
         service(
             "VerificationWorker",
@@ -149,8 +148,8 @@ let package = Package(
         service(
             "CountersignTool",
             [
-                "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "Kafka", "Postgres", "WebhookSigning",
-                arguments, httpClient, hummingbird, httpTypes, jwt, log, nio, nioHTTP, configuration,
+                "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "AppStore", "Kafka",
+                "Postgres", "WebhookSigning", arguments, httpClient, hummingbird, httpTypes, jwt, log, nio, nioHTTP,
             ]),
         // Suites: see Tests/README.md.
         suite("PurchaseModelTests", ["PurchaseModel"]),
@@ -163,6 +162,24 @@ let package = Package(
             "AppStoreSimulatorTests",
             ["AppStore", "AppStoreSimulator", crypto, x509, asn1, hummingbird, hummingbirdTesting, httpTypes, nio]),
         suite("WebhookSigningTests", ["WebhookSigning", crypto]),
+        suite(
+            "ServiceRuntimeTests",
+            [
+                "ServiceRuntime", log, metrics, coreMetrics, lifecycle, configuration, hummingbird, httpTypes, nio,
+            ]),
+        suite("PostgresTests", ["Postgres", log, lifecycle]),
+        suite(
+            "NotificationTests",
+            [
+                "Notification", "Persistence", "Postgres", "ServiceRuntime", "WebhookSigning", httpClient, nio, nioHTTP,
+                nioPosix, lifecycle, log,
+            ]),
+        suite(
+            "ReceiptIntakeTests",
+            [
+                "ReceiptIntake", "Kafka", "Messages", "Persistence", "Postgres", "PurchaseModel", "ServiceRuntime",
+                crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio,
+            ]),
         suite("EndToEndTests", ["Messages", "PurchaseModel", "Postgres", httpClient, nio, nioHTTP, log]),
     ]
 )

@@ -178,7 +178,7 @@ CREATE TABLE webhook_deliveries (
     CONSTRAINT webhook_deliveries_state_is_known CHECK (state IN ('pending', 'delivered', 'abandoned')),
     CONSTRAINT webhook_deliveries_pending_are_due CHECK ((state = 'pending') = (due_at IS NOT NULL))
 );
-CREATE INDEX webhook_deliveries_due ON webhook_deliveries (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries (endpoint_id, due_at) WHERE due_at IS NOT NULL;
 
 -- Who did what by hand, and why.
 CREATE TABLE audit_log (

@@ -1,0 +1,93 @@
+import Persistence
+import Postgres
+
+/// Looks at the database: the server, the schema, what is late, and whether the tables agree.
+struct DatabaseCheck: Sendable {
+    let pool: PostgresPool
+    /// How long after its time something may be due: services take a moment, and leases pass.
+    let grace: Duration
+    /// Whether the tables are compared, which reads them whole.
+    let comparesTables: Bool
+
+    /// The findings; the first failure to reach the server ends it.
+    ///
+    /// - Throws: `PostgresError` when the server stops answering.
+    func run() async throws -> [Finding] {
+        let backlog = BacklogStore(pool: pool)
+        var findings = [Self.judge(try await backlog.serverSettings())]
+        do {
+            try await Migrator(pool: pool).requireCurrentSchema()
+            findings.append(.good("schema", "version \(Migrator.newestVersion)"))
+        } catch let error as SchemaError {
+            // Without the tables nothing else can be asked.
+            return findings + [
+                .wrong("schema", "\(error)", remedy: "run `countersign migrate`, or update this program")
+            ]
+        }
+        findings += Self.judge(
+            overdue: try await backlog.overdue(grace: grace),
+            oldestUnsettled: try await backlog.oldestUnsettledSeconds())
+        findings.append(Self.judge(parked: try await backlog.parkedOrders()))
+        findings.append(Self.judge(disabled: try await backlog.disabledEndpoints()))
+        if comparesTables {
+            findings.append(Self.judge(try await ConsistencyCheck(pool: pool).run(examplesMaximum: 1)))
+        }
+        return findings
+    }
+
+    static func judge(_ server: BacklogStore.ServerSettings) -> Finding {
+        let subject = "PostgreSQL"
+        if server.isStandby {
+            return .wrong(subject, "this server is a standby and takes no purchases", remedy: "point to the primary")
+        }
+        if !server.isFsyncOn {
+            return .wrong(subject, "fsync is off: a power cut loses purchases", remedy: "set fsync = on and restart it")
+        }
+        if server.synchronousCommit == "off" {
+            return .wrong(
+                subject, "synchronous_commit is off: an answer goes out before the purchase is on disk",
+                remedy: "set synchronous_commit = on")
+        }
+        return .good(subject, "version \(server.version), fsync on, synchronous_commit \(server.synchronousCommit)")
+    }
+
+    static func judge(overdue: [BacklogStore.Overdue], oldestUnsettled: Double?) -> [Finding] {
+        let services = ["submissions": "receipt-intake", "events": "fulfillment", "webhook_deliveries": "notification"]
+        let late = overdue.map { table -> Finding in
+            .wrong(
+                "backlog",
+                "\(table.count) \(table.table) are overdue, the oldest by \(ToolOutput.age(table.oldestSeconds))",
+                remedy: "nobody takes them: is \(services[table.table] ?? "its service") running and ready?")
+        }
+        guard late.isEmpty else { return late }
+        let waiting = oldestUnsettled.map { "the oldest purchase without outcome is \(ToolOutput.age($0)) old" }
+        return [.good("backlog", "nothing is overdue; \(waiting ?? "every purchase has an outcome")")]
+    }
+
+    static func judge(parked: [BacklogStore.Parked]) -> Finding {
+        guard !parked.isEmpty else { return .good("parked orders", "none") }
+        let list = parked.map { "\($0.count) for \($0.reason), oldest \(ToolOutput.age($0.oldestSeconds))" }
+        return .warning(
+            "parked orders", list.joined(separator: "; "),
+            remedy: "paid and not granted: name the product in the catalogue, or the token's account; see the runbook")
+    }
+
+    static func judge(disabled: [BacklogStore.DisabledEndpoint]) -> Finding {
+        guard let first = disabled.first else { return .good("endpoints", "none is switched off") }
+        return .wrong(
+            "endpoints",
+            "\(first.id) is switched off (\(first.reason)); \(first.pending) deliveries wait"
+                + (disabled.count > 1 ? ", and \(disabled.count - 1) more are off" : ""),
+            remedy: "mend the endpoint, then clear disabled_at of its row in webhook_endpoints")
+    }
+
+    static func judge(_ report: ConsistencyCheck.Report) -> Finding {
+        guard let broken = report.rules.first(where: { $0.violations > 0 }) else {
+            return .good("consistency", "all \(report.rules.count) rules hold: \(report.rules[0].sentence), and more")
+        }
+        return .wrong(
+            "consistency",
+            "not so: \(broken.sentence) (\(broken.violations) violations, such as \(broken.examples.first ?? ""))",
+            remedy: "run `countersign audit` and stop fulfillment until it is understood")
+    }
+}

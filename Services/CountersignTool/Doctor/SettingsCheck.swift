@@ -1,0 +1,116 @@
+import AppStore
+import PurchaseModel
+import ServiceRuntime
+import WebhookSigning
+
+/// Looks at the files that the services read, and at whom they trust.
+struct SettingsCheck: Sendable {
+    let settings: SettingReader
+
+    /// The findings, one for each file and one for the roots.
+    func run() -> [Finding] {
+        var apps: AppsFile?
+        var findings = [
+            file("apps.file", "apps") { path in
+                let file = try AppsFile.load(path: path)
+                apps = file
+                return Self.judge(file)
+            },
+            file("catalogue.file", "catalogue") { path in
+                Self.judge(try CatalogueFile.load(path: path), apps: apps)
+            },
+            file("webhooks.file", "webhooks") { path in Self.judge(try WebhooksFile.load(path: path)) },
+        ]
+        findings.append(roots())
+        return findings
+    }
+
+    private func file(_ key: String, _ subject: String, _ judge: (String) throws -> Finding) -> Finding {
+        do {
+            return try judge(try settings.requiredString(key, expected: "the path of a YAML file"))
+        } catch {
+            return .wrong(
+                subject, "\(error)", remedy: "mend the file or the variable; the services refuse to start with it")
+        }
+    }
+
+    static func judge(_ apps: AppsFile) -> Finding {
+        let open = apps.apps.values.filter { app in
+            let access = app.authentication
+            return access.hs256Secret == nil && access.jwksFile == nil && access.jwksURL == nil
+                && access.apiKeySHA256.isEmpty
+        }
+        if apps.apps.isEmpty {
+            return .wrong("apps", "no app is configured", remedy: "list at least one app in the apps file")
+        }
+        if let app = open.map(\.bundleId).min() {
+            return .wrong(
+                "apps", "nobody can post for \(app): it has neither a JWT key nor an API key",
+                remedy: "give it an `authentication`, or the file one for all apps")
+        }
+        return .good("apps", apps.apps.keys.sorted().joined(separator: ", "))
+    }
+
+    static func judge(_ catalogue: Catalogue, apps: AppsFile?) -> Finding {
+        let products = catalogue.knownProducts
+        let sellers = Set(products.map(\.app))
+        if let apps, let app = Set(apps.apps.keys).subtracting(sellers).min() {
+            return .warning(
+                "catalogue", "\(app) has no products: whatever it sells is parked",
+                remedy:
+                    "list its products, then run `countersign redrive` or wait: parked orders are granted by themselves"
+            )
+        }
+        if let apps, let app = sellers.subtracting(apps.apps.keys).min() {
+            return .warning(
+                "catalogue", "\(app) is not in the apps file: nothing can be posted for it",
+                remedy: "add it to the apps file, or check its bundle id")
+        }
+        return .good("catalogue", "\(products.count) products of \(sellers.count) apps")
+    }
+
+    static func judge(_ webhooks: WebhooksFile) -> Finding {
+        for endpoint in webhooks.endpoints {
+            for secret in endpoint.secrets {
+                do {
+                    _ = try WebhookSecret(secret.value)
+                } catch {
+                    return .wrong(
+                        "webhooks", "a secret of \(endpoint.id) is no webhook secret: \(error)",
+                        remedy: "make one: whsec_ and the base64 of 24 to 64 random bytes")
+                }
+            }
+        }
+        if let endpoint = webhooks.endpoints.first(where: \.allowsPrivateAddresses) {
+            return .warning(
+                "webhooks", "\(endpoint.id) may be at a private address and without TLS",
+                remedy: "fine for development; in production remove allow_private_addresses")
+        }
+        if webhooks.endpoints.isEmpty {
+            return .warning("webhooks", "there is no endpoint: nobody is told", remedy: "list the studio's backend")
+        }
+        return .good("webhooks", webhooks.endpoints.map(\.id).joined(separator: ", "))
+    }
+
+    private func roots() -> Finding {
+        do {
+            let fingerprints = try settings.stringList("trusted.roots")
+            return Self.judge(fingerprints.isEmpty ? .appleRootG3 : try TrustedRoots(fingerprints: fingerprints))
+        } catch {
+            return .wrong(
+                "trusted roots", "\(error)",
+                remedy: "give COUNTERSIGN_TRUSTED_ROOTS SHA-256 fingerprints, or leave it out")
+        }
+    }
+
+    static func judge(_ roots: TrustedRoots) -> Finding {
+        let foreign = roots.fingerprints.subtracting(TrustedRoots.appleRootG3.fingerprints)
+        if let root = foreign.min() {
+            return .warning(
+                "trusted roots",
+                "a root that is not Apple's is trusted: \(root.prefix(16))…: its owner can make purchases",
+                remedy: "fine with the simulator; in production leave COUNTERSIGN_TRUSTED_ROOTS out")
+        }
+        return .good("trusted roots", "Apple's alone")
+    }
+}

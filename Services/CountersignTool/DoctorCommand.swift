@@ -1,0 +1,82 @@
+import ArgumentParser
+import Kafka
+import Postgres
+
+/// `countersign doctor`: looks at everything, says what is wrong and how to mend it.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Checks settings, database, broker, services and backlog; exits with 1 when something is wrong.")
+
+    @Option(help: "The admin address of a service, such as http://127.0.0.1:9100; may be given several times.")
+    var service: [String] = []
+
+    @Option(help: "Seconds after which something that is due counts as overdue.")
+    var grace = 60.0
+
+    @Flag(inversion: .prefixedNo, help: "Compares the tables with each other, which reads them whole.")
+    var consistency = true
+
+    @Flag(help: "Prints JSON.")
+    var json = false
+
+    func validate() throws {
+        guard (0...86_400).contains(grace) else { throw ValidationError("--grace is from 0 to 86400 seconds") }
+    }
+
+    func run() async throws {
+        try await failingPlainly {
+            let settings = try await ToolSettings.load()
+            var findings: [Finding] = []
+            func report(_ new: [Finding]) {
+                findings += new
+                if !json { for finding in new { print(finding.text) } }
+            }
+            report(SettingsCheck(settings: settings.reader).run())
+            report(await database(settings))
+            report(await broker(settings))
+            if !service.isEmpty { report(try await services()) }
+            let wrong = findings.count { $0.level == .wrong }
+            let warnings = findings.count { $0.level == .warning }
+            if json {
+                print(try ToolOutput.json(findings))
+            } else {
+                print(wrong == 0 ? "\nhealthy, \(warnings) warnings" : "\n\(wrong) wrong, \(warnings) warnings")
+            }
+            guard wrong == 0 else { throw ExitCode.failure }
+        }
+    }
+
+    private func database(_ settings: ToolSettings) async -> [Finding] {
+        do {
+            return try await settings.withDatabase { pool in
+                try await DatabaseCheck(pool: pool, grace: .seconds(grace), comparesTables: consistency).run()
+            }
+        } catch {
+            return [
+                .wrong("PostgreSQL", "\(error)", remedy: "is it running, and is COUNTERSIGN_POSTGRES_URL right?")
+            ]
+        }
+    }
+
+    private func broker(_ settings: ToolSettings) async -> [Finding] {
+        do {
+            return KafkaCheck.judge(
+                counts: try await settings.withKafka { admin in
+                    try await admin.partitionCounts(timeout: TopicsCommand.timeout)
+                })
+        } catch {
+            return [
+                .wrong("Kafka", "\(error)", remedy: "is it running, and is COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS right?")
+            ]
+        }
+    }
+
+    private func services() async throws -> [Finding] {
+        try await HTTPCaller.with(connections: 1) { http in
+            var findings: [Finding] = []
+            for base in service { findings.append(await ServiceCheck(http: http, base: base).run()) }
+            return findings
+        }
+    }
+}

@@ -1,0 +1,98 @@
+extension Dossier {
+    /// The dossier as a person reads it: a heading for each part, and a line or two for each row.
+    var text: String {
+        let parts: [(String, [String])] = [
+            ("submissions", submissions.flatMap(\.lines)), ("orders", orders.flatMap(\.lines)),
+            ("ledger", ledgerEntries.map(\.line)), ("balances of the account", balances.map(\.line)),
+            ("entitlements of the account", entitlements.map(\.line)), ("events", events.map(\.line)),
+            ("deliveries", deliveries.map(\.line)), ("by hand", auditLog.map(\.line)),
+        ]
+        return parts.filter { !$0.1.isEmpty }
+            .map { heading, lines in ([heading] + lines.map { "  " + $0 }).joined(separator: "\n") }
+            .joined(separator: "\n\n")
+    }
+
+    /// `2026-11-21T03:56:07.568708+00:00` as `2026-11-21 03:56:07Z`; anything else as it is.
+    static func time(_ text: String) -> String {
+        guard text.count > 19, text.hasSuffix("+00:00") else { return text }
+        return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + "Z"
+    }
+}
+
+extension Dossier.Submission {
+    var lines: [String] {
+        let end =
+            if let settledAt {
+                "settled \(Dossier.time(settledAt))"
+            } else {
+                "due \(dueAt.map(Dossier.time) ?? "never"), sent again \(attempts) times"
+            }
+        return [
+            "\(id)  \(state)\(reason.map { " (\($0))" } ?? "")",
+            "  of \(account) for \(app), \(kind) of \(proofBytes) bytes; received \(Dossier.time(receivedAt)), \(end)",
+            "  correlation \(correlationId)",
+        ]
+    }
+}
+
+extension Dossier.Order {
+    var lines: [String] {
+        var lines = [
+            "\(environment) \(transactionId)  \(state)\(reason.map { " (\($0))" } ?? "") \(account.map { "to \($0)" } ?? "to nobody")",
+            "  \(quantity) × \(productId) (\(productType)) of \(app)\(price), bought \(Dossier.time(purchaseDate))",
+        ]
+        if originalTransactionId != transactionId { lines.append("  renews \(originalTransactionId)") }
+        if let expiresDate { lines.append("  paid until \(Dossier.time(expiresDate))") }
+        if let revocationDate { lines.append("  revoked by Apple \(Dossier.time(revocationDate))") }
+        if let appAccountToken { lines.append("  appAccountToken \(appAccountToken)") }
+        lines.append(
+            "  brought by \(submissionId), recorded \(Dossier.time(createdAt))"
+                + (grantedAt.map { ", granted \(Dossier.time($0))" } ?? ""))
+        return lines
+    }
+
+    private var price: String {
+        guard let priceMilliunits, let currency else { return "" }
+        return " at \(ToolOutput.number(Double(priceMilliunits) / 1000, digits: 2)) \(currency)"
+    }
+}
+
+extension Dossier.LedgerEntry {
+    var line: String {
+        "\(environment) \(transactionId) \(kind) \(sequence): \(amount) \(item) to \(account), \(Dossier.time(createdAt))"
+    }
+}
+
+extension Dossier.Balance {
+    var line: String { "\(environment) \(account): \(amount) \(item)" }
+}
+
+extension Dossier.Entitlement {
+    var line: String {
+        "\(environment) \(account): \(entitlement) by \(transactionId), "
+            + (expiresAt.map { "until \(Dossier.time($0))" } ?? "for ever")
+    }
+}
+
+extension Dossier.Event {
+    var line: String {
+        let number = sequence.map { ", number \($0) of \(account ?? "")" } ?? ""
+        let state = dueAt.map { "not taken over yet, due \(Dossier.time($0))" } ?? "taken over by notification"
+        return "\(id)  \(type) of \(transactionId)\(number), \(Dossier.time(createdAt)), \(state)"
+    }
+}
+
+extension Dossier.Delivery {
+    var line: String {
+        var line = "\(eventId) to \(endpointId): \(state), \(attempts) attempts"
+        if let lastStatus { line += ", last answer \(lastStatus)" }
+        if let lastError { line += ", last error: \(lastError)" }
+        if let deliveredAt { line += ", delivered \(Dossier.time(deliveredAt))" }
+        if let dueAt { line += ", due \(Dossier.time(dueAt))" }
+        return line
+    }
+}
+
+extension Dossier.AuditRow {
+    var line: String { "\(Dossier.time(createdAt)) \(actor) \(action) \(subject): \(reason)" }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// What an inspection found, as the database tells it; see `InspectionStore`.
+///
+/// Times stay the texts that they came as, since a dossier is read by people and not calculated with.
+struct Dossier: Decodable, Sendable {
+    let submissions: [Submission]
+    let orders: [Order]
+    let ledgerEntries: [LedgerEntry]
+    let balances: [Balance]
+    let entitlements: [Entitlement]
+    let events: [Event]
+    let deliveries: [Delivery]
+    let auditLog: [AuditRow]
+
+    struct Submission: Decodable, Sendable {
+        let id, state, app, account, kind, receivedAt, correlationId: String
+        let reason, dueAt, settledAt: String?
+        let attempts, proofBytes: Int
+    }
+
+    struct Order: Decodable, Sendable {
+        let environment, transactionId, state, app, productId, productType, originalTransactionId: String
+        let purchaseDate, submissionId, correlationId, createdAt: String
+        let reason, account, expiresDate, revocationDate, appAccountToken, currency, storefront, grantedAt: String?
+        let quantity: Int
+        let priceMilliunits: Int64?
+    }
+
+    struct LedgerEntry: Decodable, Sendable {
+        let environment, transactionId, kind, app, account, item, createdAt: String
+        let amount: Int64
+        let sequence: Int
+    }
+
+    struct Balance: Decodable, Sendable {
+        let environment, app, account, item: String
+        let amount: Int64
+    }
+
+    struct Entitlement: Decodable, Sendable {
+        let environment, app, account, entitlement, transactionId, grantedAt: String
+        let expiresAt: String?
+    }
+
+    struct Event: Decodable, Sendable {
+        let id, type, environment, transactionId, app, createdAt: String
+        let account, dueAt: String?
+        let sequence: Int64?
+        let attempts: Int
+    }
+
+    struct Delivery: Decodable, Sendable {
+        let eventId, endpointId, state, createdAt: String
+        let dueAt, lastError, deliveredAt: String?
+        let attempts: Int
+        let lastStatus: Int?
+    }
+
+    struct AuditRow: Decodable, Sendable {
+        let actor, action, subject, reason, createdAt: String
+    }
+
+    /// Reads the JSON of an inspection.
+    ///
+    /// - Throws: `DecodingError`.
+    init(json: String) throws {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        self = try decoder.decode(Dossier.self, from: Data(json.utf8))
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+
+/// Posts proofs to intake and asks for outcomes, as an app or its backend does.
+struct IntakeClient: Sendable {
+    /// How much longer than its wait an answer may take.
+    private static let answerAllowance = Duration.seconds(15)
+    /// The longest `Retry-After` that is obeyed to the letter.
+    private static let retryAfterMaximum = Duration.seconds(15)
+
+    let http: HTTPCaller
+    let base: String
+    let app: String
+    let credentials: LoadCredentials
+
+    /// What intake says of a submission; other fields are not looked at.
+    struct Purchase: Decodable, Sendable {
+        let id: String
+        let state: String
+        let finish: Bool
+        let reason: String?
+
+        var isSettled: Bool { state != "received" }
+    }
+
+    /// What an attempt led to.
+    enum Reply: Sendable {
+        /// Accepted; settled or not.
+        case purchase(Purchase)
+        /// Nothing is decided; the same is to be sent again, after a pause if one was asked for.
+        case tryAgain(status: Int?, after: Duration?, problem: String)
+        /// Intake does not want it, and will not want it next time either.
+        case refused(status: Int, problem: String)
+    }
+
+    /// Posts a proof for an account.
+    func post(_ proof: String, account: String, wait: Int) async -> Reply {
+        let body = Body(
+            app: app, signedTransaction: proof, account: credentials.isServerKey ? account : nil)
+        let url = "\(base)/v1/purchases\(Self.query(wait))"
+        return await reply(wait) { timeout in
+            let encoder = JSONEncoder()
+            encoder.keyEncodingStrategy = .convertToSnakeCase
+            return try await http.post(
+                url, json: try encoder.encode(body), headers: credentials.headers(account: account), timeout: timeout)
+        }
+    }
+
+    /// Asks what became of a submission.
+    func fetch(_ id: String, account: String, wait: Int) async -> Reply {
+        let url = "\(base)/v1/purchases/\(id)\(Self.query(wait))"
+        return await reply(wait) { timeout in
+            try await http.get(url, headers: credentials.headers(account: account), timeout: timeout)
+        }
+    }
+
+    private struct Body: Encodable {
+        let app: String
+        let signedTransaction: String
+        let account: String?
+    }
+
+    private static func query(_ wait: Int) -> String {
+        wait > 0 ? "?wait=\(wait)" : ""
+    }
+
+    private func reply(_ wait: Int, _ request: (Duration) async throws -> HTTPCaller.Answer) async -> Reply {
+        let answer: HTTPCaller.Answer
+        do {
+            answer = try await request(.seconds(wait) + Self.answerAllowance)
+        } catch {
+            return .tryAgain(status: nil, after: nil, problem: "unreachable: \(error)")
+        }
+        return Self.interpret(answer)
+    }
+
+    /// What an answer means.
+    static func interpret(_ answer: HTTPCaller.Answer) -> Reply {
+        if answer.isSuccess {
+            if let purchase = try? JSONDecoder().decode(Purchase.self, from: answer.body) { return .purchase(purchase) }
+            return .tryAgain(status: answer.status, after: nil, problem: "the answer is not a purchase")
+        }
+        let problem = "\(answer.status) \((try? JSONDecoder().decode(Problem.self, from: answer.body))?.text ?? "")"
+        // 408, 425 and 429 ask for another attempt; so does every fault on intake's side.
+        if [408, 425, 429].contains(answer.status) || answer.status >= 500 {
+            return .tryAgain(
+                status: answer.status, after: answer.retryAfter.map { min($0, retryAfterMaximum) }, problem: problem)
+        }
+        return .refused(status: answer.status, problem: problem)
+    }
+
+    private struct Problem: Decodable {
+        let title: String?
+        let detail: String?
+
+        var text: String { detail ?? title ?? "" }
+    }
+}

@@ -1,0 +1,15 @@
+import ArgumentParser
+
+/// The operator's tool: one subcommand a file.
+@main
+struct Countersign: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "countersign",
+        abstract: "Sets up, loads, inspects and mends an installation of Countersign.",
+        discussion: "Reads the same COUNTERSIGN_… environment variables as the services.",
+        version: "0.1.0",
+        subcommands: [
+            MigrateCommand.self, TopicsCommand.self, DoctorCommand.self, InspectCommand.self, AuditCommand.self,
+            RedriveCommand.self, LoadCommand.self, WebhookReceiverCommand.self,
+        ])
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import Foundation
+import Persistence
+
+/// `countersign redrive`: has settled submissions judged again.
+struct RedriveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "redrive",
+        abstract: "Has submissions judged again that were rejected or parked, and notes who asked for it and why.",
+        discussion: """
+            For what a mended configuration would judge otherwise: a wrong bundle id, a refused sandbox, a product that
+            the catalogue did not know. A fulfilled submission is left alone; nothing is granted twice.
+            """)
+
+    @Argument(help: "Ids of submissions.")
+    var submissions: [String] = []
+
+    @Flag(help: "All that are parked.")
+    var parked = false
+
+    @Option(help: "All that were rejected for this reason, such as sandbox_refused.")
+    var rejectedReason: String?
+
+    @Option(help: "Why, for the audit log.")
+    var reason: String
+
+    @Option(help: "Who, for the audit log; the user of the session by default.")
+    var actor: String?
+
+    @Option(help: "The most to redrive at once.")
+    var limit = 10_000
+
+    func validate() throws {
+        guard [!submissions.isEmpty, parked, rejectedReason != nil].count(where: { $0 }) == 1 else {
+            throw ValidationError("name submissions, or --parked, or --rejected-reason: exactly one of these")
+        }
+        guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
+        guard (1...1_000_000).contains(limit) else { throw ValidationError("--limit is from 1 to 1000000") }
+    }
+
+    func run() async throws {
+        try await failingPlainly {
+            let selection = selection
+            let redriven = try await ToolSettings.load().withDatabase { pool in
+                try await ManualRedrive(pool: pool).redrive(
+                    selection, reason: reason, actor: actor ?? Self.sessionUser, limit: limit)
+            }
+            for submission in redriven { print("\(submission.id) was \(submission.previousState), is due now") }
+            print("\(redriven.count) redriven")
+            let missed = Set(submissions).subtracting(redriven.map(\.id)).sorted()
+            guard missed.isEmpty else {
+                throw ToolFailure("unknown or fulfilled already, left alone: \(missed.joined(separator: " "))")
+            }
+        }
+    }
+
+    private var selection: ManualRedrive.Selection {
+        if parked { return .parked }
+        if let rejectedReason { return .rejected(reason: rejectedReason) }
+        return .ids(submissions)
+    }
+
+    private static var sessionUser: String {
+        let environment = ProcessInfo.processInfo.environment
+        return environment["SUDO_USER"] ?? environment["USER"] ?? NSUserName()
+    }
+}

@@ -1,0 +1,83 @@
+import EventProcessing
+import Foundation
+import Kafka
+import Logging
+import Postgres
+import ServiceRuntime
+
+/// What the tool can be told, by the variables that the services read.
+///
+/// | variable | used by |
+/// |---|---|
+/// | `COUNTERSIGN_POSTGRES_URL`, or `…_FILE` | migrate, inspect, audit, redrive, doctor |
+/// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS`, `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | topics, doctor |
+/// | `COUNTERSIGN_APPS_FILE`, `COUNTERSIGN_CATALOGUE_FILE`, `COUNTERSIGN_WEBHOOKS_FILE`, `COUNTERSIGN_TRUSTED_ROOTS` | doctor |
+/// | `COUNTERSIGN_SIMULATOR_URL`, `COUNTERSIGN_RECEIPT_INTAKE_URL`, `COUNTERSIGN_API_KEY` or `…_FILE` | load |
+struct ToolSettings: Sendable {
+    let reader: SettingReader
+    let logger: Logger
+
+    /// How long one statement of the tool may run: it reads whole tables, which no service does.
+    private static let statementTimeout = Duration.seconds(600)
+
+    /// Reads the environment and the file that `COUNTERSIGN_CONFIG` names.
+    ///
+    /// - Throws: `SettingError`.
+    static func load() async throws -> ToolSettings {
+        let source = try await ConfigurationSources.reader(environment: ProcessInfo.processInfo.environment)
+        // Standard output belongs to the command's answer; librdkafka's and the pool's debug lines to nobody.
+        return ToolSettings(
+            reader: SettingReader(source),
+            logger: Logger(label: "countersign") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// Where the database is.
+    ///
+    /// - Throws: `SettingError`, `PostgresError`.
+    func postgres() throws -> PostgresConfiguration {
+        var configuration = try PostgresSettings.read(reader, applicationName: "countersign-tool")
+        configuration.poolSizeMaximum = 2
+        configuration.statementTimeout = Self.statementTimeout
+        configuration.responseTimeout = Self.statementTimeout + .seconds(30)
+        return configuration
+    }
+
+    /// Runs the body with the database, and closes the connections whatever happens.
+    ///
+    /// - Throws: what the body throws; a `PostgresError` as a `ToolFailure` that says which server.
+    func withDatabase<Result: Sendable>(_ body: (PostgresPool) async throws -> Result) async throws -> Result {
+        let configuration = try postgres()
+        let pool = PostgresPool(configuration: configuration, logger: logger)
+        do {
+            let result = try await body(pool)
+            await pool.close()
+            return result
+        } catch let error as PostgresError {
+            await pool.close()
+            throw ToolFailure("PostgreSQL (\(configuration)): \(error)")
+        } catch {
+            await pool.close()
+            throw error
+        }
+    }
+
+    /// Runs the body with an administrator of the broker, and closes it whatever happens.
+    ///
+    /// - Throws: what the body throws; a `KafkaError` as a `ToolFailure` that says which broker.
+    func withKafka<Result: Sendable>(_ body: (KafkaAdmin) async throws -> Result) async throws -> Result {
+        let configuration = try KafkaSettings.read(reader, clientId: "countersign-tool")
+        do {
+            let admin = try KafkaAdmin(configuration: configuration, logger: logger)
+            do {
+                let result = try await body(admin)
+                await admin.close()
+                return result
+            } catch {
+                await admin.close()
+                throw error
+            }
+        } catch let error as KafkaError {
+            throw ToolFailure("Kafka (\(configuration.bootstrapServers)): \(error)")
+        }
+    }
+}

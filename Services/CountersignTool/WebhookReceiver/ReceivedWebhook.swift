@@ -1,0 +1,61 @@
+import Foundation
+
+/// A webhook that was accepted, as one line of the receiver's file.
+struct ReceivedWebhook: Codable, Sendable, Equatable {
+    /// The header `webhook-id`, the same in every attempt.
+    let eventId: String
+    let type: String?
+    let transactionId: String?
+    let account: String?
+    let sequence: Int64?
+    let receivedAt: String
+    /// The header `webhook-timestamp`: when this attempt was signed, in seconds since 1970.
+    let attemptTimestamp: String
+    let userAgent: String?
+
+    /// Reads what matters of a body; a field that is not there is nil.
+    init(eventId: String, attemptTimestamp: String, userAgent: String?, body: [UInt8], receivedAt: String) {
+        let event = try? JSONDecoder().decode(Event.self, from: Data(body))
+        self.eventId = eventId
+        self.attemptTimestamp = attemptTimestamp
+        self.userAgent = userAgent
+        self.receivedAt = receivedAt
+        type = event?.type
+        account = event?.customer?.id
+        sequence = event?.customer?.sequence
+        transactionId = event?.data?.transaction?.transactionId
+    }
+
+    /// The line, with its end.
+    ///
+    /// - Throws: `EncodingError`.
+    func line() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self) + Data("\n".utf8)
+    }
+
+    private struct Event: Decodable {
+        let type: String?
+        let customer: Customer?
+        let data: Payload?
+
+        struct Customer: Decodable {
+            let id: String?
+            let sequence: Int64?
+        }
+
+        struct Payload: Decodable {
+            let transaction: Transaction?
+        }
+
+        struct Transaction: Decodable {
+            let transactionId: String?
+
+            enum CodingKeys: String, CodingKey {
+                case transactionId = "transaction_id"
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import EventProcessing
+import Kafka
+import Messages
+import Persistence
+import Postgres
+import ServiceRuntime
+
+/// Makes everything, in start order; what starts first stops last.
+struct Assembly {
+    let services: ServiceAssembly
+
+    /// The consumer group.
+    private static let group = "countersign.notification"
+    /// The time between counts of pending deliveries, which read an index through.
+    private static let countInterval = Duration.seconds(15)
+
+    init(_ configuration: Configuration, context: ServiceContext) throws {
+        let logger = context.logger
+        let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
+        let producer = try KafkaProducer(
+            configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
+        let metrics = DeliveryMetrics(endpointIds: configuration.endpoints.map(\.id))
+        let deliver = DeliverWebhooks(
+            pool: pool, endpoints: configuration.endpoints, settings: configuration.delivery,
+            clients: EndpointClients(connectionsMaximum: configuration.delivery.concurrencyPerEndpoint),
+            metrics: metrics, version: context.identity.version, logger: logger)
+        let takeOver = TakeOverEvents(
+            store: DeliveryStore(pool: pool), endpoints: configuration.endpoints, wake: { deliver.wake($0) })
+        let consumer = try EventConsumer<EventSummary>(
+            kafka: configuration.kafka,
+            settings: KafkaSettings.consumer(
+                group: Self.group, topic: Topics.events, batchMaximum: configuration.batchMaximum),
+            accepts: { $0.hasPrefix(EventSummary.typePrefix) },
+            deadLetters: DeadLetters(producer: producer, consumer: Self.group, logger: logger),
+            context: context
+        ) { batch in
+            try await takeOver.takeOver(batch.map(\.message))
+        }
+        let pending = PendingDeliveries(pool: pool)
+        let count = PeriodicTask(
+            "count-pending-deliveries", schedule: .init(every: Self.countInterval), logger: logger
+        ) {
+            metrics.record(pending: try await pending.count())
+        }
+        services = ServiceAssembly(
+            services: [pool, DatabaseGuard(pool: pool, context: context), producer, count, deliver, consumer])
+    }
+}

@@ -1,0 +1,41 @@
+import EventProcessing
+import Kafka
+import Postgres
+import ServiceRuntime
+
+/// What the process can be told.
+///
+/// | variable | meaning | default |
+/// |---|---|---|
+/// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS` | brokers, `host:port,…` | required |
+/// | `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | more librdkafka properties (SASL, TLS), one `key=value` a line | none |
+/// | `COUNTERSIGN_POSTGRES_URL` | the database; or `…_FILE`, a file that holds it | required |
+/// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections | 8 |
+/// | `COUNTERSIGN_WEBHOOKS_FILE` | where to send webhooks, see `WebhooksFile` | none: events are taken over, nothing is sent |
+/// | `COUNTERSIGN_BATCH_MAXIMUM` | events taken over in one commit | 500 |
+/// | `COUNTERSIGN_DELIVERY_LEASE` | seconds until another process may try a delivery whose process died | 60 |
+/// | `COUNTERSIGN_DELIVERY_TIMEOUT` | seconds one attempt may take in all; the lease is at least 10 longer | 15 |
+/// | `COUNTERSIGN_DELIVERY_RETRY_SCHEDULE` | seconds between attempts, with commas | Standard Webhooks, to 75 h |
+/// | `COUNTERSIGN_DELIVERY_CONCURRENCY` | attempts at a time to one endpoint | 16 |
+/// | `COUNTERSIGN_DELIVERY_CONCURRENCY_MAXIMUM` | attempts at a time in all | 64 |
+/// | `COUNTERSIGN_DELIVERY_LOOK_INTERVAL` | seconds between looks for what other processes left due | 5 |
+/// | `COUNTERSIGN_DELIVERY_DISABLE_AFTER` | seconds of nothing but failure that switch an endpoint off | 432000, 5 days |
+struct Configuration: Sendable {
+    let kafka: KafkaConfiguration
+    let postgres: PostgresConfiguration
+    let endpoints: [WebhookEndpoint]
+    let batchMaximum: Int
+    let delivery: DeliverySettings
+
+    init(_ settings: SettingReader) throws {
+        kafka = try KafkaSettings.read(settings, clientId: "notification")
+        postgres = try PostgresSettings.read(settings, applicationName: "notification")
+        if let path = try settings.string("webhooks.file") {
+            endpoints = try WebhooksFile.load(path: path).endpoints.map { try WebhookEndpoint($0, path: path) }
+        } else {
+            endpoints = []
+        }
+        batchMaximum = try settings.int("batch.maximum", default: 500, in: 1...5_000)
+        delivery = try DeliverySettings(settings)
+    }
+}

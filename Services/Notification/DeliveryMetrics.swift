@@ -1,0 +1,67 @@
+import Metrics
+import Persistence
+
+/// The numbers of delivering, by endpoint; the README lists them.
+struct DeliveryMetrics: Sendable {
+    private struct OfEndpoint: Sendable {
+        let delivered: Counter
+        let retried: Counter
+        let abandoned: Counter
+        let duration: Timer
+        let delay: Timer
+        let pending: Gauge
+        let disabled: Gauge
+    }
+
+    private let endpoints: [String: OfEndpoint]
+
+    init(endpointIds: [String]) {
+        let pairs = endpointIds.map { id in
+            let label = [("endpoint", id)]
+            func counter(_ result: String) -> Counter {
+                Counter(label: "countersign_webhook_attempts_total", dimensions: label + [("result", result)])
+            }
+            return (
+                id,
+                OfEndpoint(
+                    delivered: counter("delivered"), retried: counter("retry"), abandoned: counter("abandoned"),
+                    duration: Timer(label: "countersign_webhook_attempt_duration", dimensions: label),
+                    delay: Timer(label: "countersign_webhook_delivery_delay", dimensions: label),
+                    pending: Gauge(label: "countersign_webhook_deliveries_pending", dimensions: label),
+                    disabled: Gauge(label: "countersign_webhook_endpoint_disabled", dimensions: label))
+            )
+        }
+        endpoints = Dictionary(pairs) { first, _ in first }
+    }
+
+    /// An attempt has ended.
+    ///
+    /// - Parameters:
+    ///   - duration: of the attempt.
+    ///   - age: of the delivery.
+    func record(_ verdict: DeliveryVerdict, endpointId: String, duration: Duration, age: Duration) {
+        guard let endpoint = endpoints[endpointId] else { return }
+        endpoint.duration.recordNanoseconds(Self.nanoseconds(duration))
+        switch verdict.result {
+        case .delivered:
+            endpoint.delivered.increment()
+            endpoint.delay.recordNanoseconds(Self.nanoseconds(age))
+        case .retry: endpoint.retried.increment()
+        case .abandoned: endpoint.abandoned.increment()
+        }
+    }
+
+    /// How many deliveries wait for each endpoint.
+    func record(pending: [String: Int64]) {
+        for (id, endpoint) in endpoints { endpoint.pending.record(pending[id] ?? 0) }
+    }
+
+    /// Which endpoints are switched off.
+    func record(disabled: Set<String>) {
+        for (id, endpoint) in endpoints { endpoint.disabled.record(disabled.contains(id) ? 1 : 0) }
+    }
+
+    private static func nanoseconds(_ duration: Duration) -> Int64 {
+        max(0, duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000)
+    }
+}

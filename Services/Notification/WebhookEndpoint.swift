@@ -1,0 +1,68 @@
+import Foundation
+import ServiceRuntime
+import WebhookSigning
+
+/// An endpoint of the webhooks file, checked.
+struct WebhookEndpoint: Sendable {
+    /// Its name in tables, logs and metrics.
+    let id: String
+    /// The whole address.
+    let url: String
+    /// The address's host, without the brackets of an IPv6 address, spelt as in ``url``.
+    let host: String
+    /// Signs with every live secret.
+    let signer: WebhookSigner
+    /// Allows plain HTTP and addresses inside the own network.
+    let allowsPrivateAddresses: Bool
+
+    private let apps: Set<String>
+    private let environments: Set<String>
+    private let patterns: [EventPattern]
+
+    /// Checks an endpoint.
+    ///
+    /// - Parameter path: the file's, for the error.
+    /// - Throws: `SettingsFileError`, which shows neither address nor secret.
+    init(_ endpoint: WebhooksFile.Endpoint, path: String) throws(SettingsFileError) {
+        func mistake(_ problem: String) -> SettingsFileError {
+            SettingsFileError(path: path, problem: "the endpoint \(endpoint.id) \(problem)")
+        }
+        guard let parts = URL(string: endpoint.url), let scheme = parts.scheme?.lowercased(),
+            let host = parts.host, !host.isEmpty, scheme == "https" || scheme == "http"
+        else { throw mistake("has no address of the form https://host/path") }
+        guard scheme == "https" || endpoint.allowsPrivateAddresses else {
+            throw mistake("must use https, unless allow_private_addresses is true (for development)")
+        }
+        guard parts.user == nil, parts.password == nil, parts.fragment == nil else {
+            throw mistake("has a user, a password or a fragment in its address")
+        }
+        var secrets: [WebhookSecret] = []
+        for secret in endpoint.secrets {
+            do { secrets.append(try WebhookSecret(secret.value)) } catch {
+                throw mistake("has a secret that cannot be used: \(error)")
+            }
+        }
+        var patterns: [EventPattern] = []
+        for text in endpoint.events {
+            guard let pattern = EventPattern(text) else {
+                throw mistake("has a pattern of events that is no type with at most one * at its end")
+            }
+            patterns.append(pattern)
+        }
+        id = endpoint.id
+        url = endpoint.url
+        self.host = host.trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+        signer = WebhookSigner(secrets: secrets)
+        allowsPrivateAddresses = endpoint.allowsPrivateAddresses
+        apps = Set(endpoint.apps)
+        environments = Set(endpoint.environments)
+        self.patterns = patterns
+    }
+
+    /// Whether the endpoint is told of an event.
+    func takes(_ event: EventSummary) -> Bool {
+        (apps.isEmpty || apps.contains(event.app))
+            && (environments.isEmpty || environments.contains(event.environment))
+            && (patterns.isEmpty || patterns.contains { $0.matches(event.type) })
+    }
+}

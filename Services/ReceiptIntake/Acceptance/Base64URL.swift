@@ -1,0 +1,20 @@
+import Foundation
+
+/// Base64 with the alphabet for addresses and without padding. Source: RFC 4648, section 5.
+enum Base64URL {
+    /// The bytes that a text means; nil when it is not base64url.
+    static func decode(_ text: some StringProtocol) -> Data? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count + 3)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "-"): bytes.append(UInt8(ascii: "+"))
+            case UInt8(ascii: "_"): bytes.append(UInt8(ascii: "/"))
+            case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): return nil
+            default: bytes.append(byte)
+            }
+        }
+        while bytes.count % 4 != 0 { bytes.append(UInt8(ascii: "=")) }
+        return Data(base64Encoded: Data(bytes))
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+
+/// The Kafka key of a submission: what keeps all transactions of one lineage in one partition, and thereby in order.
+///
+/// It is read from data whose signature nobody has checked yet, so it decides nothing but the partition. Whatever is
+/// odd about it, the account takes its place.
+enum PartitionKey {
+    /// The longest original transaction id that is believed; Apple's have 15 to 18 digits.
+    static let digitsMaximum = 64
+
+    private struct Payload: Decodable {
+        let originalTransactionId: String
+    }
+
+    /// The key of a proof.
+    static func make(proof: CompactJWS, account: String) -> String {
+        guard let payload = Base64URL.decode(proof.encodedPayload),
+            let peeked = try? JSONDecoder().decode(Payload.self, from: payload)
+        else { return account }
+        let digits = peeked.originalTransactionId.utf8
+        guard (1...digitsMaximum).contains(digits.count),
+            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return account }
+        return peeked.originalTransactionId
+    }
+}

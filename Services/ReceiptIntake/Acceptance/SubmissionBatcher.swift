@@ -1,0 +1,131 @@
+import Messages
+import Metrics
+import Persistence
+import Postgres
+import ServiceLifecycle
+
+/// Group commit: requests that arrive while a batch is being written share the next one, and so one commit.
+///
+/// A lone request is written at once; under load the batches grow by themselves. A submission that was taken in is
+/// always written, or its caller hears that it was not.
+struct SubmissionBatcher: Service, CustomStringConvertible {
+    /// The most rows of one statement. Far beyond it one commit no longer becomes cheaper per row.
+    static let batchRowsMaximum = 500
+    /// How many batches may be on their way to the database at once: one commits while the next is parsed and sent.
+    static let flushesMaximum = 2
+
+    /// What accepting led to.
+    struct Acceptance: Sendable {
+        /// Whether the row is new.
+        let isNew: Bool
+        /// What is known of a row that existed before; nil for a new one.
+        let status: SubmissionStore.Status?
+    }
+
+    /// Writes submissions with distinct ids in one commit; see `SubmissionStore.accept`.
+    typealias Accept =
+        @Sendable ([SubmissionStore.NewSubmission]) async throws -> (
+            new: Set<String>, existing: [String: SubmissionStore.Status]
+        )
+
+    private struct Entry: Sendable {
+        let submission: SubmissionStore.NewSubmission
+        let continuation: CheckedContinuation<Acceptance, any Error>
+    }
+
+    private let queue: BatchQueue<Entry>
+    private let accept: Accept
+    private let onAccepted: @Sendable ([SubmissionStore.NewSubmission]) -> Void
+    private let rows = Recorder(label: "countersign_accept_batch_rows")
+    private let timer = Metrics.Timer(label: "countersign_accept_duration")
+
+    /// Makes a batcher; it begins to write with `run()`.
+    ///
+    /// - Parameters:
+    ///   - queueMaximum: the most requests that wait for a batch; one more is refused.
+    ///   - accept: writes a batch.
+    ///   - onAccepted: told of the rows that are new, after their commit; must return at once.
+    init(
+        queueMaximum: Int, accept: @escaping Accept,
+        onAccepted: @escaping @Sendable ([SubmissionStore.NewSubmission]) -> Void
+    ) {
+        queue = BatchQueue(capacity: queueMaximum, batchMaximum: Self.batchRowsMaximum)
+        self.accept = accept
+        self.onAccepted = onAccepted
+    }
+
+    /// The name in logs.
+    var description: String { "submission batcher" }
+
+    /// How many requests wait for the next batch.
+    var waitingCount: Int { queue.count }
+
+    /// Writes a submission together with others, and returns after the commit.
+    ///
+    /// A caller that is cancelled meanwhile has it written all the same.
+    ///
+    /// - Throws: `IntakeOverloadedError` when too many wait; `PostgresError`.
+    func submit(_ submission: SubmissionStore.NewSubmission) async throws -> Acceptance {
+        try await withCheckedThrowingContinuation { continuation in
+            let entry = Entry(submission: submission, continuation: continuation)
+            if !queue.append([entry]) { continuation.resume(throwing: IntakeOverloadedError()) }
+        }
+    }
+
+    /// Writes until shutdown; what was taken in by then is still written.
+    func run() async throws {
+        await withTaskCancellationOrGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<Self.flushesMaximum {
+                    group.addTask {
+                        while true {
+                            let batch = await queue.next()
+                            if batch.isEmpty { return }
+                            await flush(batch)
+                        }
+                    }
+                }
+            }
+        } onCancelOrGracefulShutdown: {
+            queue.close()
+        }
+    }
+
+    private func flush(_ entries: [Entry]) async {
+        var distinct: [String: SubmissionStore.NewSubmission] = [:]
+        for entry in entries { distinct[entry.submission.message.submissionId] = entry.submission }
+        let submissions = Array(distinct.values)
+        do {
+            let start = ContinuousClock.now
+            let result = try await accept(submissions)
+            timer.record(duration: ContinuousClock.now - start)
+            rows.record(submissions.count)
+            for entry in entries {
+                let id = entry.submission.message.submissionId
+                entry.continuation.resume(
+                    returning: Acceptance(isNew: result.new.contains(id), status: result.existing[id]))
+            }
+            if !result.new.isEmpty {
+                onAccepted(submissions.filter { result.new.contains($0.message.submissionId) })
+            }
+        } catch {
+            await fail(entries, with: error)
+        }
+    }
+
+    /// A row that the database will never take must not take the others with it: then each is tried alone.
+    private func fail(_ entries: [Entry], with error: any Error) async {
+        let isPassing = (error as? PostgresError).map { $0.isRetriable || $0.code == .poolClosed } ?? false
+        guard !isPassing, entries.count > 1 else {
+            for entry in entries { entry.continuation.resume(throwing: error) }
+            return
+        }
+        for entry in entries { await flush([entry]) }
+    }
+}
+
+/// More requests wait for the database than are let in; the caller may come again soon.
+struct IntakeOverloadedError: Error, CustomStringConvertible {
+    /// One sentence.
+    var description: String { "more submissions wait to be written than are let in" }
+}

@@ -1,0 +1,45 @@
+import Crypto
+import Messages
+
+/// The id of a submission is its content: posting the same proof again, for whatever reason, is the same row.
+enum SubmissionIdentifier {
+    /// What every id begins with.
+    static let prefix = "sub_"
+    /// Bytes of the digest that are kept: 128 bits, so that no two contents ever meet.
+    private static let digestBytes = 16
+
+    /// The id of a proof that an account posts for an app.
+    static func make(app: String, account: String, kind: ProofKind, proof: String) -> String {
+        var hash = SHA256()
+        for part in [app, account, kind.rawValue, proof] {
+            // The length goes first, so that no two lists of parts are the same bytes.
+            withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { hash.update(bufferPointer: $0) }
+            hash.update(data: Array(part.utf8))
+        }
+        return prefix + hash.finalize().prefix(digestBytes).lowercaseHexadecimal
+    }
+
+    /// Whether a text has the form of an id.
+    static func isWellFormed(_ text: String) -> Bool {
+        guard text.hasPrefix(prefix) else { return false }
+        let digits = text.utf8.dropFirst(prefix.utf8.count)
+        return digits.count == digestBytes * 2
+            && digits.allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+            }
+    }
+}
+
+extension Sequence<UInt8> {
+    /// Two lower-case digits a byte.
+    var lowercaseHexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        for byte in self {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

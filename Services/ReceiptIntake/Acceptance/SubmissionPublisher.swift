@@ -1,0 +1,90 @@
+import EventProcessing
+import Logging
+import Messages
+import Metrics
+import Persistence
+import ServiceLifecycle
+import Synchronization
+
+/// Sends accepted submissions to the verification workers, off the way of any request.
+///
+/// Nothing here is retried and nothing kept: each row is due in the database until it has an outcome, so whatever is
+/// dropped or fails is sent again by the redriver.
+struct SubmissionPublisher: Service, CustomStringConvertible {
+    /// The most submissions that wait to be sent; while the broker is down, more are left to the redriver.
+    static let queueMaximum = 10_000
+    /// The most submissions of one publication.
+    static let batchMaximum = 500
+    /// How many publications may be under way at once, so that one slow partition does not hold up the others.
+    static let publicationsMaximum = 4
+
+    /// Sends submissions; returns how many did not arrive.
+    typealias Publish = @Sendable ([SubmissionStore.NewSubmission]) async -> Int
+
+    private let queue = BatchQueue<SubmissionStore.NewSubmission>(
+        capacity: queueMaximum, batchMaximum: batchMaximum)
+    private let publish: Publish
+    private let dropped = Counter(label: "countersign_publications_dropped_total")
+
+    /// Makes a publisher; it begins to send with `run()`.
+    init(publish: @escaping Publish) {
+        self.publish = publish
+    }
+
+    /// The name in logs.
+    var description: String { "submission publisher" }
+
+    /// Takes submissions to be sent soon; returns at once.
+    func enqueue(_ submissions: [SubmissionStore.NewSubmission]) {
+        if !queue.append(submissions) { dropped.increment(by: submissions.count) }
+    }
+
+    /// Sends until shutdown; what waits by then is still sent.
+    func run() async throws {
+        await withTaskCancellationOrGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<Self.publicationsMaximum {
+                    group.addTask {
+                        while true {
+                            let batch = await queue.next()
+                            if batch.isEmpty { return }
+                            _ = await publish(batch)
+                        }
+                    }
+                }
+            }
+        } onCancelOrGracefulShutdown: {
+            queue.close()
+        }
+    }
+}
+
+extension EventPublisher {
+    /// Sends submissions to the verification workers.
+    ///
+    /// - Returns: how many did not arrive, or may not have.
+    func publish(submissions: [SubmissionStore.NewSubmission], logger: Logger) async -> Int {
+        var events: [(topic: String, event: CloudEvent)] = []
+        var unwritable = 0
+        for submission in submissions {
+            guard let data = try? MessageCoding.encode(submission.message) else {
+                unwritable += 1
+                continue
+            }
+            let id = submission.message.submissionId
+            events.append(
+                (
+                    topic: Topics.submissions,
+                    event: event(
+                        id: id, type: SubmissionMessage.type, subject: id, key: submission.partitionKey, data: data)
+                ))
+        }
+        let report = await publish(events)
+        if let error = report.firstError {
+            logger.debug(
+                "submissions did not reach the broker and stay due",
+                metadata: ["count": "\(report.failures)", "error": "\(error)"])
+        }
+        return report.failures + unwritable
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Logging
+import Persistence
+import ServiceRuntime
+import Synchronization
+
+/// Whose an appAccountToken is, learned from the studio's backend or from the claim `app_account_token` of a player's
+/// token. What was registered once is remembered here, so that a repetition costs no query.
+final class AccountTokens: Sendable {
+    /// The most pairs that are remembered; beyond it all are forgotten and learned again, a query each.
+    static let rememberedMaximum = 50_000
+
+    /// Says that a token means an account, and returns the one it means; see `AccountTokenStore.register`.
+    typealias Register = @Sendable (_ app: String, _ token: UUID, _ account: String) async throws -> String
+
+    private let store: Register
+    private let remembered = Mutex<[AppToken: AccountName]>([:])
+
+    /// Registers with `store`.
+    init(store: @escaping Register) {
+        self.store = store
+    }
+
+    /// Says that a token means an account.
+    ///
+    /// - Returns: false when it is another account's.
+    /// - Throws: `PostgresError`.
+    func register(_ token: UUID, app: String, account: AccountName) async throws -> Bool {
+        let key = AppToken(app: app, token: token)
+        // A token never changes its account, so what is remembered stays true.
+        if let known = remembered.withLock({ $0[key] }) { return known == account }
+        guard let owner = AccountName(try await store(app, token, account.text)) else { return false }
+        remembered.withLock { remembered in
+            if remembered.count >= Self.rememberedMaximum { remembered = [:] }
+            remembered[key] = owner
+        }
+        return owner == account
+    }
+
+    /// Takes a player's claim. One that contradicts what is known changes nothing: the signed transaction is then the
+    /// first account's, as the rules of ownership say.
+    ///
+    /// - Throws: `PostgresError`; the caller is to post again, lest the purchase be parked for an unknown token.
+    func learn(_ token: UUID, app: String, account: AccountName, logger: Logger) async throws {
+        if try await register(token, app: app, account: account) { return }
+        logger.warning(
+            "a token claims an app account token that is another account's",
+            metadata: .fields([.app: "\(app)", .account: "\(account.text)"]))
+    }
+}

@@ -1,0 +1,81 @@
+import EventProcessing
+import Hummingbird
+import Kafka
+import Logging
+import Messages
+import Persistence
+import Postgres
+import ServiceLifecycle
+import ServiceRuntime
+
+/// Makes everything of `receipt-intake`, in start order; it stops in reverse.
+struct Assembly {
+    private let context: ServiceContext
+    private let configuration: Configuration
+
+    init(_ context: ServiceContext, configuration: Configuration) {
+        self.context = context
+        self.configuration = configuration
+    }
+
+    /// The parts in start order: what accepts requests starts last, and stops first.
+    ///
+    /// - Throws: `SettingsFileError`, `KeySetError`, `KafkaError`.
+    func services() async throws -> ServiceAssembly {
+        let logger = context.logger
+        let apps = try AppsFile.load(path: configuration.appsFile)
+        let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
+        let store = SubmissionStore(pool: pool)
+        let keySets = try KeySetRefresh(
+            sources: KeySetSource.all(in: apps), interval: configuration.keySetInterval, logger: logger)
+        let waiters = OutcomeWaiters(waitersMaximum: configuration.waitersMaximum)
+        let listener = SettlementListener(waiters: waiters, logger: logger)
+        let tail = try KafkaTailReader(
+            configuration: configuration.kafka, topic: Topics.events, logger: logger
+        ) { listener.handle($0) }
+        let producer = try KafkaProducer(
+            configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
+        let events = EventPublisher(producer: producer, source: context.identity.name)
+        let publish: SubmissionPublisher.Publish = { await events.publish(submissions: $0, logger: logger) }
+        let publisher = SubmissionPublisher(publish: publish)
+        let batcher = SubmissionBatcher(queueMaximum: configuration.queueMaximum) { [configuration] in
+            try await store.accept($0, lease: configuration.submissionLease)
+        } onAccepted: {
+            publisher.enqueue($0)
+        }
+        let authenticator = await Authenticator(apps: apps, keySets: keySets.caches)
+        let server = IntakeServer(
+            configuration: configuration, authenticator: authenticator,
+            submissions: PurchaseSubmissions(
+                batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) }),
+            accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))), logger: logger)
+        registerMetrics(waiters)
+        return ServiceAssembly(services: [
+            pool, DatabaseGuard(pool: pool, context: context), keySets, tail, producer, publisher, batcher, redriver(store, publish),
+            OldestSubmission(pool: pool).task(logger: logger), server,
+        ])
+    }
+
+    /// How account tokens are written down.
+    static func register(with store: AccountTokenStore) -> AccountTokens.Register {
+        { app, token, account in try await store.register(app: app, token: token, account: account) }
+    }
+
+    private func redriver(_ store: SubmissionStore, _ publish: @escaping SubmissionPublisher.Publish) -> Redriver {
+        let redrive = SubmissionRedrive(
+            claim: { [configuration] limit in
+                try await store.claimDue(
+                    limit: limit, lease: configuration.submissionLease, leaseMaximum: SubmissionRedrive.leaseMaximum)
+            }, publish: publish)
+        return Redriver(
+            name: "submissions", interval: configuration.redriveInterval, batchMaximum: SubmissionRedrive.batchMaximum,
+            logger: context.logger
+        ) { limit in
+            try await redrive(limit: limit)
+        }
+    }
+
+    private func registerMetrics(_ waiters: OutcomeWaiters) {
+        context.metrics.onScrape { [GaugeSample("countersign_waiters", Double(waiters.count))] }
+    }
+}

@@ -1,0 +1,83 @@
+import EventProcessing
+import Kafka
+import Postgres
+import ServiceRuntime
+
+/// What `receipt-intake` is told. Each key is an environment variable: `http.port` is `COUNTERSIGN_HTTP_PORT`.
+///
+/// | key | meaning | default |
+/// |---|---|---|
+/// | `postgres.url` | where the database is | required |
+/// | `postgres.pool_size` | connections to it | 8 |
+/// | `kafka.bootstrap_servers` | where the broker is | required |
+/// | `kafka.properties_file` | further properties of librdkafka, one `key=value` a line | none |
+/// | `apps_file` | the apps that are served, see `AppsFile` | required |
+/// | `http.host`, `http.port` | where apps post | 127.0.0.1, 8080 |
+/// | `submission.lease` | seconds after which an accepted purchase without outcome is sent again; then it doubles | 30 |
+/// | `redrive.interval` | seconds between looks for what is due | 1 |
+/// | `intake.body_bytes_maximum` | largest body | 262144 |
+/// | `intake.queue_maximum` | requests that may wait to be written | 2000 |
+/// | `intake.waiters_maximum` | requests that may wait for an outcome | 5000 |
+/// | `intake.connections_maximum` | connections at a time | 4000 |
+/// | `intake.key_set_interval` | seconds between refreshes of public keys | 300 |
+struct Configuration: Sendable {
+    /// Where the database is, and how it is used.
+    var postgres: PostgresConfiguration
+    /// Where the broker is.
+    var kafka: KafkaConfiguration
+    /// The file of the apps that are served.
+    var appsFile: String
+    /// Where apps post.
+    ///
+    /// Defaults to 127.0.0.1:8080.
+    var http: ListenAddress
+    /// After how long a submission without outcome is sent again; doubles with every attempt.
+    ///
+    /// Defaults to 30 s.
+    var submissionLease: Duration
+    /// The time between looks for submissions that are due.
+    ///
+    /// Defaults to 1 s.
+    var redriveInterval: Duration
+    /// The largest body in bytes.
+    ///
+    /// Defaults to 262,144 (256 KiB).
+    var bodyBytesMaximum: Int
+    /// The most requests that wait to be written.
+    ///
+    /// Defaults to 2,000.
+    var queueMaximum: Int
+    /// The most requests that wait for an outcome.
+    ///
+    /// Defaults to 5,000.
+    var waitersMaximum: Int
+    /// The most connections at a time.
+    ///
+    /// Defaults to 4,000.
+    var connectionsMaximum: Int
+    /// The time between refreshes of public keys.
+    ///
+    /// Defaults to 300 s.
+    var keySetInterval: Duration
+
+    /// Reads everything.
+    ///
+    /// - Throws: `SettingError` for what is missing or impossible.
+    init(_ settings: SettingReader) throws {
+        postgres = try PostgresSettings.read(settings, applicationName: "receipt-intake")
+        kafka = try KafkaSettings.read(settings, clientId: "receipt-intake")
+        appsFile = try settings.requiredString("apps_file")
+        http = try settings.listenAddress("http", port: 8080)
+        submissionLease = try settings.duration(
+            "submission.lease", default: .seconds(30), in: .seconds(1)...SubmissionRedrive.leaseMaximum)
+        redriveInterval = try settings.duration(
+            "redrive.interval", default: .seconds(1), in: .milliseconds(10)...(.seconds(3600)))
+        bodyBytesMaximum = try settings.int(
+            "intake.body_bytes_maximum", default: 256 << 10, in: CompactJWS.bytesMaximum...(16 << 20))
+        queueMaximum = try settings.int("intake.queue_maximum", default: 2000, in: 1...100_000)
+        waitersMaximum = try settings.int("intake.waiters_maximum", default: 5000, in: 0...100_000)
+        connectionsMaximum = try settings.int("intake.connections_maximum", default: 4000, in: 1...100_000)
+        keySetInterval = try settings.duration(
+            "intake.key_set_interval", default: .seconds(300), in: .seconds(1)...(.seconds(86_400)))
+    }
+}

@@ -1,0 +1,17 @@
+import Hummingbird
+import Logging
+import NIOCore
+
+/// What belongs to one request.
+struct IntakeContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    /// Follows the purchase from this request to the webhook.
+    var correlationId = ""
+    /// The connection that the request came by.
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        channel = source.channel
+    }
+}

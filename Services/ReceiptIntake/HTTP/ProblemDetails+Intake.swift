@@ -1,0 +1,98 @@
+import HTTPTypes
+import ServiceRuntime
+
+/// The problems that intake answers with; `urn:countersign:problem:` and the slug is their type.
+extension ProblemDetails {
+    /// After how many seconds to come again when the database does not answer.
+    static let databaseRetryAfterSeconds = 5
+    /// After how many seconds to come again when too many wait.
+    static let overloadRetryAfterSeconds = 1
+
+    static let authenticationRequired = ProblemDetails(
+        "authentication-required", title: "Authentication is required", status: .unauthorized,
+        detail: "Send `Authorization: Bearer` with the player's token or a server API key."
+    ).with(header: .wwwAuthenticate, "Bearer")
+
+    static func authenticationFailed(_ reason: String) -> ProblemDetails {
+        ProblemDetails(
+            "authentication-failed", title: "The credentials are not valid", status: .unauthorized, detail: reason
+        ).with(header: .wwwAuthenticate, "Bearer error=\"invalid_token\"")
+    }
+
+    static func authenticationUnavailable(_ reason: String) -> ProblemDetails {
+        ProblemDetails(
+            "authentication-unavailable", title: "The credentials cannot be checked now", status: .serviceUnavailable,
+            detail: reason
+        ).with(header: .retryAfter, "\(databaseRetryAfterSeconds)")
+    }
+
+    static func appUnknown(_ app: String) -> ProblemDetails {
+        ProblemDetails(
+            "app-unknown", title: "The app is not known", status: .unprocessableContent,
+            detail: "No app with this bundle id is configured here.")
+    }
+
+    static func bodyMalformed(_ detail: String) -> ProblemDetails {
+        ProblemDetails("body-malformed", title: "The body is not readable", status: .badRequest, detail: detail)
+    }
+
+    static func bodyTooLarge(bytesMaximum: Int) -> ProblemDetails {
+        ProblemDetails(
+            "body-too-large", title: "The body is too large", status: .contentTooLarge,
+            detail: "A body may have \(bytesMaximum) bytes.")
+    }
+
+    static let contentTypeUnsupported = ProblemDetails(
+        "content-type-unsupported", title: "The content type is not supported", status: .unsupportedMediaType,
+        detail: "Send JSON with the content type application/json.")
+
+    static func fieldMissing(_ field: String) -> ProblemDetails {
+        ProblemDetails(
+            "field-missing", title: "A field is missing", status: .unprocessableContent,
+            detail: "The field `\(field)` is required.", extensions: ["field": field])
+    }
+
+    static func fieldInvalid(_ field: String, _ expected: String) -> ProblemDetails {
+        ProblemDetails(
+            "field-invalid", title: "A field is not valid", status: .unprocessableContent,
+            detail: "The field `\(field)` must be \(expected).", extensions: ["field": field])
+    }
+
+    static let proofMalformed = ProblemDetails(
+        "proof-malformed", title: "The proof is not a signed transaction", status: .unprocessableContent,
+        detail: "`signed_transaction` must be StoreKit's jwsRepresentation: three parts of base64url, at most "
+            + "\(CompactJWS.bytesMaximum) bytes.", extensions: ["field": "signed_transaction"])
+
+    static let accountForbidden = ProblemDetails(
+        "account-forbidden", title: "The account is another one", status: .forbidden,
+        detail: "The body's `account` is not the one that the token names.")
+
+    static let serverKeyRequired = ProblemDetails(
+        "server-key-required", title: "A server API key is required", status: .forbidden,
+        detail: "Only the studio's backend may say whose a token is.")
+
+    static let accountTokenTaken = ProblemDetails(
+        "account-token-taken", title: "The token is another account's", status: .conflict,
+        detail: "An app account token means one account for ever; make a new token.")
+
+    static let notFound = ProblemDetails("not-found", title: "Not found", status: .notFound)
+
+    static func methodNotAllowed(_ allowed: [HTTPRequest.Method]) -> ProblemDetails {
+        ProblemDetails(
+            "method-not-allowed", title: "The method is not allowed here", status: .methodNotAllowed
+        ).with(header: .allow, allowed.map(\.rawValue).joined(separator: ", "))
+    }
+
+    static let databaseUnavailable = ProblemDetails(
+        "database-unavailable", title: "The purchase cannot be written down now", status: .serviceUnavailable,
+        detail: "Nothing is lost: do not finish the transaction, and send it again."
+    ).with(header: .retryAfter, "\(databaseRetryAfterSeconds)")
+
+    static let overloaded = ProblemDetails(
+        "overloaded", title: "Too many purchases arrive at once", status: .serviceUnavailable,
+        detail: "Nothing is lost: do not finish the transaction, and send it again."
+    ).with(header: .retryAfter, "\(overloadRetryAfterSeconds)")
+
+    /// The last part of the type.
+    var slug: String { String(type.dropFirst(Self.typePrefix.count)) }
+}

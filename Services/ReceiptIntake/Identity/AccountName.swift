@@ -1,0 +1,32 @@
+/// The studio's own id of an account, within the limits that everything behind intake relies on.
+struct AccountName: Sendable, Hashable {
+    /// The most Unicode scalars of a name.
+    static let lengthMaximum = 255
+
+    /// The name as it came; nothing is normalised, since two names that look alike may be two accounts.
+    let text: String
+
+    /// Takes a name; nil when it is empty, too long, or has control characters or line separators.
+    init?(_ text: String) {
+        let scalars = text.unicodeScalars
+        guard !scalars.isEmpty, scalars.prefix(Self.lengthMaximum + 1).count <= Self.lengthMaximum else { return nil }
+        let isPrintable = scalars.allSatisfy { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
+            default: true
+            }
+        }
+        guard isPrintable else { return nil }
+        self.text = text
+    }
+
+    /// Byte for byte: `String` would take different encodings of an accented letter for the same.
+    static func == (left: AccountName, right: AccountName) -> Bool {
+        left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    /// Goes with `==`.
+    func hash(into hasher: inout Hasher) {
+        for byte in text.utf8 { hasher.combine(byte) }
+    }
+}

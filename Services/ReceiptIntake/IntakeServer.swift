@@ -1,0 +1,71 @@
+import Hummingbird
+import HummingbirdCore
+import Logging
+import ServiceLifecycle
+import ServiceRuntime
+
+/// The HTTP server that apps post to.
+struct IntakeServer: Service, CustomStringConvertible {
+    /// After how many seconds a connection that sends nothing is closed; a request that waits is not idle.
+    static let idleTimeoutSeconds: Int64 = 60
+    /// The most bytes of all header fields of a request together: a token, and what proxies add.
+    static let headerBytesMaximum = 32 << 10
+    /// The most header fields of a request.
+    static let headerFieldsMaximum = 100
+
+    private let configuration: Configuration
+    private let connections = ConnectionSignals()
+    private let logger: Logger
+    private let purchases: PurchaseRoutes
+    private let accountTokenRoutes: AccountTokenRoutes
+
+    init(
+        configuration: Configuration, authenticator: Authenticator, submissions: PurchaseSubmissions,
+        accountTokens: AccountTokens, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        let body = JSONBody(bytesMaximum: configuration.bodyBytesMaximum)
+        purchases = PurchaseRoutes(
+            authenticator: authenticator, submissions: submissions, accountTokens: accountTokens, body: body,
+            connections: connections)
+        accountTokenRoutes = AccountTokenRoutes(
+            authenticator: authenticator, accountTokens: accountTokens, body: body)
+    }
+
+    /// The name in logs.
+    var description: String { "http server" }
+
+    /// Serves until shutdown; requests under way are answered first.
+    func run() async throws {
+        try await application().run()
+    }
+
+    /// The server with its limits.
+    func application() -> some ApplicationProtocol {
+        let address = configuration.http
+        var quiet = logger
+        // The server tells at info what is told below.
+        quiet.logLevel = max(logger.logLevel, .notice)
+        return Application(
+            router: IntakeRouter.make(purchases, accountTokenRoutes),
+            server: .http1(
+                configuration: HTTP1Channel.Configuration(
+                    additionalChannelHandlers: [connections.makeHandler()],
+                    idleTimeout: .seconds(Self.idleTimeoutSeconds),
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: Self.headerBytesMaximum, maxHeaderListSize: Self.headerBytesMaximum,
+                        maxHeaderFieldCount: Self.headerFieldsMaximum))),
+            configuration: ApplicationConfiguration(
+                address: .hostname(address.host, port: address.port),
+                availableConnectionsDelegate: MaximumAvailableConnections(configuration.connectionsMaximum)),
+            onServerRunning: { [logger] channel in
+                logger.info(
+                    "apps may post",
+                    metadata: .fields([
+                        .host: "\(address.host)", .port: "\(channel.localAddress?.port ?? address.port)",
+                    ]))
+            },
+            logger: quiet)
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import Logging
+import Metrics
+import Postgres
+import ServiceRuntime
+
+/// Measures how long the oldest accepted purchase has been without an outcome: the number to watch, and to be woken by.
+struct OldestSubmission: Sendable {
+    /// How often it is asked; a scrape in between sees the last answer.
+    static let interval = Duration.seconds(5)
+
+    private let pool: PostgresPool
+    private let gauge = Gauge(label: "countersign_oldest_submission_age_seconds")
+
+    init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// What measures it.
+    func task(logger: Logger) -> PeriodicTask {
+        PeriodicTask("oldest-submission", schedule: .init(every: Self.interval), logger: logger) {
+            gauge.record(try await ageSeconds())
+        }
+    }
+
+    /// The age in seconds; 0 when nothing is unsettled.
+    ///
+    /// - Throws: `PostgresError`.
+    func ageSeconds() async throws -> Double {
+        // Only unsettled rows are due, and only those are in the index.
+        let result = try await pool.query("SELECT min(received_at) AS oldest FROM submissions WHERE due_at IS NOT NULL")
+        guard let oldest = try result.rows.first?.decodeIfPresent("oldest", as: Date.self) else { return 0 }
+        return max(0, Date().timeIntervalSince(oldest))
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import Metrics
+import Persistence
+import PurchaseModel
+import ServiceRuntime
+
+/// `POST /v1/purchases` and `GET /v1/purchases/{id}`.
+struct PurchaseRoutes: Sendable {
+    let authenticator: Authenticator
+    let submissions: PurchaseSubmissions
+    let accountTokens: AccountTokens
+    let body: JSONBody
+    let connections: ConnectionSignals
+
+    /// What an app posts.
+    struct PurchaseRequest: Decodable {
+        let app: String
+        let signedTransaction: String
+        let account: String?
+
+        enum CodingKeys: String, CodingKey {
+            case app, account
+            case signedTransaction = "signed_transaction"
+        }
+    }
+
+    /// Takes a proof. Nothing is written before every check has passed.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw.
+    @Sendable
+    func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
+        let wait = try WaitParameter.read(request)
+        let purchase = try await body.decode(PurchaseRequest.self, from: request)
+        guard authenticator.knows(app: purchase.app) else { throw ProblemDetails.appUnknown(purchase.app) }
+        let caller = try await authenticator.caller(token, app: purchase.app)
+        let account = try Self.account(of: caller, body: purchase.account)
+        guard let jws = CompactJWS(purchase.signedTransaction) else { throw ProblemDetails.proofMalformed }
+        // Before the proof is accepted, so that fulfillment knows whose token Apple signed.
+        if case .account(let app, let name, let accountToken?) = caller {
+            try await accountTokens.learn(accountToken, app: app, account: name, logger: context.logger)
+        }
+        let answer = try await submissions.submit(
+            PurchaseSubmissions.Proof(
+                app: caller.app, account: account.text, jws: jws, correlationId: context.correlationId),
+            wait: wait, connection: connections.connection(of: context.channel))
+        return try Self.response(answer, route: "post", logger: context.logger)
+    }
+
+    /// Tells how a submission stands; another account's does not exist for the caller.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw.
+    @Sendable
+    func get(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
+        let wait = try WaitParameter.read(request)
+        let callers = try await authenticator.callers(token)
+        guard let id = context.parameters.get("id"), SubmissionIdentifier.isWellFormed(id) else {
+            throw ProblemDetails.notFound
+        }
+        let answer = try await submissions.find(
+            id, wait: wait, connection: connections.connection(of: context.channel)
+        ) { status in
+            callers.contains { $0.maySee(app: status.app, account: status.account) }
+        }
+        guard let answer else { throw ProblemDetails.notFound }
+        return try Self.response(answer, route: "get", logger: context.logger)
+    }
+
+    /// Whose purchase it is: a player's own, or the one that the studio's backend names.
+    static func account(of caller: Caller, body: String?) throws -> AccountName {
+        switch caller {
+        case .account(_, let name, _):
+            if let body, AccountName(body) != name { throw ProblemDetails.accountForbidden }
+            return name
+        case .server:
+            guard let body else { throw ProblemDetails.fieldMissing("account") }
+            guard let name = AccountName(body) else {
+                throw ProblemDetails.fieldInvalid(
+                    "account", "1 to \(AccountName.lengthMaximum) characters without control characters")
+            }
+            return name
+        }
+    }
+
+    private static func response(_ answer: PurchaseAnswer, route: String, logger: Logger) throws -> Response {
+        Counter(
+            label: "countersign_purchase_answers_total",
+            dimensions: [("route", route), ("state", answer.state.rawValue)]
+        ).increment()
+        logger.debug(
+            "answered", metadata: .fields([.submission: "\(answer.id)", .reason: "\(answer.reason?.rawValue ?? "")"]))
+        return try answer.response()
+    }
+}

@@ -1,0 +1,139 @@
+public import Postgres
+
+/// What is late or held up, and how the database server is set: what a health check of the whole asks.
+public struct BacklogStore: Sendable {
+    private let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Rows that were due some time ago and that nobody took.
+    public struct Overdue: Sendable {
+        /// `submissions`, `events` or `webhook_deliveries`.
+        public let table: String
+        /// How many are overdue.
+        public let count: Int64
+        /// Seconds since the oldest of them was due.
+        public let oldestSeconds: Double
+    }
+
+    /// Orders that wait for somebody.
+    public struct Parked: Sendable {
+        /// Why they are parked.
+        public let reason: String
+        /// How many.
+        public let count: Int64
+        /// Seconds since the oldest was parked.
+        public let oldestSeconds: Double
+    }
+
+    /// An endpoint that was switched off by what it answered.
+    public struct DisabledEndpoint: Sendable {
+        /// Its id in the webhooks file.
+        public let id: String
+        /// Why.
+        public let reason: String
+        /// Deliveries that wait for it.
+        public let pending: Int64
+    }
+
+    /// What the server was started with.
+    public struct ServerSettings: Sendable {
+        /// The server's version, such as `15.14`.
+        public let version: String
+        /// False where a crash of the machine can lose committed purchases.
+        public let isFsyncOn: Bool
+        /// `on`, or how much less this session's commits wait for.
+        public let synchronousCommit: String
+        /// True on a standby, which takes no purchases.
+        public let isStandby: Bool
+    }
+
+    /// Rows whose due time passed longer ago than the grace period, per table; tables without any are left out.
+    ///
+    /// Deliveries to endpoints that are switched off do not count: nobody is meant to take them.
+    ///
+    /// - Throws: `PostgresError`.
+    public func overdue(grace: Duration) async throws -> [Overdue] {
+        let result = try await pool.query(
+            """
+            WITH late AS (
+                SELECT 'submissions' AS name, due_at FROM submissions WHERE due_at < now() - $1 * interval '1 millisecond'
+                UNION ALL SELECT 'events', due_at FROM events WHERE due_at < now() - $1 * interval '1 millisecond'
+                UNION ALL SELECT 'webhook_deliveries', due_at FROM webhook_deliveries d
+                    LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
+                    WHERE due_at < now() - $1 * interval '1 millisecond' AND e.disabled_at IS NULL
+            )
+            SELECT name, count(*) AS count, extract(epoch FROM now() - min(due_at))::float8 AS oldest
+            FROM late GROUP BY name ORDER BY name
+            """, [.int8(grace.wholeMilliseconds)])
+        return try result.rows.map { row in
+            Overdue(
+                table: try row.decode("name"), count: try row.decode("count"),
+                oldestSeconds: try row.decode("oldest"))
+        }
+    }
+
+    /// The oldest submission without an outcome, in seconds since it was received; nil when all have one.
+    ///
+    /// - Throws: `PostgresError`.
+    public func oldestUnsettledSeconds() async throws -> Double? {
+        let result = try await pool.query(
+            """
+            SELECT extract(epoch FROM now() - min(received_at))::float8 AS age FROM submissions WHERE due_at IS NOT NULL
+            """)
+        return try result.rows.first?.decodeIfPresent("age", as: Double.self)
+    }
+
+    /// Parked orders by reason.
+    ///
+    /// - Throws: `PostgresError`.
+    public func parkedOrders() async throws -> [Parked] {
+        let result = try await pool.query(
+            """
+            SELECT reason, count(*) AS count, extract(epoch FROM now() - min(created_at))::float8 AS oldest
+            FROM orders WHERE state = 'parked' GROUP BY reason ORDER BY reason
+            """)
+        return try result.rows.map { row in
+            Parked(
+                reason: try row.decode("reason"), count: try row.decode("count"),
+                oldestSeconds: try row.decode("oldest"))
+        }
+    }
+
+    /// Endpoints that are switched off.
+    ///
+    /// - Throws: `PostgresError`.
+    public func disabledEndpoints() async throws -> [DisabledEndpoint] {
+        let result = try await pool.query(
+            """
+            SELECT e.id, coalesce(e.disabled_reason, 'no reason noted') AS reason, count(d.event_id) AS pending
+            FROM webhook_endpoints e
+            LEFT JOIN webhook_deliveries d ON d.endpoint_id = e.id AND d.state = 'pending'
+            WHERE e.disabled_at IS NOT NULL GROUP BY e.id, e.disabled_reason ORDER BY e.id
+            """)
+        return try result.rows.map { row in
+            DisabledEndpoint(
+                id: try row.decode("id"), reason: try row.decode("reason"), pending: try row.decode("pending"))
+        }
+    }
+
+    /// How the server is set.
+    ///
+    /// - Throws: `PostgresError`.
+    public func serverSettings() async throws -> ServerSettings {
+        let result = try await pool.query(
+            """
+            SELECT current_setting('server_version') AS version, current_setting('fsync') = 'on' AS fsync,
+                current_setting('synchronous_commit') AS synchronous_commit, pg_is_in_recovery() AS standby
+            """)
+        guard let row = result.rows.first else {
+            throw PostgresError(code: .decodingFailed, reason: "the server's settings came back empty")
+        }
+        return ServerSettings(
+            version: try row.decode("version"), isFsyncOn: try row.decode("fsync"),
+            synchronousCommit: try row.decode("synchronous_commit"), isStandby: try row.decode("standby"))
+    }
+}

@@ -1,0 +1,80 @@
+public import Postgres
+
+/// Everything that is known about one submission, transaction or event, gathered from all tables for an operator.
+public struct InspectionStore: Sendable {
+    private let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Looks up a submission's id, a transaction's id (in either environment) or an event's id.
+    ///
+    /// It is one statement, so all parts are of the same moment. Proofs and event bodies are left out: they hold signed
+    /// data, and whatever a person needs of them is in columns.
+    ///
+    /// - Returns: a JSON object of lists, each named for its table and with columns as keys (`submissions`, `orders`,
+    ///   `ledger_entries`, `balances`, `entitlements`, `events`, `deliveries`, `audit_log`); nil when no table knows the id.
+    /// - Throws: `PostgresError`.
+    public func inspect(_ id: String) async throws -> String? {
+        let result = try await pool.query(Self.statement, [.text(id)])
+        return try result.rows.first?.decode("dossier", as: String.self)
+    }
+
+    private static let statement = """
+        WITH keys AS (
+            SELECT environment, transaction_id FROM orders
+            WHERE environment IN ('production', 'sandbox') AND transaction_id = $1
+            UNION SELECT environment, transaction_id FROM submission_transactions WHERE submission_id = $1
+            UNION SELECT environment, transaction_id FROM events WHERE id = $1
+            UNION SELECT t.environment, t.transaction_id FROM submissions, jsonb_to_recordset(outcome -> 'transactions')
+                AS t (environment text, transaction_id text) WHERE id = $1 AND t.environment IS NOT NULL
+        ), found_orders AS (
+            SELECT environment, transaction_id, state, reason, account, app, product_id, product_type, quantity,
+                original_transaction_id, purchase_date, expires_date, revocation_date, app_account_token,
+                price_milliunits, currency, storefront, submission_id, correlation_id, created_at, granted_at
+            FROM orders JOIN keys USING (environment, transaction_id)
+        ), found_submissions AS (
+            SELECT id, state, reason, app, account, kind, attempts, due_at, received_at, settled_at, correlation_id,
+                octet_length(proof) AS proof_bytes, outcome
+            FROM submissions
+            WHERE id = $1 OR id IN (SELECT submission_id FROM found_orders)
+                OR (partition_key IN (SELECT original_transaction_id FROM found_orders) AND EXISTS (
+                    SELECT FROM keys, jsonb_to_recordset(outcome -> 'transactions') AS t (environment text, transaction_id text)
+                    WHERE (t.environment, t.transaction_id) = (keys.environment, keys.transaction_id)))
+        ), found_entries AS (
+            SELECT id, environment, transaction_id, kind, sequence, app, account, item, amount, created_at
+            FROM ledger_entries JOIN keys USING (environment, transaction_id)
+        ), owners AS (
+            SELECT environment, app, account FROM found_orders WHERE account IS NOT NULL
+            UNION SELECT environment, app, account FROM found_entries
+        ), found_balances AS (
+            SELECT environment, app, account, item, amount FROM balances JOIN owners USING (account, app, environment)
+        ), found_entitlements AS (
+            SELECT environment, app, account, entitlement, transaction_id, granted_at, expires_at
+            FROM entitlements JOIN owners USING (account, app, environment)
+        ), found_events AS (
+            SELECT id, type, environment, transaction_id, app, account, sequence, due_at, attempts, created_at
+            FROM events JOIN keys USING (environment, transaction_id)
+        ), found_deliveries AS (
+            SELECT event_id, endpoint_id, state, due_at, attempts, last_status, last_error, created_at, delivered_at
+            FROM webhook_deliveries WHERE event_id IN (SELECT id FROM found_events)
+        ), found_audit AS (
+            SELECT actor, action, subject, reason, created_at FROM audit_log
+            WHERE subject IN (SELECT id FROM found_submissions)
+        )
+        SELECT jsonb_build_object(
+            'submissions', (SELECT coalesce(jsonb_agg(s ORDER BY s.received_at), '[]') FROM found_submissions s),
+            'orders', (SELECT coalesce(jsonb_agg(o ORDER BY o.created_at), '[]') FROM found_orders o),
+            'ledger_entries', (SELECT coalesce(jsonb_agg(l ORDER BY l.id), '[]') FROM found_entries l),
+            'balances', (SELECT coalesce(jsonb_agg(b ORDER BY b.account, b.item), '[]') FROM found_balances b),
+            'entitlements', (SELECT coalesce(jsonb_agg(e ORDER BY e.granted_at), '[]') FROM found_entitlements e),
+            'events', (SELECT coalesce(jsonb_agg(e ORDER BY e.created_at, e.id), '[]') FROM found_events e),
+            'deliveries', (SELECT coalesce(jsonb_agg(d ORDER BY d.created_at), '[]') FROM found_deliveries d),
+            'audit_log', (SELECT coalesce(jsonb_agg(a ORDER BY a.created_at), '[]') FROM found_audit a)
+        )::text AS dossier
+        WHERE EXISTS (SELECT FROM found_submissions) OR EXISTS (SELECT FROM found_orders)
+            OR EXISTS (SELECT FROM found_events)
+        """
+}

@@ -1,0 +1,245 @@
+import AsyncHTTPClient
+import Foundation
+import Logging
+import NIOCore
+import Persistence
+import Postgres
+import ServiceLifecycle
+import ServiceRuntime
+import Testing
+import WebhookSigning
+
+@testable import Notification
+
+/// The delivery loop against a real database and a real HTTP server.
+@Suite(.enabled(if: TestDatabase.url != nil, Comment(rawValue: TestDatabase.skipComment)), .timeLimit(.minutes(2)))
+struct DeliverWebhooksTests {
+    private let secret = WebhookSecret.generate()
+
+    private func endpoint(_ port: Int, id: String = "backend", events: [String] = []) throws -> WebhookEndpoint {
+        try WebhookEndpoint(
+            .init(
+                id: id, url: "http://127.0.0.1:\(port)/\(id)", secrets: [Redacted(secret.reveal())], events: events,
+                allowsPrivateAddresses: true), path: "test")
+    }
+
+    private func settings(_ delays: [Duration] = [.seconds(60)]) -> DeliverySettings {
+        var settings = DeliverySettings()
+        settings.schedule = RetrySchedule(delays: delays)
+        return settings
+    }
+
+    private func loop(
+        _ database: TestDatabase, _ endpoints: [WebhookEndpoint], _ settings: DeliverySettings
+    ) -> DeliverWebhooks {
+        DeliverWebhooks(
+            pool: database.pool, endpoints: endpoints, settings: settings,
+            clients: EndpointClients(connectionsMaximum: settings.concurrencyPerEndpoint),
+            metrics: DeliveryMetrics(endpointIds: endpoints.map(\.id)), version: "test",
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    }
+
+    /// Runs loops until the body has seen what it wants, then stops them gracefully: everything is recorded then.
+    private func running(_ loops: [DeliverWebhooks], until body: @Sendable () async throws -> Void) async throws {
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let group = ServiceGroup(services: loops, logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            try await body()
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    private func takeOver(
+        _ database: TestDatabase, _ ids: [String], type: String = "iap.transaction.fulfilled",
+        _ endpoints: [WebhookEndpoint], wake: @escaping @Sendable (Set<String>) -> Void = { _ in }
+    ) async throws {
+        try await database.insertEvents(ids, type: type)
+        let events = ids.map { EventSummary(id: $0, type: type, app: "com.example.game", environment: "production") }
+        try await TakeOverEvents(store: DeliveryStore(pool: database.pool), endpoints: endpoints, wake: wake)
+            .takeOver(events + events)
+    }
+
+    @Test func eventIsTakenOverAndDeliveredOnceWithAValidSignature() async throws {
+        try await TestDatabase.with { database in
+            try await WebhookReceiver.with { receiver, port in
+                let endpoints = [try endpoint(port), try endpoint(port, id: "refunds", events: ["iap.refund.*"])]
+                let loop = loop(database, endpoints, settings())
+                try await running([loop]) {
+                    // While the loop sleeps: the take-over wakes it.
+                    try await takeOver(database, ["evt_1"], endpoints, wake: { loop.wake($0) })
+                    await receiver.waitForRequests(1)
+                }
+                let request = try #require(receiver.requests.first)
+                #expect(receiver.requests.count == 1)
+                #expect(request.uri == "/backend")
+                #expect(request.body == Array(#"{"id":"evt_1","name":"Zoë"}"#.utf8))
+                #expect(request.header("webhook-id") == "evt_1")
+                #expect(request.header("content-type") == "application/json; charset=utf-8")
+                #expect(request.header("user-agent") == "countersign/test")
+                try WebhookVerifier(secrets: [secret]).verify(
+                    id: request.header("webhook-id"), timestamp: request.header("webhook-timestamp"),
+                    signature: request.header("webhook-signature"), body: request.body, now: Date())
+                let delivery = try #require(try await database.delivery("evt_1"))
+                #expect(delivery.state == "delivered")
+                #expect(delivery.attempts == 1)
+                #expect(delivery.status == 200)
+                #expect(try await database.delivery("evt_1", "refunds") == nil)
+                let due = try await database.pool.query("SELECT 1 AS one FROM events WHERE due_at IS NOT NULL")
+                #expect(due.rows.isEmpty)
+            }
+        }
+    }
+
+    @Test func failedDeliveryComesAgainWithTheSameIdAndBody() async throws {
+        try await TestDatabase.with { database in
+            try await WebhookReceiver.with(
+                answer: { index, _ in index == 0 ? .status(500, body: "oops") : .status(204) }
+            ) { receiver, port in
+                let endpoints = [try endpoint(port)]
+                try await takeOver(database, ["evt_1"], endpoints)
+                try await running([loop(database, endpoints, settings([.milliseconds(200)]))]) {
+                    await receiver.waitForRequests(2)
+                }
+                let ids = receiver.requests.map { $0.header("webhook-id") }
+                #expect(ids == ["evt_1", "evt_1"])
+                #expect(receiver.requests[0].body == receiver.requests[1].body)
+                let delivery = try #require(try await database.delivery("evt_1"))
+                #expect(delivery.state == "delivered")
+                #expect(delivery.attempts == 2)
+            }
+        }
+    }
+
+    @Test func lastFailureAbandonsAndKeepsTheReason() async throws {
+        try await TestDatabase.with { database in
+            try await WebhookReceiver.with(answer: { _, _ in .status(500, body: "broken\u{0}here") }) {
+                receiver, port in
+                let endpoints = [try endpoint(port)]
+                try await takeOver(database, ["evt_1"], endpoints)
+                try await running([loop(database, endpoints, settings([.milliseconds(100)]))]) {
+                    await receiver.waitForRequests(2)
+                }
+                let delivery = try #require(try await database.delivery("evt_1"))
+                #expect(delivery.state == "abandoned")
+                #expect(delivery.error == "status 500: broken here")
+                #expect(delivery.secondsUntilDue == nil)
+            }
+        }
+    }
+
+    @Test func goneSwitchesTheEndpointOffAndKeepsItsDeliveries() async throws {
+        try await TestDatabase.with { database in
+            try await WebhookReceiver.with(answer: { $1.uri == "/backend" ? .status(410) : .status(200) }) {
+                receiver, port in
+                let endpoints = [try endpoint(port), try endpoint(port, id: "other", events: ["iap.refund.*"])]
+                try await takeOver(database, ["evt_1"], endpoints)
+                try await running([loop(database, endpoints, settings([.zero]))]) { await receiver.waitForRequests(1) }
+                let store = EndpointStore(pool: database.pool)
+                #expect(try await store.disabled(among: ["backend", "other"]) == ["backend"])
+                // The delivery is due at once, and the other endpoint shows that the loop has looked.
+                try await takeOver(database, ["evt_2"], type: "iap.refund.granted", endpoints)
+                try await running([loop(database, endpoints, settings([.zero]))]) { await receiver.waitForRequests(2) }
+                #expect(receiver.requests.map(\.uri) == ["/backend", "/other"])
+                #expect(try await database.delivery("evt_1")?.state == "pending")
+                #expect(try await database.delivery("evt_2")?.state == "pending")
+                #expect(try await database.delivery("evt_2", "other")?.state == "delivered")
+            }
+        }
+    }
+
+    @Test func daysOfNothingButFailureSwitchTheEndpointOff() async throws {
+        try await TestDatabase.with { database in
+            try await WebhookReceiver.with(answer: { _, _ in .status(500) }) { receiver, port in
+                let endpoints = [try endpoint(port)]
+                try await takeOver(database, ["evt_1"], endpoints)
+                let store = EndpointStore(pool: database.pool)
+                try await store.register(["backend"])
+                _ = try await database.pool.query(
+                    "UPDATE webhook_endpoints SET failing_since = now() - interval '5 days 1 minute'")
+                try await running([loop(database, endpoints, settings())]) { await receiver.waitForRequests(1) }
+                #expect(try await store.disabled(among: ["backend"]) == ["backend"])
+            }
+        }
+    }
+
+    @Test func redirectIsAFailureAndNotFollowed() async throws {
+        try await TestDatabase.with { database in
+            try await WebhookReceiver.with(answer: { _, _ in .status(302, headers: [("location", "/elsewhere")]) }) {
+                receiver, port in
+                let endpoints = [try endpoint(port)]
+                try await takeOver(database, ["evt_1"], endpoints)
+                try await running([loop(database, endpoints, settings())]) { await receiver.waitForRequests(1) }
+                #expect(receiver.requests.map(\.uri) == ["/backend"])
+                let delivery = try #require(try await database.delivery("evt_1"))
+                #expect(delivery.state == "pending")
+                #expect(delivery.status == 302)
+                #expect(try #require(delivery.secondsUntilDue) > 50)
+            }
+        }
+    }
+
+    @Test(arguments: [WebhookReceiver.Answer.hang, .hangAfterHead, .close])
+    func endpointWithoutAnAnswerIsTriedAgain(answer: WebhookReceiver.Answer) async throws {
+        try await TestDatabase.with { database in
+            try await WebhookReceiver.with(answer: { index, _ in index == 0 ? answer : .status(200) }) {
+                receiver, port in
+                let endpoints = [try endpoint(port)]
+                var settings = settings([.zero])
+                settings.timeout = .milliseconds(500)
+                try await takeOver(database, ["evt_1"], endpoints)
+                try await running([loop(database, endpoints, settings)]) { await receiver.waitForRequests(2) }
+                let delivery = try #require(try await database.delivery("evt_1"))
+                #expect(delivery.state == "delivered")
+                #expect(delivery.attempts == 2)
+            }
+        }
+    }
+
+    @Test func retryAfterIsHonoured() async throws {
+        try await TestDatabase.with { database in
+            try await WebhookReceiver.with(answer: { _, _ in .status(429, headers: [("retry-after", "1000")]) }) {
+                receiver, port in
+                let endpoints = [try endpoint(port)]
+                try await takeOver(database, ["evt_1"], endpoints)
+                try await running([loop(database, endpoints, settings())]) { await receiver.waitForRequests(1) }
+                let delivery = try #require(try await database.delivery("evt_1"))
+                #expect((900...1_000).contains(try #require(delivery.secondsUntilDue)))
+            }
+        }
+    }
+
+    @Test func twoLoopsOnOneDatabaseSendEachDeliveryOnce() async throws {
+        try await TestDatabase.with { database in
+            try await WebhookReceiver.with { receiver, port in
+                let endpoints = [try endpoint(port)]
+                let ids = (0..<500).map { "evt_\($0)" }
+                try await takeOver(database, ids, endpoints)
+                let loops = [loop(database, endpoints, settings()), loop(database, endpoints, settings())]
+                try await running(loops) { await receiver.waitForRequests(500) }
+                #expect(receiver.requests.count == 500)
+                #expect(Set(receiver.requests.map { $0.header("webhook-id") }) == Set(ids))
+                let open = try await database.pool.query(
+                    "SELECT event_id FROM webhook_deliveries WHERE state <> 'delivered' OR attempts <> 1")
+                #expect(open.rows.isEmpty)
+            }
+        }
+    }
+
+    @Test func slowEndpointDoesNotHoldUpAnother() async throws {
+        try await TestDatabase.with { database in
+            try await WebhookReceiver.with(answer: { $1.uri == "/slow" ? .hang : .status(200) }) { receiver, port in
+                let endpoints = [try endpoint(port, id: "slow"), try endpoint(port, id: "fast")]
+                try await takeOver(database, (0..<100).map { "evt_\($0)" }, endpoints)
+                var settings = settings()
+                settings.timeout = .seconds(3)
+                settings.concurrencyPerEndpoint = 4
+                try await running([loop(database, endpoints, settings)]) { await receiver.waitForRequests(104) }
+                // Four attempts to the slow one may begin per time-out; the fast one had all of its hundred meanwhile.
+                let fast = receiver.requests.count { $0.uri == "/fast" }
+                #expect(fast == 100)
+            }
+        }
+    }
+}

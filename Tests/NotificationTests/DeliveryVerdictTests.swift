@@ -1,0 +1,114 @@
+import Persistence
+import Testing
+
+@testable import Notification
+
+@Suite struct DeliveryVerdictTests {
+    private let schedule = RetrySchedule(delays: [.seconds(5), .seconds(300)])
+
+    private func verdict(_ answer: EndpointAnswer, attempts: Int = 1) -> DeliveryVerdict {
+        DeliveryVerdict(answer, attempts: attempts, schedule: schedule, chance: 0)
+    }
+
+    private func text(_ verdict: DeliveryVerdict) -> String {
+        switch verdict.result {
+        case .delivered(let status): "delivered \(status)"
+        case .retry(let status, let error, let after):
+            "retry \(status ?? 0) after \(after.components.seconds): \(error)"
+        case .abandoned(let status, let error): "abandoned \(status ?? 0): \(error)"
+        }
+    }
+
+    @Test(arguments: [200, 201, 204, 299])
+    func any2xxIsSuccess(status: Int) {
+        let verdict = verdict(.answered(status: status, excerpt: "", retryAfter: nil))
+        #expect(text(verdict) == "delivered \(status)")
+        #expect(verdict.isSuccess)
+    }
+
+    @Test(arguments: [301, 302, 307, 308])
+    func redirectIsFailure(status: Int) {
+        let verdict = verdict(.answered(status: status, excerpt: "moved", retryAfter: nil))
+        #expect(text(verdict) == "retry \(status) after 5: status \(status): redirects are not followed")
+    }
+
+    @Test func failuresFollowTheScheduleAndEnd() {
+        let answer = EndpointAnswer.answered(status: 500, excerpt: "oops", retryAfter: .seconds(9))
+        #expect(text(verdict(answer, attempts: 1)) == "retry 500 after 5: status 500: oops")
+        #expect(text(verdict(answer, attempts: 2)) == "retry 500 after 300: status 500: oops")
+        #expect(text(verdict(answer, attempts: 3)) == "abandoned 500: status 500: oops")
+        #expect(text(verdict(.failed("no answer"), attempts: 1)) == "retry 0 after 5: no answer")
+        #expect(text(verdict(.failed("no answer"), attempts: 3)) == "abandoned 0: no answer")
+    }
+
+    @Test(arguments: [429, 503])
+    func retryAfterPutsOffAndPausesBriefly(status: Int) {
+        let long = verdict(.answered(status: status, excerpt: "", retryAfter: .seconds(600)))
+        #expect(text(long) == "retry \(status) after 600: status \(status)")
+        #expect(long.pause == DeliveryVerdict.pauseMaximum)
+        let short = verdict(.answered(status: status, excerpt: "", retryAfter: .seconds(1)))
+        #expect(text(short) == "retry \(status) after 5: status \(status)")
+        #expect(short.pause == .seconds(1))
+    }
+
+    @Test func goneSwitchesOffAndKeepsTheDelivery() {
+        let verdict = verdict(.answered(status: 410, excerpt: "", retryAfter: nil), attempts: 3)
+        #expect(text(verdict) == "retry 410 after 300: status 410")
+        #expect(verdict.disableReason == "it answered 410 Gone")
+    }
+
+    @Test func excerptIsShortAndClean() {
+        #expect(SendWebhook.excerpt("a\u{0}b\r\nc\u{1B}") == "a b  c")
+        #expect(SendWebhook.excerpt(String(repeating: "é", count: 1_000)).count == 256)
+    }
+}
+
+@Suite struct DeliveryBoardTests {
+    private func board(_ ids: [String] = ["a", "b"]) -> DeliveryBoard {
+        DeliveryBoard(endpointIds: ids, perEndpointMaximum: 3, maximum: 4)
+    }
+
+    @Test func roomIsLimitedPerEndpointAndInAll() {
+        var board = board()
+        board.claimed("a", count: 3, limit: 3)
+        #expect(board.room(for: "a") == 0)
+        #expect(board.room(for: "b") == 1)
+        board.finished("a")
+        #expect(board.room(for: "a") == 1)
+        #expect(board.room(for: "b") == 2)
+        #expect(!board.isIdle)
+    }
+
+    @Test func endpointIsAskedAgainOnlyWhenItMayHaveMore() {
+        var board = board(["a"])
+        let now = ContinuousClock.now
+        #expect(board.nextToClaim(now: now) == ["a"])
+        board.claimed("a", count: 1, limit: 3)
+        #expect(board.nextToClaim(now: now).isEmpty)
+        board.look(at: ["a"])
+        #expect(board.nextToClaim(now: now) == ["a"])
+        board.claimed("a", count: 2, limit: 2)
+        #expect(board.nextToClaim(now: now).isEmpty)
+        board.finished("a")
+        #expect(board.nextToClaim(now: now) == ["a"])
+    }
+
+    @Test func turnsRotate() {
+        var board = board()
+        let now = ContinuousClock.now
+        #expect(board.nextToClaim(now: now) != board.nextToClaim(now: now))
+    }
+
+    @Test func pausedAndDisabledEndpointsWait() {
+        var board = board()
+        let now = ContinuousClock.now
+        board.pause("a", until: now + .seconds(10))
+        #expect(board.nextToClaim(now: now) == ["b"])
+        #expect(board.open(now: now) == ["b"])
+        #expect(board.open(now: now + .seconds(10)) == ["a", "b"])
+        board.disable("b")
+        #expect(board.open(now: now).isEmpty)
+        board.disable(only: [])
+        #expect(board.open(now: now) == ["b"])
+    }
+}

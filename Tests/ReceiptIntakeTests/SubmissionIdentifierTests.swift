@@ -1,0 +1,40 @@
+import Messages
+import Testing
+
+@testable import ReceiptIntake
+
+@Suite("The id of a submission")
+struct SubmissionIdentifierTests {
+    private func make(_ app: String, _ account: String, _ proof: String) -> String {
+        SubmissionIdentifier.make(app: app, account: account, kind: .signedTransaction, proof: proof)
+    }
+
+    @Test("is the hash of its parts with their lengths, as computed by another program")
+    func matchesAnIndependentComputation() {
+        #expect(make("com.example.game", "player-1", "a.b.c") == "sub_1f91f15bd81dd81d2c9cb7f84a64c96f")
+    }
+
+    @Test("does not confuse one part's end with the next one's beginning")
+    func separatesParts() {
+        #expect(make("ab", "c", "x") != make("a", "bc", "x"))
+        #expect(make("a", "bc", "x") != make("a", "b", "cx"))
+    }
+
+    @Test("differs for every app and account, so that nobody gets another's row")
+    func belongsToAppAndAccount() {
+        let ids = Set([make("a", "p", "x"), make("b", "p", "x"), make("a", "q", "x"), make("a", "p", "y")])
+        #expect(ids.count == 4)
+    }
+
+    @Test(
+        "is recognised by its form",
+        arguments: [
+            ("sub_00112233445566778899aabbccddeeff", true), ("sub_00112233445566778899AABBCCDDEEFF", false),
+            ("sub_00112233445566778899aabbccddeef", false), ("sub_00112233445566778899aabbccddeeff0", false),
+            ("evt_00112233445566778899aabbccddeeff", false), ("sub_", false), ("", false),
+            ("sub_00112233445566778899aabbccddeef%00", false), ("sub_００112233445566778899aabbccddee", false),
+        ])
+    func isRecognised(text: String, isWellFormed: Bool) {
+        #expect(SubmissionIdentifier.isWellFormed(text) == isWellFormed)
+    }
+}

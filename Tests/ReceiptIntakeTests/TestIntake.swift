@@ -1,0 +1,152 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import Messages
+import NIOCore
+import Persistence
+import Postgres
+import PurchaseModel
+import ServiceRuntime
+import Synchronization
+import Testing
+
+@testable import ReceiptIntake
+
+/// The whole of intake but Kafka: what would be published is kept here.
+struct TestIntake: Sendable {
+    static let app = "com.example.game"
+    static let otherApp = "com.example.other"
+    static let serverKey = "csk_of_the_game"
+    static let otherServerKey = "csk_of_the_other"
+
+    let pool: PostgresPool
+    let waiters: OutcomeWaiters
+    let client: any TestClientProtocol
+    let published: Mutexed<[SubmissionStore.NewSubmission]>
+
+    /// Runs intake on a database.
+    ///
+    /// - Parameters:
+    ///   - onPublish: told of every new row after its commit.
+    static func with<Value: Sendable>(
+        url: String, setup: TestingSetup = .router, queueMaximum: Int = 1000, waitersMaximum: Int = 100,
+        onPublish: @escaping @Sendable (SubmissionStore.NewSubmission, OutcomeWaiters) -> Void = { _, _ in },
+        _ body: @Sendable (TestIntake) async throws -> Value
+    ) async throws -> Value {
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let folder = FileManager.default.temporaryDirectory.appending(path: "intake-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let appsFile = folder.appending(path: "apps.yaml")
+        try apps().write(to: appsFile, atomically: true, encoding: .utf8)
+        let configuration = try Configuration(
+            SettingReader([
+                "postgres.url": url, "kafka.bootstrap_servers": "127.0.0.1:1", "apps_file": appsFile.path,
+                "http.port": "0",
+            ]))
+        let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
+        let store = SubmissionStore(pool: pool)
+        let waiters = OutcomeWaiters(waitersMaximum: waitersMaximum)
+        let published = Mutexed<[SubmissionStore.NewSubmission]>([])
+        let batcher = SubmissionBatcher(queueMaximum: queueMaximum) {
+            try await store.accept($0, lease: .seconds(30))
+        } onAccepted: { rows in
+            published.withLock { $0 += rows }
+            for row in rows { onPublish(row, waiters) }
+        }
+        let server = IntakeServer(
+            configuration: configuration,
+            authenticator: await Authenticator(apps: try AppsFile.load(path: configuration.appsFile), keySets: [:]),
+            submissions: PurchaseSubmissions(
+                batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) }),
+            accountTokens: AccountTokens(store: Assembly.register(with: AccountTokenStore(pool: pool))), logger: logger)
+        let value = try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await batcher.run() }
+            let value = try await server.application().test(setup) { client in
+                try await body(TestIntake(pool: pool, waiters: waiters, client: client, published: published))
+            }
+            group.cancelAll()
+            return value
+        }
+        await pool.close()
+        return value
+    }
+
+    private static func apps() -> String {
+        func hash(_ key: String) -> String {
+            SHA256.hash(data: Data(key.utf8)).map { String(format: "%02x", $0) }.joined()
+        }
+        return """
+            apps:
+              - bundle_id: \(app)
+                authentication:
+                  jwt: { hs256_secret: "\(TestTokens.secret)" }
+                  api_keys_sha256: [\(hash(serverKey))]
+              - bundle_id: \(otherApp)
+                authentication:
+                  jwt: { hs256_secret: "the secret of the other app of the tests" }
+                  api_keys_sha256: [\(hash(otherServerKey))]
+            """
+    }
+
+    /// Sends a request.
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, token: String?, body: String? = nil,
+        headers more: HTTPFields = [:]
+    ) async throws -> Answer {
+        var headers: HTTPFields = [:]
+        if let token { headers[.authorization] = "Bearer \(token)" }
+        if body != nil { headers[.contentType] = "application/json" }
+        for field in more { headers[field.name] = field.value }
+        let response = try await client.executeRequest(
+            uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })
+        return Answer(response: response)
+    }
+
+    /// Posts a proof.
+    func post(_ proof: String, as token: String, wait: Int = 0, headers: HTTPFields = [:]) async throws -> Answer {
+        try await send(
+            .post, "/v1/purchases?wait=\(wait)", token: token,
+            body: "{\"app\":\"\(Self.app)\",\"signed_transaction\":\"\(proof)\",\"unknown\":{\"a\":[1]}}",
+            headers: headers)
+    }
+
+    /// What came back.
+    struct Answer: Sendable {
+        let response: TestResponse
+
+        var status: Int { response.status.code }
+        var headers: HTTPFields { response.headers }
+        var text: String { String(buffer: response.body) }
+
+        /// The slug of a problem.
+        var slug: String? {
+            guard headers[.contentType] == "application/problem+json" else { return nil }
+            return (fields["type"] as? String).map { String($0.dropFirst(ProblemDetails.typePrefix.count)) }
+        }
+
+        /// The members of the JSON body.
+        var fields: [String: Any] {
+            (try? JSONSerialization.jsonObject(with: Data(response.body.readableBytesView)) as? [String: Any]) ?? [:]
+        }
+
+        var id: String { fields["id"] as? String ?? "" }
+        var state: String { fields["state"] as? String ?? "" }
+        var finish: Bool? { fields["finish"] as? Bool }
+    }
+}
+
+/// Something that several tasks change.
+final class Mutexed<Value: Sendable>: Sendable {
+    private let mutex: Mutex<Value>
+
+    init(_ value: Value) { mutex = Mutex(value) }
+
+    @discardableResult
+    func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+        mutex.withLock { value in body(&value) }
+    }
+}

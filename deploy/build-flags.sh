@@ -1,0 +1,7 @@
+# Sourced by the scripts that build or test: one set of flags, or SwiftPM builds everything twice.
+# Tests run on what ships, so the one build is a release build that tests can look into (-enable-testing).
+source "$(dirname "${BASH_SOURCE[0]}")/../.local/env.sh"
+COUNTERSIGN_BUILD_FLAGS=(-c release -Xswiftc -enable-testing)
+if [[ -n "$COUNTERSIGN_RDKAFKA_LIB" ]]; then
+    COUNTERSIGN_BUILD_FLAGS+=(-Xlinker -rpath -Xlinker "$COUNTERSIGN_RDKAFKA_LIB")
+fi

@@ -1,0 +1,71 @@
+"""Samples for `deploy/house-rules --self-test`: what each rule must find, and what none may find."""
+
+LONG = "func long() {\n" + "    step()\n" * 58 + "}\n"
+SHORT = "func short(\n    _ body: () -> Void = {}\n) {\n" + "    step()\n" * 55 + "}\n"
+
+# (path, text, what a finding's message must hold and its line)
+BAD = [
+    ("Shared/Kafka/A.swift", "import Foundation\nimport Postgres\n", "only lower layers", 2),
+    ("Shared/Messages/A.swift", "public import ServiceRuntime\n", "only lower layers", 1),
+    ("Services/Fulfillment/A.swift", "@testable import Notification\n", "only lower layers", 1),
+    ("Services/Fulfillment/A.swift", "import struct Fulfillment.Thing\n", "only lower layers", 1),
+    ("Shared/Persistence/A.swift", "internal import CLibpq\n", "imported by Postgres only", 1),
+    ("Tests/MessagesTests/A.swift", "import CLibrdkafka\n", "imported by Kafka only", 1),
+    ("Shared/Surprise/A.swift", "\n", "has no layer", 1),
+    ("Shared/Kafka/A.swift", "\n" + LONG, "60 lines", 2),
+    ("Shared/Kafka/A.swift", "// a line\n" * 401, "at most 400", 401),
+    ("Shared/Kafka/A.swift", "/// A box.\nfinal class Box: @unchecked Sendable {}\n", "Safety:", 2),
+    ("Shared/Kafka/A.swift", "// Safety: it is another's.\nlet a = 1\n\nnonisolated(unsafe) var b = 2\n", "Safety:", 4),
+    ("Shared/Kafka/A.swift", "let a = try! b()\n", "try!", 1),
+    ("Tests/KafkaTests/A.swift", "let a = b as! C\n", "as!", 1),
+    ("Services/Fulfillment/A.swift", "fatalError()\n", "throw an error", 1),
+    ("Shared/Kafka/A.swift", "let a = \"\\(\"x\")\"; print(a)\n", "does not print", 1),
+    ("Shared/Kafka/A.swift", "DispatchQueue.global().async {}\n", "BlockingThreads", 1),
+    ("Tests/KafkaTests/A.swift", "usleep(10)\n", "blocks a thread", 1),
+    ("Shared/Kafka/A.swift", "Task.detached {}\n", "task group", 1),
+    ("Tests/KafkaTests/A.swift", "let a = 1\ntry await Task.sleep(for: .seconds(1))\n", "not for time", 2),
+    ("Shared/Kafka/KafkaUtils.swift", "\n", "says nothing", 1),
+    ("Shared/Kafka/A.swift", "struct ConnectionManager {}\n", "says nothing", 1),
+    ("Shared/Kafka/README.md", "# Kafka\n\nTODO: more\n", "left over", 3),
+    ("Shared/Kafka/README.md", "# Kafka\n\n# Again\n", "one `# Title`", 3),
+    ("Shared/Kafka/README.md", "words\n", "one `# Title`", 1),
+    ("notes/README.md", "# Notes\n", "top level", 1),
+    ("deploy/x.sh", "cd /home/somebody/countersign\n", "path of one machine", 1),
+    ("deploy/x.sh", "curl https://deb.debian.org/debian\n", "registry's address", 1),
+]
+
+GOOD = [
+    ("Shared/Kafka/A.swift", "import CLibrdkafka\npublic import Logging\nimport BlockingThreads\n"),
+    ("Tests/FulfillmentTests/A.swift", "@testable import Fulfillment\nimport Postgres\n"),
+    ("Shared/Kafka/A.swift", SHORT),
+    ("Shared/Kafka/A.swift", "protocol P {\n    func a()\n    var b: Int { get }\n}\n" + "// space\n" * 80 + "let c = 1\n"),
+    ("Shared/Kafka/A.swift", "// Safety: guarded by `lock`.\nfinal class Box: @unchecked Sendable {}\n"),
+    ("Shared/Kafka/A.swift", "/// A box.\n///\n// Safety: guarded by\n// its lock.\npublic final class Box:\n"
+                             "    @unchecked Sendable\n{\n}\n"),
+    ("Shared/Kafka/A.swift", "// never try! or print( this\nlet a = \"fatalError( \\(f(\"try!\")) as! \"\n"
+                             "let b = #\"print(\"\"#\nlet c = \"\"\"\n    Task.detached \"quoted\"\n    \"\"\"\n"),
+    ("Shared/Kafka/A.swift", "logger.print(1); blueprint(2); self.sleep(3)\n"),
+    ("Services/CountersignTool/A.swift", "print(1)\n"),
+    ("Tests/KafkaTests/A.swift", "// A time-out: the test fails when nothing came.\ntry await Task.sleep(for: .seconds(1))\n"),
+    ("Tests/KafkaTests/A.swift", "fatalError()\n"),
+    ("Shared/Kafka/README.md", "# Kafka\n\n```sh\n# a comment\n```\n\n## More\n"),
+    ("deploy/postgres/README.md", "# PostgreSQL\n\n/usr/lib/postgresql, /var/lib/countersign, $HOME/work/x\n"),
+    (".ci/run", "#!/usr/bin/env bash\n"),
+]
+
+
+def run(findings):
+    """Compares what the rules find with what they should; 0 when they agree."""
+    wrong = []
+    for path, text, expected, line in BAD:
+        found = findings(path, text)
+        if len(found) != 1 or expected not in found[0].message or found[0].line != line:
+            wrong.append(f"expected `{expected}` at line {line}, found {[str(one) for one in found]} in:\n{text[:200]}")
+    for path, text in GOOD:
+        found = findings(path, text)
+        if found:
+            wrong.append(f"expected nothing, found {[str(one) for one in found]} in:\n{text[:200]}")
+    for message in wrong:
+        print(f"house-rules: self-test: {message}")
+    print(f"house-rules: self-test: {len(BAD) + len(GOOD)} samples, {len(wrong)} wrong")
+    return 1 if wrong else 0

@@ -1,0 +1,197 @@
+"""What one stack of deploy/stack is made of: its folder, ports, secrets, environment and configuration files."""
+
+import base64
+import contextlib
+import fcntl
+import hashlib
+import os
+import pathlib
+import random
+import re
+import secrets
+import socket
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FIRST_PORT = 15000  # Ports are taken from here up to where the system's own range for clients begins.
+APPLE_ROOT_G3 = "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"
+
+WORKERS = ["notification", "fulfillment", "verification-worker-1", "verification-worker-2", "receipt-intake"]
+NAMES = ["postgres", "broker", "simulator", "webhook-receiver"] + WORKERS  # In start order.
+PORTS = ["POSTGRES_PORT", "BROKER_PORT", "SIMULATOR_PORT", "WEBHOOK_RECEIVER_PORT", "RECEIPT_INTAKE_PORT"] + [
+    name.upper().replace("-", "_") + "_ADMIN_PORT" for name in WORKERS]
+
+
+class StackError(Exception):
+    """What a person has to know; no stack trace."""
+
+
+def say(text):
+    print(f"stack: {text}", file=sys.stderr, flush=True)
+
+
+def port_is_free(port):
+    with socket.socket() as probe:
+        # As servers do: what is left of closed connections does not count.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("0.0.0.0", port))
+        except OSError:
+            return False
+    return True
+
+
+def choose_port(taken):
+    """Below the range that outgoing connections use, or one could sit on the port while its owner restarts."""
+    limit = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    if limit < FIRST_PORT + 1000:
+        limit = 65535
+    for _ in range(1000):
+        port = random.randrange(FIRST_PORT, limit)
+        if port not in taken and port_is_free(port):
+            return port
+    raise StackError("no free port found")
+
+
+def read_values(path):
+    if not path.exists():
+        return {}
+    return dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
+
+
+def write_private(path, text):
+    """Whole or not at all, and for the owner's eyes only."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    temporary.rename(path)
+
+
+class StackSettings:
+    """All that is fixed about a stack. It is on disk, so every command starts from there."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder).resolve()
+        for name, mode in [("", 0o711), ("pids", 0o755), ("logs", 0o755), ("config", 0o700)]:
+            path = self.folder / name
+            path.mkdir(parents=True, exist_ok=True)
+            # PostgreSQL's user has to pass through the folder; nobody else finds anything to read in it.
+            if path.stat().st_uid == os.geteuid():
+                path.chmod(mode)
+        self.config = self.folder / "config"
+        self.binaries = pathlib.Path(os.environ.get("COUNTERSIGN_BIN_DIR") or ROOT / ".build" / "release")
+        with self.lock("setup"):
+            self._settle()
+
+    @contextlib.contextmanager
+    def lock(self, name):
+        with open(self.folder / "pids" / f"{name}.lock", "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _settle(self):
+        """Ports and secrets, chosen at first use and kept."""
+        environment = ROOT / ".local" / "env.sh"
+        if not environment.exists():
+            raise StackError("run deploy/setup first")
+        lines = subprocess.check_output(["bash", "-c", '. "$0" && echo "PG_BIN=$PG_BIN" && echo '
+                                         '"BROKER=$COUNTERSIGN_BROKER_BINARY"', str(environment)], text=True)
+        self.setup = dict(line.split("=", 1) for line in lines.splitlines())
+        self.ports = read_values(self.folder / "ports.env")
+        if not self.ports:
+            for name in PORTS:
+                self.ports[name] = str(choose_port({int(port) for port in self.ports.values()}))
+            if os.environ.get("COUNTERSIGN_KAFKA"):
+                self.ports["KAFKA"] = os.environ["COUNTERSIGN_KAFKA"]
+            self.save_ports()
+        self.kafka = os.environ.get("COUNTERSIGN_KAFKA") or self.ports.get("KAFKA")
+        self.secrets = read_values(self.config / "secrets.env")
+        if not self.secrets:
+            self.secrets = {
+                "API_KEY": "csk_" + secrets.token_hex(16), "JWT_SECRET": secrets.token_urlsafe(48),
+                "WEBHOOK_SECRET": "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()}
+            write_private(self.config / "jwt-secret", self.secrets["JWT_SECRET"])
+            write_private(self.config / "webhook-secret", self.secrets["WEBHOOK_SECRET"] + "\n")
+            write_private(self.config / "postgres-password", secrets.token_urlsafe(24) + "\n")
+            write_private(self.config / "secrets.env", "".join(f"{k}={v}\n" for k, v in self.secrets.items()))
+
+    def save_ports(self):
+        write_private(self.folder / "ports.env", "".join(f"{k}={v}\n" for k, v in self.ports.items()))
+
+    def ports_of(self, name):
+        prefix = name.upper().replace("-", "_")
+        return [key for key in (f"{prefix}_PORT", f"{prefix}_ADMIN_PORT") if key in self.ports]
+
+    def environment(self):
+        """What every service and the tool read."""
+        password = (self.config / "postgres-password").read_text().strip()
+        values = {
+            "KAFKA_BOOTSTRAP_SERVERS": self.kafka or f"127.0.0.1:{self.ports['BROKER_PORT']}",
+            "POSTGRES_URL": f"postgresql://countersign:{password}@127.0.0.1:{self.ports['POSTGRES_PORT']}/countersign",
+            "APPS_FILE": self.config / "apps.yaml", "CATALOGUE_FILE": self.config / "catalogue.yaml",
+            "WEBHOOKS_FILE": self.config / "webhooks.yaml", "TRUSTED_ROOTS": self.trusted_roots(),
+            "LOG_FORMAT": os.environ.get("COUNTERSIGN_LOG_FORMAT", "json"),
+            "LOG_LEVEL": os.environ.get("COUNTERSIGN_LOG_LEVEL", "info")}
+        return {f"COUNTERSIGN_{key}": str(value) for key, value in values.items()}
+
+    def trusted_roots(self):
+        own, simulator = self.config / "roots", self.folder / "simulator" / "root.sha256"
+        if own.exists():
+            return ",".join(re.split(r"[\s,]+", own.read_text().strip()))
+        return ",".join([APPLE_ROOT_G3] + ([simulator.read_text().strip()] if simulator.exists() else []))
+
+    def environment_of(self, name):
+        values = {**os.environ, **self.environment()}
+        for key in self.ports_of(name):
+            kind = "COUNTERSIGN_ADMIN_PORT" if key.endswith("_ADMIN_PORT") else "COUNTERSIGN_HTTP_PORT"
+            values[kind] = self.ports[key]
+        extra = self.config / f"{name}.env"
+        if extra.exists():
+            output = subprocess.check_output(["bash", "-c", 'set -a; . "$0"; env -0', str(extra)], env=values)
+            values = dict(line.split("=", 1) for line in output.decode().split("\0") if line)
+        return values
+
+    def published(self):
+        """What `env` prints: the environment, an address for everything, and the secrets."""
+        values = {"COUNTERSIGN_STACK_DIR": str(self.folder), "COUNTERSIGN_BIN_DIR": str(self.binaries),
+                  **self.environment()}
+        for key in PORTS:
+            values[f"COUNTERSIGN_{key}"] = self.ports[key]
+            if key not in ("POSTGRES_PORT", "BROKER_PORT"):
+                values[f"COUNTERSIGN_{key[:-5]}_URL"] = f"http://127.0.0.1:{self.ports[key]}"
+        values.update({f"COUNTERSIGN_{key}": value for key, value in self.secrets.items()})
+        values["COUNTERSIGN_JWT_SECRET_FILE"] = str(self.config / "jwt-secret")
+        values["COUNTERSIGN_WEBHOOK_SECRET_FILE"] = str(self.config / "webhook-secret")
+        values["COUNTERSIGN_WEBHOOK_RECEIVER_OUTPUT"] = str(self.folder / "webhooks.jsonl")
+        return values
+
+    def configure(self):
+        """Fills in the templates that are not there yet; what a person has changed stays."""
+        values = {
+            "RECEIVER_PORT": self.ports["WEBHOOK_RECEIVER_PORT"], "SIMULATOR_PORT": self.ports["SIMULATOR_PORT"],
+            "INTAKE_PORT": self.ports["RECEIPT_INTAKE_PORT"], "SIMULATOR_STATE": str(self.folder / "simulator"),
+            "API_KEY_SHA256": hashlib.sha256(self.secrets["API_KEY"].encode()).hexdigest(),
+            "JWT_SECRET_FILE": str(self.config / "jwt-secret"), "CONFIG_DIR": str(self.config),
+            "WEBHOOK_SECRET_FILE": str(self.config / "webhook-secret"), **self.secrets}
+
+        def value(match):
+            if match[1] not in values:
+                raise StackError(f"{template.name}: unknown placeholder {match[0]}")
+            return values[match[1]]
+
+        for template in sorted((ROOT / "deploy" / "configuration").glob("*.yaml")):
+            target = self.config / template.name
+            if not target.exists():
+                write_private(target, re.sub(r"@([A-Z][A-Z0-9_]+)@", value, template.read_text()))
+
+    def replace_port(self, key):
+        with self.lock("setup"):
+            self.ports = read_values(self.folder / "ports.env")
+            old = self.ports[key]
+            self.ports[key] = str(choose_port({int(self.ports[name]) for name in PORTS}))
+            self.save_ports()
+            for path in self.config.glob("*.yaml"):  # They may have been filled in with the old one.
+                write_private(path, re.sub(rf":{old}\b", f":{self.ports[key]}", path.read_text()))
+        say(f"port {old} is taken; {key} is now {self.ports[key]}")
