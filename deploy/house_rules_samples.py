@@ -45,6 +45,7 @@ GOOD = [
     ("Shared/Kafka/A.swift", "// never try! or print( this\nlet a = \"fatalError( \\(f(\"try!\")) as! \"\n"
                              "let b = #\"print(\"\"#\nlet c = \"\"\"\n    Task.detached \"quoted\"\n    \"\"\"\n"),
     ("Shared/Kafka/A.swift", "logger.print(1); blueprint(2); self.sleep(3)\n"),
+    ("Shared/Kafka/A.swift", "func sleep(atMost limit: Duration) { sleep(atMost: limit) }\n"),
     ("Services/CountersignTool/A.swift", "print(1)\n"),
     ("Tests/KafkaTests/A.swift", "// A time-out: the test fails when nothing came.\ntry await Task.sleep(for: .seconds(1))\n"),
     ("Tests/KafkaTests/A.swift", "fatalError()\n"),

@@ -181,7 +181,8 @@ class StackSettings:
                 raise StackError(f"{template.name}: unknown placeholder {match[0]}")
             return values[match[1]]
 
-        for template in sorted((ROOT / "deploy" / "configuration").glob("*.yaml")):
+        templates = pathlib.Path(os.environ.get("COUNTERSIGN_STACK_TEMPLATES") or ROOT / "deploy" / "configuration")
+        for template in sorted(templates.glob("*.yaml")):
             target = self.config / template.name
             if not target.exists():
                 write_private(target, re.sub(r"@([A-Z][A-Z0-9_]+)@", value, template.read_text()))

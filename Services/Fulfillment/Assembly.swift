@@ -26,7 +26,8 @@ struct Assembly {
         let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
-                group: "countersign.fulfillment", topic: Topics.verdicts, batchMaximum: configuration.batchMaximum),
+                context.settings, group: "countersign.fulfillment", topic: Topics.verdicts,
+                batchMaximum: configuration.batchMaximum),
             accepts: { $0 == VerdictMessage.type },
             deadLetters: DeadLetters(producer: producer, consumer: "countersign.fulfillment", logger: logger),
             context: context

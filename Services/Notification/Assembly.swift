@@ -29,7 +29,7 @@ struct Assembly {
         let consumer = try EventConsumer<EventSummary>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
-                group: Self.group, topic: Topics.events, batchMaximum: configuration.batchMaximum),
+                context.settings, group: Self.group, topic: Topics.events, batchMaximum: configuration.batchMaximum),
             accepts: { $0.hasPrefix(EventSummary.typePrefix) },
             deadLetters: DeadLetters(producer: producer, consumer: Self.group, logger: logger),
             context: context

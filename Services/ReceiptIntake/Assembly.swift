@@ -51,7 +51,8 @@ struct Assembly {
             accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))), logger: logger)
         registerMetrics(waiters)
         return ServiceAssembly(services: [
-            pool, DatabaseGuard(pool: pool, context: context), keySets, tail, producer, publisher, batcher, redriver(store, publish),
+            pool, DatabaseGuard(pool: pool, context: context), keySets, tail, producer, publisher, batcher,
+            redriver(store, publish),
             OldestSubmission(pool: pool).task(logger: logger), server,
         ])
     }

@@ -3,7 +3,9 @@ import Kafka
 import Postgres
 import ServiceRuntime
 
-/// What `receipt-intake` is told. Each key is an environment variable: `http.port` is `COUNTERSIGN_HTTP_PORT`.
+/// What `receipt-intake` is told.
+///
+/// Each key is an environment variable: `http.port` is `COUNTERSIGN_HTTP_PORT`.
 ///
 /// | key | meaning | default |
 /// |---|---|---|

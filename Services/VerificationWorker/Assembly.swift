@@ -18,7 +18,7 @@ struct Assembly {
         let consumer = try EventConsumer<SubmissionMessage>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
-                group: "countersign.verification-worker", topic: Topics.submissions,
+                context.settings, group: "countersign.verification-worker", topic: Topics.submissions,
                 batchMaximum: configuration.batchMaximum),
             accepts: { $0 == SubmissionMessage.type },
             deadLetters: DeadLetters(

@@ -9,6 +9,7 @@ import ServiceRuntime
 /// |---|---|---|
 /// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS` | brokers, `host:port,…` | required |
 /// | `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | more librdkafka properties (SASL, TLS), one `key=value` a line | none |
+/// | `COUNTERSIGN_KAFKA_SESSION_TIMEOUT` | seconds until the others take over from a process that died | 10 |
 /// | `COUNTERSIGN_APPS_FILE` | the apps, see `AppsFile` | required |
 /// | `COUNTERSIGN_TRUSTED_ROOTS` | SHA-256 fingerprints of root certificates, in place of Apple's | Apple Root CA – G3 |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | submissions judged and acknowledged together | 256 |

@@ -15,9 +15,17 @@ public enum KafkaSettings {
 
     /// A consumer of one topic.
     ///
+    /// `kafka.session_timeout` (`COUNTERSIGN_KAFKA_SESSION_TIMEOUT`, seconds, default 10) says after how long the others
+    /// take over the partitions of a process that died; brokers allow no less than 6 by default.
+    ///
     /// - Parameter batchMaximum: the most records a handler gets at once; four batches may wait.
-    public static func consumer(group: String, topic: String, batchMaximum: Int) -> KafkaConsumerSettings {
+    /// - Throws: `SettingError`.
+    public static func consumer(
+        _ settings: SettingReader, group: String, topic: String, batchMaximum: Int
+    ) throws -> KafkaConsumerSettings {
         var consumer = KafkaConsumerSettings(groupId: group, topics: [topic])
+        consumer.sessionTimeout = try settings.duration(
+            "kafka.session_timeout", default: .seconds(10), in: .seconds(1)...(.seconds(300)))
         consumer.batchRecordsMaximum = batchMaximum
         consumer.bufferRecordsMaximum = batchMaximum * 4
         return consumer

@@ -105,15 +105,15 @@ extension EndToEnd {
             struct Menu: Decodable {
                 struct Kind: Decodable {
                     let kind: String
-                    let rejection: String
+                    let expectedRejection: String
                 }
-                let forgeries: [Kind]
+                let kinds: [Kind]
             }
             try await withStack { _, client, _ in
                 let list = try await client.send(.GET, "\(client.simulator)/simulator/v1/forgeries")
                 let menu = try JSONDecoder().decode(Menu.self, from: list.body)
-                #expect(menu.forgeries.count >= 10)
-                for forgery in menu.forgeries {
+                #expect(menu.kinds.count >= 10)
+                for forgery in menu.kinds {
                     let made = try await client.send(
                         .POST, "\(client.simulator)/simulator/v1/forgeries",
                         headers: ["content-type": "application/json"],
@@ -130,7 +130,7 @@ extension EndToEnd {
                     }
                     let purchase = try JSONDecoder().decode(Reason.self, from: answer.body)
                     #expect(purchase.state == "rejected", "\(forgery.kind)")
-                    #expect(purchase.reason == forgery.rejection, "\(forgery.kind)")
+                    #expect(purchase.reason == forgery.expectedRejection, "\(forgery.kind)")
                 }
             }
         }

@@ -30,6 +30,7 @@ struct Database: Sendable {
         while true {
             let value = try await number(sql, parameters)
             if value == expected || ContinuousClock.now > deadline { return value }
+            // Another process writes the row: the database has no signal for that, only the bounded question.
             try await Task.sleep(for: .milliseconds(200))
         }
     }

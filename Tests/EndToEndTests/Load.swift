@@ -33,7 +33,7 @@ struct Load {
             arguments: [
                 "load", "--intake", try stack.setting("COUNTERSIGN_RECEIPT_INTAKE_URL"), "--simulator",
                 try stack.setting("COUNTERSIGN_SIMULATOR_URL"), "--app", "com.example.game", "--product", "gems.100",
-                "--report", file.path,
+                "--environment", "Production", "--report", file.path,
             ] + arguments,
             environment: stack.settings)
         let output = try await program.output()

@@ -47,6 +47,7 @@ struct Stack: Sendable {
     /// Kills a part as a crash would, and starts it again after a second.
     static func crash(_ name: String) async throws {
         try await command(["kill", name])
+        // The outage itself lasts this long; nothing is waited for.
         try await Task.sleep(for: .seconds(1))
         try await command(["start", name])
     }

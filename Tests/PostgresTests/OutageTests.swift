@@ -71,6 +71,7 @@ struct OutageTests {
         } _: { pool in
             let error = try await TestServer.failure {
                 try await pool.withTransaction { connection in
+                    // The idleness is what is tested: longer than the server allows.
                     try await Task.sleep(for: .milliseconds(400))
                     _ = try await connection.query("SELECT 1")
                 }

@@ -79,6 +79,7 @@ struct TransactionTests {
                     try await pool.withTransaction { connection in
                         _ = try await connection.query("INSERT INTO \(table) VALUES (1)")
                         entered.yield()
+                        // Only cancellation ends this sleep.
                         try await Task.sleep(for: .seconds(60))
                     }
                 }

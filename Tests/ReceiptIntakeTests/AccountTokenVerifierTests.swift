@@ -75,10 +75,12 @@ struct AccountTokenVerifierTests {
         let wrong = [
             try TestTokens.hs256(claims, secret: "another secret, which has more than 32 bytes"),
             "\(parts[0]).\(forged).\(parts[2])", "\(none).\(parts[1]).", "\(none).\(parts[1]).\(parts[2])",
-            "\(parts[0]).\(parts[1]).", "\(parts[0]).\(parts[1])", good + ".", good + ".e30", "." + good, "...", "..", ".",
+            "\(parts[0]).\(parts[1]).", "\(parts[0]).\(parts[1])", good + ".", good + ".e30", "." + good, "...", "..",
+            ".",
             "x", "",
             try TestTokens.hs256(claims, header: ["alg": "hs256"]), try TestTokens.hs256(claims, header: [:]),
-            try TestTokens.hs256(claims, header: ["alg": "HS512"]), try TestTokens.hs256(claims, header: ["alg": "None"]),
+            try TestTokens.hs256(claims, header: ["alg": "HS512"]),
+            try TestTokens.hs256(claims, header: ["alg": "None"]),
             try TestTokens.hs256(claims, header: ["alg": "HS256", "crit": ["b64"], "b64": false]),
         ]
         for token in wrong { #expect(try await !isAccepted(token, verifier), "\(token)") }
@@ -110,7 +112,8 @@ struct AccountTokenVerifierTests {
         #expect(try await isAccepted(good, keysOnly))
         #expect(try await !isAccepted(good, secretOnly))
         #expect(try await !isAccepted(TestTokens.es256(claims, key: key, header: ["alg": "HS256"]), both))
-        #expect(try await !isAccepted(TestTokens.es256(claims, key: key, header: ["alg": "ES384", "kid": "one"]), both))
+        #expect(
+            try await !isAccepted(TestTokens.es256(claims, key: key, header: ["alg": "ES384", "kid": "one"]), both))
         #expect(try await !isAccepted(TestTokens.es256(claims, key: P256.Signing.PrivateKey()), both))
         #expect(try await !isAccepted(TestTokens.hs256(claims), keysOnly))
     }

