@@ -121,7 +121,8 @@ let package = Package(
         service(
             "ReceiptIntake",
             [
-                "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "Kafka", "Postgres",
+                "BlockingThreads", "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel",
+                "Kafka", "Postgres",
                 crypto, hummingbird, httpTypes, jwt, httpClient, log, metrics, lifecycle, nio, nioHTTP,
             ]),
         service(
@@ -179,6 +180,13 @@ let package = Package(
             [
                 "ReceiptIntake", "Kafka", "Messages", "Persistence", "Postgres", "PurchaseModel", "ServiceRuntime",
                 crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio,
+            ]),
+        suite("KafkaTests", ["Kafka", "CLibrdkafka", log, lifecycle]),
+        suite(
+            "CountersignToolTests",
+            [
+                "CountersignTool", "AppStore", "Messages", "Persistence", "Postgres", "PurchaseModel",
+                "ServiceRuntime", "WebhookSigning", httpTypes, log,
             ]),
         suite("EndToEndTests", ["Messages", "PurchaseModel", "Postgres", httpClient, nio, nioHTTP, log]),
     ]

@@ -77,7 +77,7 @@ struct ToolSettings: Sendable {
                 throw error
             }
         } catch let error as KafkaError {
-            throw ToolFailure("Kafka (\(configuration.bootstrapServers)): \(error)")
+            throw ToolFailure("\(error) (brokers: \(configuration.bootstrapServers))")
         }
     }
 }

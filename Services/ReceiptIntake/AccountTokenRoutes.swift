@@ -32,7 +32,7 @@ struct AccountTokenRoutes: Sendable {
     func put(_ request: Request, _ context: IntakeContext) async throws -> Response {
         guard let bearer = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
         let registration = try await body.decode(TokenRequest.self, from: request)
-        guard authenticator.knows(app: registration.app) else { throw ProblemDetails.appUnknown(registration.app) }
+        guard authenticator.knows(app: registration.app) else { throw ProblemDetails.appUnknown }
         let caller = try await authenticator.caller(bearer, app: registration.app)
         guard case .server(let app) = caller else { throw ProblemDetails.serverKeyRequired }
         guard let token = context.parameters.get("uuid").flatMap(UUID.init(uuidString:)) else {

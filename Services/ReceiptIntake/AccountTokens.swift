@@ -4,8 +4,9 @@ import Persistence
 import ServiceRuntime
 import Synchronization
 
-/// Whose an appAccountToken is, learned from the studio's backend or from the claim `app_account_token` of a player's
-/// token. What was registered once is remembered here, so that a repetition costs no query.
+/// Whose an appAccountToken is.
+///
+/// Learned from the studio's backend, or from the claim `app_account_token` of a player's token. What was registered once is remembered here, so that a repetition costs no query.
 final class AccountTokens: Sendable {
     /// The most pairs that are remembered; beyond it all are forgotten and learned again, a query each.
     static let rememberedMaximum = 50_000
@@ -37,7 +38,9 @@ final class AccountTokens: Sendable {
         return owner == account
     }
 
-    /// Takes a player's claim. One that contradicts what is known changes nothing: the signed transaction is then the
+    /// Takes a player's claim.
+    ///
+    /// One that contradicts what is known changes nothing: the signed transaction is then the
     /// first account's, as the rules of ownership say.
     ///
     /// - Throws: `PostgresError`; the caller is to post again, lest the purchase be parked for an unknown token.

@@ -13,7 +13,7 @@ import ServiceRuntime
 /// | `postgres.pool_size` | connections to it | 8 |
 /// | `kafka.bootstrap_servers` | where the broker is | required |
 /// | `kafka.properties_file` | further properties of librdkafka, one `key=value` a line | none |
-/// | `apps_file` | the apps that are served, see `AppsFile` | required |
+/// | `apps.file` | the apps that are served, see `AppsFile` | required |
 /// | `http.host`, `http.port` | where apps post | 127.0.0.1, 8080 |
 /// | `submission.lease` | seconds after which an accepted purchase without outcome is sent again; then it doubles | 30 |
 /// | `redrive.interval` | seconds between looks for what is due | 1 |
@@ -68,7 +68,7 @@ struct Configuration: Sendable {
     init(_ settings: SettingReader) throws {
         postgres = try PostgresSettings.read(settings, applicationName: "receipt-intake")
         kafka = try KafkaSettings.read(settings, clientId: "receipt-intake")
-        appsFile = try settings.requiredString("apps_file")
+        appsFile = try settings.requiredString("apps.file")
         http = try settings.listenAddress("http", port: 8080)
         submissionLease = try settings.duration(
             "submission.lease", default: .seconds(30), in: .seconds(1)...SubmissionRedrive.leaseMaximum)

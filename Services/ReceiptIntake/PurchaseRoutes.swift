@@ -28,7 +28,9 @@ struct PurchaseRoutes: Sendable {
         }
     }
 
-    /// Takes a proof. Nothing is written before every check has passed.
+    /// Takes a proof.
+    ///
+    /// Nothing is written before every check has passed.
     ///
     /// - Throws: `ProblemDetails`, and what the parts throw.
     @Sendable
@@ -36,7 +38,7 @@ struct PurchaseRoutes: Sendable {
         guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
         let wait = try WaitParameter.read(request)
         let purchase = try await body.decode(PurchaseRequest.self, from: request)
-        guard authenticator.knows(app: purchase.app) else { throw ProblemDetails.appUnknown(purchase.app) }
+        guard authenticator.knows(app: purchase.app) else { throw ProblemDetails.appUnknown }
         let caller = try await authenticator.caller(token, app: purchase.app)
         let account = try Self.account(of: caller, body: purchase.account)
         guard let jws = CompactJWS(purchase.signedTransaction) else { throw ProblemDetails.proofMalformed }

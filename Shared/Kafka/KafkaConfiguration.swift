@@ -35,8 +35,9 @@ public struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomDebug
     /// Properties that may not be set from outside, since at-least-once delivery rests on them.
     public static let reservedProperties: Set<String> = [
         "acks", "request.required.acks", "enable.idempotence", "enable.auto.commit", "auto.commit.enable",
-        "enable.auto.offset.store", "auto.offset.reset", "partition.assignment.strategy", "group.id", "transactional.id",
-        "log.queue", "group.protocol", "enable.partition.eof", "message.timeout.ms", "delivery.timeout.ms",
+        "enable.auto.offset.store", "auto.offset.reset", "partition.assignment.strategy", "group.id",
+        "transactional.id", "log.queue", "group.protocol", "enable.partition.eof", "message.timeout.ms",
+        "delivery.timeout.ms",
     ]
 
     /// Servers, client id and the names of the properties; values are redacted.

@@ -31,7 +31,7 @@ public final class KafkaConsumer: Service {
         try settings.validate()
         let hub = try ConsumerHub(settings: settings)
         let client = try ConsumerClient(
-            configuration: configuration, role: settings.properties, wakes: hub.pipe)
+            configuration: configuration, role: settings.properties, separatesRecords: true, wakes: hub.pipe)
         let ended = self.ended
         self.hub = hub
         self.settings = settings
@@ -133,7 +133,7 @@ extension KafkaConsumerSettings {
             ("queued.max.messages.kbytes", String(prefetchKibibytesMaximum)),
             // The next fetch must not wait a whole second (the default) because the prefetch was full.
             ("fetch.queue.backoff.ms", "20"),
-            ("fetch.wait.max.ms", "100"),
+            ("fetch.wait.max.ms", fetchWaitMaximum.milliseconds),
             ("topic.metadata.refresh.interval.ms", metadataRefreshInterval.milliseconds),
         ]
     }

@@ -29,7 +29,8 @@ public final class KafkaTailReader: Service {
         let settings = KafkaConsumerSettings(groupId: "\(configuration.clientId)-tail", topics: [topic])
         try settings.validate()
         let hub = try ConsumerHub(settings: settings)
-        let client = try ConsumerClient(configuration: configuration, role: settings.properties, wakes: hub.pipe)
+        let client = try ConsumerClient(
+            configuration: configuration, role: settings.properties, separatesRecords: false, wakes: hub.pipe)
         let ready = OneShotSignal()
         let ended = self.ended
         self.hub = hub
@@ -72,13 +73,16 @@ public final class KafkaTailReader: Service {
         await close()
     }
 
-    /// Waits until the reader knows the topic's ends: whatever is sent afterwards will be read. Also returns when the
-    /// reader is closed.
+    /// Waits until the reader knows the topic's ends: whatever is sent afterwards will be read.
+    ///
+    /// Also returns when the reader is closed.
     public func waitUntilReady() async {
         await ready.wait()
     }
 
-    /// Stops reading, waits for the handler up to 10 s, and ends the client. Calling it again is fine.
+    /// Stops reading, waits for the handler up to 10 s, and ends the client.
+    ///
+    /// Calling it again is fine.
     public func close() async {
         hub.stop()
         await ended.wait(atMost: settings.drainTimeout + settings.closeTimeout + .seconds(2))

@@ -44,7 +44,7 @@ struct TestIntake: Sendable {
         try apps().write(to: appsFile, atomically: true, encoding: .utf8)
         let configuration = try Configuration(
             SettingReader([
-                "postgres.url": url, "kafka.bootstrap_servers": "127.0.0.1:1", "apps_file": appsFile.path,
+                "postgres.url": url, "kafka.bootstrap_servers": "127.0.0.1:1", "apps.file": appsFile.path,
                 "http.port": "0",
             ]))
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)

@@ -69,7 +69,9 @@ struct DatabaseCheck: Sendable {
         let list = parked.map { "\($0.count) for \($0.reason), oldest \(ToolOutput.age($0.oldestSeconds))" }
         return .warning(
             "parked orders", list.joined(separator: "; "),
-            remedy: "paid and not granted: name the product in the catalogue, or the token's account; see the runbook")
+            remedy:
+                "paid and not granted: name the product in the catalogue, or the token's account; they are then granted by themselves"
+        )
     }
 
     static func judge(disabled: [BacklogStore.DisabledEndpoint]) -> Finding {
@@ -78,7 +80,7 @@ struct DatabaseCheck: Sendable {
             "endpoints",
             "\(first.id) is switched off (\(first.reason)); \(first.pending) deliveries wait"
                 + (disabled.count > 1 ? ", and \(disabled.count - 1) more are off" : ""),
-            remedy: "mend the endpoint, then clear disabled_at of its row in webhook_endpoints")
+            remedy: "mend the endpoint, then UPDATE webhook_endpoints SET disabled_at = NULL WHERE id = '\(first.id)'")
     }
 
     static func judge(_ report: ConsistencyCheck.Report) -> Finding {

@@ -58,7 +58,7 @@ struct SettingsCheck: Sendable {
             return .warning(
                 "catalogue", "\(app) has no products: whatever it sells is parked",
                 remedy:
-                    "list its products, then run `countersign redrive` or wait: parked orders are granted by themselves"
+                    "list its products; orders that are parked until then are granted by themselves"
             )
         }
         if let apps, let app = sellers.subtracting(apps.apps.keys).min() {

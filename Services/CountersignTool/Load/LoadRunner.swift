@@ -95,7 +95,10 @@ struct LoadRunner: Sendable {
     }
 
     private func postPurchase(_ index: Int) async {
-        note(await persistently { await intake.post(proofs[index], account: plan.buyers[index], wait: wait) }, of: index)
+        let reply = await persistently {
+            await intake.post(proofs[index], account: plan.buyers[index], wait: wait)
+        }
+        note(reply, of: index)
     }
 
     private func postForgery(_ index: Int) async {

@@ -1,6 +1,8 @@
 import Foundation
 
-/// Base64 with the alphabet for addresses and without padding. Source: RFC 4648, section 5.
+/// Base64 with the alphabet for addresses and without padding.
+///
+/// Source: RFC 4648, section 5.
 enum Base64URL {
     /// The bytes that a text means; nil when it is not base64url.
     static func decode(_ text: some StringProtocol) -> Data? {

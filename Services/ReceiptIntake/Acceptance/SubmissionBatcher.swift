@@ -9,7 +9,9 @@ import ServiceLifecycle
 /// A lone request is written at once; under load the batches grow by themselves. A submission that was taken in is
 /// always written, or its caller hears that it was not.
 struct SubmissionBatcher: Service, CustomStringConvertible {
-    /// The most rows of one statement. Far beyond it one commit no longer becomes cheaper per row.
+    /// The most rows of one statement.
+    ///
+    /// Far beyond it one commit no longer becomes cheaper per row.
     static let batchRowsMaximum = 500
     /// How many batches may be on their way to the database at once: one commits while the next is parsed and sent.
     static let flushesMaximum = 2

@@ -26,7 +26,9 @@ final class OutcomeWaiters: Sendable {
     /// How many wait.
     var count: Int { state.withLock { $0.count } }
 
-    /// Begins to listen for an outcome; nil when too many wait already. Must be followed by ``remove(_:)``.
+    /// Begins to listen for an outcome; nil when too many wait already.
+    ///
+    /// Must be followed by ``remove(_:)``.
     func register(_ submissionId: String) -> Waiter? {
         let waiter = Waiter(submissionId: submissionId)
         let isRoom = state.withLock { state in
@@ -81,7 +83,9 @@ final class Waiter: Sendable {
         self.submissionId = submissionId
     }
 
-    /// The outcome; nil when the time is up, the caller has gone, or the process is to stop. Called once.
+    /// The outcome; nil when the time is up, the caller has gone, or the process is to stop.
+    ///
+    /// Called once.
     func outcome(within time: Duration) async -> SubmissionOutcome? {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {

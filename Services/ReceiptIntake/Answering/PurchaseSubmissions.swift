@@ -25,7 +25,8 @@ struct PurchaseSubmissions: Sendable {
     ///   - wait: how long the caller waits for the outcome.
     ///   - connection: tells when the caller hangs up.
     /// - Throws: `PostgresError`, `IntakeOverloadedError`; then the caller is to post again, which is harmless.
-    func submit(_ proof: Proof, wait: Duration, connection: ConnectionSignals.Connection) async throws -> PurchaseAnswer {
+    func submit(_ proof: Proof, wait: Duration, connection: ConnectionSignals.Connection) async throws -> PurchaseAnswer
+    {
         let id = SubmissionIdentifier.make(
             app: proof.app, account: proof.account, kind: .signedTransaction, proof: proof.jws.text)
         let submission = SubmissionStore.NewSubmission(

@@ -18,7 +18,9 @@ final class ConnectionSignals: Sendable {
         fileprivate let signals: ConnectionSignals
         fileprivate let identifier: ObjectIdentifier
 
-        /// Has `action` called once the client hangs up, at once if it has. A connection serves one request at a time.
+        /// Has `action` called once the client hangs up, at once if it has.
+        ///
+        /// A connection serves one request at a time.
         func onClose(_ action: @escaping @Sendable () -> Void) {
             signals.watch(identifier, action)
         }

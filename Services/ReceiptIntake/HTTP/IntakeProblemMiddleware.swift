@@ -14,8 +14,10 @@ struct IntakeProblemMiddleware: RouterMiddleware {
             return try await next(request, context)
         } catch {
             let problem = Self.problem(for: error)
-            Counter(label: "countersign_problems_total", dimensions: [("slug", problem?.slug ?? "internal-server-error")])
-                .increment()
+            Counter(
+                label: "countersign_problems_total", dimensions: [("slug", problem?.slug ?? "internal-server-error")]
+            )
+            .increment()
             if problem?.status == .serviceUnavailable {
                 context.logger.warning("a request was put off", metadata: .fields([.error: "\(error)"]))
             }

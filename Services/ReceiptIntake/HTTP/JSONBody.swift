@@ -52,7 +52,8 @@ struct JSONBody: Sendable {
         case .keyNotFound(let key, _):
             return .fieldMissing(key.stringValue)
         case .valueNotFound(_, let context):
-            return context.codingPath.last.map { .fieldMissing($0.stringValue) } ?? .bodyMalformed("It is no JSON object.")
+            return context.codingPath.last.map { .fieldMissing($0.stringValue) }
+                ?? .bodyMalformed("It is no JSON object.")
         case .typeMismatch(_, let context):
             return context.codingPath.first.map { .fieldInvalid($0.stringValue, "a text") }
                 ?? .bodyMalformed("It is no JSON object.")

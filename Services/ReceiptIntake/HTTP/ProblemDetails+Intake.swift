@@ -26,11 +26,9 @@ extension ProblemDetails {
         ).with(header: .retryAfter, "\(databaseRetryAfterSeconds)")
     }
 
-    static func appUnknown(_ app: String) -> ProblemDetails {
-        ProblemDetails(
-            "app-unknown", title: "The app is not known", status: .unprocessableContent,
-            detail: "No app with this bundle id is configured here.")
-    }
+    static let appUnknown = ProblemDetails(
+        "app-unknown", title: "The app is not known", status: .unprocessableContent,
+        detail: "No app with this bundle id is configured here.")
 
     static func bodyMalformed(_ detail: String) -> ProblemDetails {
         ProblemDetails("body-malformed", title: "The body is not readable", status: .badRequest, detail: detail)

@@ -1,7 +1,9 @@
 import Foundation
 import JWTKit
 
-/// What intake reads in an app's token. Source: RFC 7519, section 4.1.
+/// What intake reads in an app's token.
+///
+/// Source: RFC 7519, section 4.1.
 struct AccountClaims: JWTPayload {
     /// How far the clocks of the token's issuer and of this machine may be apart.
     static let clockSkewSeconds: Double = 30

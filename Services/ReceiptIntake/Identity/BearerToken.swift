@@ -1,7 +1,9 @@
 import Crypto
 import HTTPTypes
 
-/// The credentials of a request: `Authorization: Bearer …`. Source: RFC 6750, section 2.1.
+/// The credentials of a request: `Authorization: Bearer …`.
+///
+/// Source: RFC 6750, section 2.1.
 struct BearerToken: Sendable {
     /// The longest token in bytes; a JWT with a large key's signature has about 1,500.
     static let bytesMaximum = 8 << 10

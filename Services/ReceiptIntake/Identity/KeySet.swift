@@ -2,7 +2,9 @@ import Foundation
 import JWTKit
 import ServiceRuntime
 
-/// The public keys of an app's token issuer: a JSON Web Key Set. Source: RFC 7517, section 5.
+/// The public keys of an app's token issuer: a JSON Web Key Set.
+///
+/// Source: RFC 7517, section 5.
 struct KeySet: Sendable {
     /// The most bytes of a key set.
     static let bytesMaximum = 256 << 10
@@ -12,7 +14,9 @@ struct KeySet: Sendable {
     static let algorithms: Set<String> = [
         "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
     ]
-    /// The shortest RSA modulus in base64url characters: 2,048 bits. Source: RFC 7518, section 3.3.
+    /// The shortest RSA modulus in base64url characters: 2,048 bits.
+    ///
+    /// Source: RFC 7518, section 3.3.
     private static let modulusLengthMinimum = 342
 
     private struct Key: Sendable {

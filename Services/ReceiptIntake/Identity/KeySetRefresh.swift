@@ -1,5 +1,5 @@
 import AsyncHTTPClient
-import Dispatch
+import BlockingThreads
 import Foundation
 import Logging
 import NIOCore
@@ -41,7 +41,9 @@ enum KeySetSource: Sendable, Hashable {
     }
 }
 
-/// Keeps the key sets fresh in the background. A set that cannot be fetched leaves the last one in use.
+/// Keeps the key sets fresh in the background.
+///
+/// A set that cannot be fetched leaves the last one in use.
 struct KeySetRefresh: Service, CustomStringConvertible {
     /// How long one fetch may take.
     static let fetchTimeout = TimeAmount.seconds(10)
@@ -120,7 +122,7 @@ struct KeySetRefresh: Service, CustomStringConvertible {
     /// Reads a file off the cooperative pool: it may lie on a disk that is slow or far away.
     private static func file(_ path: String) async throws -> Data {
         let data: Data? = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
+            _ = BlockingThread.start(name: "read-keys") {
                 let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
                 let isReadable = size <= KeySet.bytesMaximum
                 continuation.resume(returning: isReadable ? FileManager.default.contents(atPath: path) : nil)

@@ -100,7 +100,9 @@ extension KafkaTopicSpecification {
         else {
             throw KafkaError(.invalidMessage, "the topic's name, partitions or replication factor cannot be")
         }
-        for (key, value) in settings where rd_kafka_NewTopic_set_config(native, key, value) != RD_KAFKA_RESP_ERR_NO_ERROR {
+        for (key, value) in settings {
+            let error = rd_kafka_NewTopic_set_config(native, key, value)
+            if error == RD_KAFKA_RESP_ERR_NO_ERROR { continue }
             rd_kafka_NewTopic_destroy(native)
             throw KafkaError(.invalidMessage, "the topic's setting \(key) cannot be")
         }

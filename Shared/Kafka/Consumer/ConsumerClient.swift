@@ -2,17 +2,19 @@ import CLibrdkafka
 import Foundation
 import Logging
 
-/// librdkafka's consumer with its two queues, used by one thread only.
+/// librdkafka's consumer and its queues, used by one thread only.
 ///
-/// Records come through a queue of their own. Not polling that one holds the records back, while events (rebalances,
-/// commits, errors) keep coming through the other; pausing partitions instead would throw away what was prefetched.
+/// A member of a group gets its records through a queue of their own. Not polling that one holds the records back, while
+/// events (rebalances, commits, errors) keep coming through the other; pausing partitions instead would throw away what
+/// was prefetched. A client without a group has one queue for both: librdkafka undoes the forwarding of a partition
+/// whenever it stops, at a time of its own, and only a rebalance waits for that.
 struct ConsumerClient {
     let client: ThreadSafeHandle
     private let events: ThreadSafeHandle
-    private let records: ThreadSafeHandle
+    private let records: ThreadSafeHandle?
 
     init(
-        configuration: KafkaConfiguration, role: [(String, String)], wakes pipe: WakePipe
+        configuration: KafkaConfiguration, role: [(String, String)], separatesRecords: Bool, wakes pipe: WakePipe
     ) throws(KafkaError) {
         let native = try NativeConfiguration.make(configuration, role: role)
         native.enable(
@@ -22,8 +24,8 @@ struct ConsumerClient {
         rd_kafka_poll_set_consumer(client.pointer)
         rd_kafka_set_log_queue(client.pointer, nil)
         events = ThreadSafeHandle(pointer: rd_kafka_queue_get_consumer(client.pointer))
-        records = ThreadSafeHandle(pointer: rd_kafka_queue_new(client.pointer))
-        for queue in [events, records] {
+        records = separatesRecords ? ThreadSafeHandle(pointer: rd_kafka_queue_new(client.pointer)) : nil
+        for queue in [events, records].compactMap({ $0 }) {
             rd_kafka_queue_io_event_enable(queue.pointer, pipe.writeEnd, "w", 1)
         }
     }
@@ -33,10 +35,11 @@ struct ConsumerClient {
         rd_kafka_queue_poll(events.pointer, 0)
     }
 
-    /// Takes up to `limit` messages without waiting, and destroys them when `body` has copied what it needs.
+    /// Takes up to `limit` messages from the queue for records without waiting, and destroys them when `body` has copied what it needs.
     ///
     /// - Returns: how many there were.
     func takeMessages(_ limit: Int, _ body: (UnsafePointer<rd_kafka_message_t>) -> Void) -> Int {
+        guard let records else { return 0 }
         let messages = UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>.allocate(capacity: limit)
         messages.initialize(repeating: nil)
         defer { messages.deallocate() }
@@ -49,12 +52,12 @@ struct ConsumerClient {
         return count
     }
 
-    /// Reads these partitions from these offsets, through the queue for records.
+    /// Reads these partitions from these offsets, through the queue for records if there is one.
     func assign(_ entries: [(TopicPartition, Int64)]) throws(KafkaError) {
         for (place, _) in entries {
-            guard let queue = rd_kafka_queue_get_partition(client.pointer, place.topic, place.partition) else {
-                continue
-            }
+            guard let records,
+                let queue = rd_kafka_queue_get_partition(client.pointer, place.topic, place.partition)
+            else { continue }
             rd_kafka_queue_forward(queue, records.pointer)
             rd_kafka_queue_destroy(queue)
         }
@@ -100,7 +103,9 @@ struct ConsumerClient {
         }
     }
 
-    /// The end of a partition as the last fetch saw it; nil when nothing was fetched yet. Asks nobody.
+    /// The end of a partition as the last fetch saw it; nil when nothing was fetched yet.
+    ///
+    /// Asks nobody.
     func newestOffset(_ place: TopicPartition) -> Int64? {
         var low: Int64 = -1
         var high: Int64 = -1
@@ -111,7 +116,7 @@ struct ConsumerClient {
     /// Leaves the group, at most for `limit`, and destroys queues and client in the order that librdkafka asks for.
     func close(within limit: Duration) {
         let deadline = ContinuousClock.now + limit
-        rd_kafka_queue_destroy(records.pointer)
+        if let records { rd_kafka_queue_destroy(records.pointer) }
         rd_kafka_queue_destroy(events.pointer)
         let closing = rd_kafka_queue_new(client.pointer)
         if let error = rd_kafka_consumer_close_queue(client.pointer, closing) {

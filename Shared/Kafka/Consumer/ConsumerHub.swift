@@ -61,7 +61,9 @@ final class ConsumerHub: Sendable {
         pipe.wake()
     }
 
-    /// Begins no more batches; the one in hand has `drainTimeout` left. Returns at once.
+    /// Begins no more batches; the one in hand has `drainTimeout` left.
+    ///
+    /// Returns at once.
     func stop() {
         let waiter = state.withLock { state in
             if state.stopBy == nil { state.stopBy = .now + drainTimeout }

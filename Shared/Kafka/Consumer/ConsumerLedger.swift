@@ -1,5 +1,7 @@
 /// What a consumer has in hand: its partitions, the records that wait, the batch at the handler, and how far each
-/// partition may be committed. Events in, decisions out, no I/O.
+/// partition may be committed.
+///
+/// Events in, decisions out, no I/O.
 ///
 /// An *epoch* is the time between two assignments. A batch remembers its epoch, so what a handler finishes after its
 /// partitions were taken away is never committed.
@@ -148,7 +150,9 @@ struct ConsumerLedger {
         for (place, offset) in offsets { partitions[place]?.sent = offset }
     }
 
-    /// A commit came back. What failed is sent again, unless more was handled since, which then goes instead.
+    /// A commit came back.
+    ///
+    /// What failed is sent again, unless more was handled since, which then goes instead.
     mutating func committed(_ offsets: [(TopicPartition, Int64)], failed: [(TopicPartition, Int64)]) {
         if failed.isEmpty { statistics.commits += 1 } else { statistics.failedCommits += 1 }
         for (place, offset) in failed where partitions[place]?.sent == offset { partitions[place]?.sent = nil }

@@ -116,6 +116,10 @@ struct ConsumerThread {
         case RD_KAFKA_EVENT_REBALANCE: rebalance(event)
         case RD_KAFKA_EVENT_OFFSET_COMMIT: committed(event)
         case RD_KAFKA_EVENT_LOG: logs.relay(log: event)
+        case RD_KAFKA_EVENT_FETCH:
+            // Records have a queue of their own; should one come here all the same, it must not be lost.
+            let records = decoder.decode(event: event)
+            hub.withLedger { $0.append(records) }
         case RD_KAFKA_EVENT_ERROR:
             logs.relay(error: event)
             if rd_kafka_event_error_is_fatal(event) != 0 {

@@ -12,16 +12,6 @@ extension KafkaError {
 
     private static let retriableCodes: Set<Code> = [.timedOut, .queueFull, .abandoned, .transport, .unknownTopic]
 
-    /// Takes what an error object says, and destroys it: the only place that touches one.
-    static func taking(_ error: OpaquePointer) -> KafkaError {
-        defer { rd_kafka_error_destroy(error) }
-        let native = KafkaError(native: rd_kafka_error_code(error), detail: String(cString: rd_kafka_error_string(error)))
-        return KafkaError(
-            native.code, nativeName: native.nativeName,
-            isRetriable: native.isRetriable || rd_kafka_error_is_retriable(error) != 0,
-            isFatal: native.isFatal || rd_kafka_error_is_fatal(error) != 0, native.detail)
-    }
-
     /// Refusals that pass by themselves: elections, replicas that catch up, a coordinator that loads.
     private static func isTransient(_ native: rd_kafka_resp_err_t) -> Bool {
         switch native {

@@ -27,6 +27,15 @@ struct RecordDecoder {
                     ? nil : Date(timeIntervalSince1970: Double(milliseconds) / 1_000)))
     }
 
+    /// The records of a fetch event, which the caller destroys; errors in it are dropped.
+    mutating func decode(event: OpaquePointer) -> [KafkaRecord] {
+        var records: [KafkaRecord] = []
+        while let message = rd_kafka_event_message_next(event) {
+            if case .success(let record) = decode(message) { records.append(record) }
+        }
+        return records
+    }
+
     private mutating func name(of topic: OpaquePointer) -> String {
         guard let text = rd_kafka_topic_name(topic) else { return "" }
         if strcmp(text, topicText) != 0 {

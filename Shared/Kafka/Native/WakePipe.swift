@@ -37,8 +37,9 @@ final class WakePipe: Sendable {
         }
     }
 
-    /// Sleeps until woken, at most for `limit`. Empties the pipe before the queues are looked at, so that nothing is
-    /// missed.
+    /// Sleeps until woken, at most for `limit`.
+    ///
+    /// Empties the pipe before the queues are looked at, so that nothing is missed.
     func sleep(atMost limit: Duration) {
         var entry = pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0)
         // Rounded up: rounding down would spin through the last millisecond before a deadline.

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// The sends that wait for their acknowledgements. Each message has a token, which goes through librdkafka and back;
-/// no pointer of ours does.
+/// The sends that wait for their acknowledgements.
+///
+/// Each message has a token, which goes through librdkafka and back; no pointer of ours does.
 final class DeliveryRegistry: Sendable {
     /// The acknowledgement, or failure, of one message.
     struct Outcome {
@@ -63,7 +64,9 @@ final class DeliveryRegistry: Sendable {
         }
     }
 
-    /// Records outcomes, and lets go the sends that have all of theirs. A token that nobody waits for is ignored.
+    /// Records outcomes, and lets go the sends that have all of theirs.
+    ///
+    /// A token that nobody waits for is ignored.
     func complete(_ outcomes: [Outcome]) {
         let finished = state.withLock { state -> [Send] in
             var finished: [Send] = []

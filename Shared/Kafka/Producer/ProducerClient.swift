@@ -4,7 +4,9 @@ import Foundation
 import Logging
 import Synchronization
 
-/// One librdkafka producer and its thread. A supervisor owns it, and replaces it when it is past help.
+/// One librdkafka producer and its thread.
+///
+/// A supervisor owns it, and replaces it when it is past help.
 ///
 /// Callers hand messages over on their own threads, which only copies them; the client's thread waits for delivery
 /// reports, judges its health, and in its last lines closes everything in the one right order.
@@ -82,7 +84,9 @@ final class ProducerClient: Sendable {
         }
     }
 
-    /// Hands the messages over; only between `enter()` and `leave()`. Their outcomes resume `continuation`.
+    /// Hands the messages over; only between `enter()` and `leave()`.
+    ///
+    /// Their outcomes resume `continuation`.
     func enqueue(_ messages: [KafkaMessage], _ continuation: CheckedContinuation<DeliveryRegistry.Results, Never>) {
         // Registered first, since an outcome may come before the call returns.
         let first = registry.register(count: messages.count, continuation)

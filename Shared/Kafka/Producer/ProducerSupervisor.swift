@@ -87,7 +87,9 @@ final class ProducerSupervisor: Sendable {
         state.withLock { _ = $0.running.removeValue(forKey: ObjectIdentifier(client)) }
     }
 
-    /// Takes no more messages; what waits has `flushTimeout` left. Returns at once, with the clients that end.
+    /// Takes no more messages; what waits has `flushTimeout` left.
+    ///
+    /// Returns at once, with the clients that end.
     @discardableResult
     func beginClose(flushTimeout: Duration) -> [ProducerClient] {
         let running = state.withLock { state in

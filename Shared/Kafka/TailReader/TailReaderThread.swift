@@ -52,9 +52,8 @@ struct TailReaderThread {
         var hasMore = false
         while !isStopped() {
             hub.pipe.sleep(atMost: hasMore ? .zero : timeToNextDeadline())
-            handleEvents()
             settle()
-            hasMore = takeRecords()
+            hasMore = handleEvents()
             guard hub.isRunning, hub.stopBy == nil else { continue }
             restartShortened()
             if lookNotBefore <= .now { look() }
@@ -74,9 +73,13 @@ struct TailReaderThread {
         return min(untilLook, unsettled.isEmpty ? Self.checkInterval : Self.settleInterval)
     }
 
-    private mutating func handleEvents() {
-        while let event = client.nextEvent() {
+    /// Takes what is there as far as records fit into the buffer; true when there may be more at once.
+    private mutating func handleEvents() -> Bool {
+        let limit = min(hub.withLedger { $0.room() }, Self.recordsMaximum)
+        var records: [KafkaRecord] = []
+        while records.count < limit, let event = client.nextEvent() {
             switch rd_kafka_event_type(event) {
+            case RD_KAFKA_EVENT_FETCH: records += decoder.decode(event: event)
             case RD_KAFKA_EVENT_LOG: logs.relay(log: event)
             case RD_KAFKA_EVENT_ERROR:
                 logs.relay(error: event)
@@ -86,18 +89,6 @@ struct TailReaderThread {
             }
             rd_kafka_event_destroy(event)
         }
-    }
-
-    private mutating func takeRecords() -> Bool {
-        let limit = min(hub.withLedger { $0.room() }, Self.recordsMaximum)
-        guard limit > 0 else { return false }
-        var records: [KafkaRecord] = []
-        let count = client.takeMessages(limit) { message in
-            switch decoder.decode(message) {
-            case .success(let record): records.append(record)
-            case .failure(let error): logger.debug("the tail reader was told: \(error)")
-            }
-        }
         // A fetch tells the end before its records come, so what is old is known by now.
         settle()
         let new = records.filter { record in
@@ -106,7 +97,7 @@ struct TailReaderThread {
             return record.offset >= starts[place] ?? 0
         }
         if !new.isEmpty { hub.withLedger { $0.append(new) } }
-        return count == limit
+        return limit > 0 && records.count >= limit
     }
 
     /// Notes the ends that the first fetches told; the reader is ready when it has all.
@@ -133,7 +124,9 @@ struct TailReaderThread {
         assign()
     }
 
-    /// Looks up the partitions. At first all are read from the end; one that is new afterwards, from its start.
+    /// Looks up the partitions.
+    ///
+    /// At first all are read from the end; one that is new afterwards, from its start.
     private mutating func look() {
         lookNotBefore = .now + Self.firstLookInterval
         if positions.isEmpty {

@@ -1,0 +1,113 @@
+import CLibrdkafka
+import Foundation
+import Kafka
+import Testing
+
+/// Errors that no broker gives on demand, from librdkafka's mock cluster.
+///
+/// The mock proves what our side does with an answer; it is no proof of how a real cluster rebalances or stores.
+struct MockClusterTests {
+    /// A cluster of one broker inside this process.
+    final class MockCluster {
+        private let client: OpaquePointer
+        private let cluster: OpaquePointer
+        let configuration: KafkaConfiguration
+
+        init() throws {
+            client = try #require(rd_kafka_new(RD_KAFKA_PRODUCER, rd_kafka_conf_new(), nil, 0))
+            cluster = try #require(rd_kafka_mock_cluster_new(client, 1))
+            configuration = TestBroker.configuration(String(cString: rd_kafka_mock_cluster_bootstraps(cluster)))
+            rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, 0)
+        }
+
+        deinit {
+            rd_kafka_mock_cluster_destroy(cluster)
+            rd_kafka_destroy(client)
+        }
+
+        func makeTopic(_ name: String, partitions: Int32) {
+            rd_kafka_mock_topic_create(cluster, name, partitions, 1)
+        }
+
+        /// Answers the next requests of a kind (Kafka's number for it) with these errors.
+        func fail(_ request: Int16, with errors: [rd_kafka_resp_err_t]) {
+            rd_kafka_mock_push_request_errors_array(cluster, request, errors.count, errors)
+        }
+    }
+
+    private static let produceRequest: Int16 = 0
+    private static let offsetCommitRequest: Int16 = 8
+
+    @Test func transientRefusalsAreRetriedWithoutTheCallerNoticing() async throws {
+        let cluster = try MockCluster()
+        cluster.makeTopic("t", partitions: 1)
+        let producer = try KafkaProducer(configuration: cluster.configuration, logger: quietLogger)
+        cluster.fail(
+            Self.produceRequest,
+            with: [RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT])
+        try await sendAll((0..<100).map(String.init), to: "t", with: producer)
+        #expect(producer.statistics.failed == 0)
+        #expect(producer.replacements == 0)
+        await producer.close()
+    }
+
+    @Test func permanentRefusalIsTheSendersError() async throws {
+        let cluster = try MockCluster()
+        cluster.makeTopic("t", partitions: 1)
+        let producer = try KafkaProducer(configuration: cluster.configuration, logger: quietLogger)
+        cluster.fail(Self.produceRequest, with: [RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED])
+        let error = await #expect(throws: KafkaError.self) { try await producer.send(.text("x", topic: "t")) }
+        #expect(error?.code == .authorization)
+        #expect(error?.isRetriable == false)
+        #expect(error?.nativeName == "TOPIC_AUTHORIZATION_FAILED")
+        await producer.close()
+    }
+
+    @Test func clientWithAFatalErrorIsReplaced() async throws {
+        let cluster = try MockCluster()
+        cluster.makeTopic("t", partitions: 1)
+        let producer = try KafkaProducer(configuration: cluster.configuration, logger: quietLogger)
+        try await sendAll(["before"], to: "t", with: producer)
+        cluster.fail(Self.produceRequest, with: [RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER])
+        let error = await #expect(throws: KafkaError.self) { try await producer.send(.text("during", topic: "t")) }
+        // The client is beyond help, the message is not.
+        #expect(error?.isRetriable == true)
+        let works = await eventually { (try? await producer.send(.text("after", topic: "t"))) != nil }
+        #expect(works)
+        #expect(producer.replacements >= 1)
+        await producer.close()
+    }
+
+    @Test func commitThatFailsIsSentAgain() async throws {
+        let cluster = try MockCluster()
+        cluster.makeTopic("t", partitions: 2)
+        let producer = try KafkaProducer(configuration: cluster.configuration, logger: quietLogger)
+        try await sendAll((0..<50).map(String.init), to: "t", with: producer)
+        await producer.close()
+        let settings = KafkaConsumerSettings(groupId: "g", topics: ["t"])
+        cluster.fail(Self.offsetCommitRequest, with: [RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED])
+        let inbox = Inbox()
+        let first = try KafkaConsumer(
+            configuration: cluster.configuration, settings: settings, logger: quietLogger
+        ) { inbox.add($0) }
+        let firstRun = Task { try await first.run() }
+        #expect(await inbox.wait { $0.count == 50 })
+        #expect(await eventually { first.statistics.failedCommits >= 1 && first.statistics.commits >= 1 })
+        await first.close()
+        try await firstRun.value
+
+        let again = Inbox()
+        let second = try KafkaConsumer(
+            configuration: cluster.configuration, settings: settings, logger: quietLogger
+        ) { again.add($0) }
+        let secondRun = Task { try await second.run() }
+        #expect(await eventually { second.statistics.assignedPartitions == 2 })
+        let late = try KafkaProducer(configuration: cluster.configuration, logger: quietLogger)
+        try await sendAll(["late"], to: "t", with: late)
+        #expect(await again.wait { $0.contains { $0.text == "late" } })
+        #expect(again.texts == ["late"])
+        await second.close()
+        try await secondRun.value
+        await late.close()
+    }
+}
