@@ -153,11 +153,14 @@ let package = Package(
                 "Postgres", "WebhookSigning", arguments, httpClient, hummingbird, httpTypes, jwt, log, nio, nioHTTP,
             ]),
         // Suites: see Tests/README.md.
+        .target(
+            name: "PersistenceTesting", dependencies: ["Persistence", "Postgres", log],
+            path: "Tests/PersistenceTesting", swiftSettings: strict),
         suite("PurchaseModelTests", ["PurchaseModel"]),
         suite("MessagesTests", ["Messages", "PurchaseModel"]),
         suite(
             "FulfillmentTests",
-            ["Fulfillment", "Persistence", "Postgres", "Messages", "PurchaseModel", log]),
+            ["Fulfillment", "Persistence", "PersistenceTesting", "Postgres", "Messages", "PurchaseModel"]),
         suite("AppStoreTests", ["AppStore", "AppStoreSimulator", crypto, x509, asn1]),
         suite(
             "AppStoreSimulatorTests",
@@ -185,8 +188,8 @@ let package = Package(
         suite(
             "CountersignToolTests",
             [
-                "CountersignTool", "AppStore", "Messages", "Persistence", "Postgres", "PurchaseModel",
-                "ServiceRuntime", "WebhookSigning", httpTypes, log,
+                "CountersignTool", "AppStore", "Messages", "Persistence", "PersistenceTesting", "Postgres",
+                "PurchaseModel", "ServiceRuntime", "WebhookSigning", httpTypes, log,
             ]),
         suite("EndToEndTests", ["Messages", "PurchaseModel", "Postgres", httpClient, nio, nioHTTP, log]),
     ]

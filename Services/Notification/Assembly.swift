@@ -24,8 +24,9 @@ struct Assembly {
             pool: pool, endpoints: configuration.endpoints, settings: configuration.delivery,
             clients: EndpointClients(connectionsMaximum: configuration.delivery.concurrencyPerEndpoint),
             metrics: metrics, version: context.identity.version, logger: logger)
+        let deliveries = DeliveryStore(pool: pool)
         let takeOver = TakeOverEvents(
-            store: DeliveryStore(pool: pool), endpoints: configuration.endpoints, wake: { deliver.wake($0) })
+            store: deliveries, endpoints: configuration.endpoints, wake: { deliver.wake($0) })
         let consumer = try EventConsumer<EventSummary>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
@@ -36,11 +37,10 @@ struct Assembly {
         ) { batch in
             try await takeOver.takeOver(batch.map(\.message))
         }
-        let pending = PendingDeliveries(pool: pool)
         let count = PeriodicTask(
             "count-pending-deliveries", schedule: .init(every: Self.countInterval), logger: logger
         ) {
-            metrics.record(pending: try await pending.count())
+            metrics.record(pending: try await deliveries.pendingCounts())
         }
         services = ServiceAssembly(
             services: [pool, DatabaseGuard(pool: pool, context: context), producer, count, deliver, consumer])

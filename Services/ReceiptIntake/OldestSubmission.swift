@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Metrics
+import Persistence
 import Postgres
 import ServiceRuntime
 
@@ -9,11 +10,11 @@ struct OldestSubmission: Sendable {
     /// How often it is asked; a scrape in between sees the last answer.
     static let interval = Duration.seconds(5)
 
-    private let pool: PostgresPool
+    private let submissions: SubmissionStore
     private let gauge = Gauge(label: "countersign_oldest_submission_age_seconds")
 
     init(pool: PostgresPool) {
-        self.pool = pool
+        submissions = SubmissionStore(pool: pool)
     }
 
     /// What measures it.
@@ -27,9 +28,7 @@ struct OldestSubmission: Sendable {
     ///
     /// - Throws: `PostgresError`.
     func ageSeconds() async throws -> Double {
-        // Only unsettled rows are due, and only those are in the index.
-        let result = try await pool.query("SELECT min(received_at) AS oldest FROM submissions WHERE due_at IS NOT NULL")
-        guard let oldest = try result.rows.first?.decodeIfPresent("oldest", as: Date.self) else { return 0 }
+        guard let oldest = try await submissions.oldestUnsettled() else { return 0 }
         return max(0, Date().timeIntervalSince(oldest))
     }
 }

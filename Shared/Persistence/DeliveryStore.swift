@@ -146,4 +146,16 @@ public struct DeliveryStore: Sendable {
             [.textArray(endpointIds)])
         return try result.rows.first?.decodeIfPresent("due_at", as: Date.self)
     }
+
+    /// Pending deliveries by endpoint; endpoints without any are left out.
+    ///
+    /// - Throws: `PostgresError`.
+    public func pendingCounts() async throws -> [String: Int64] {
+        let result = try await pool.query(
+            "SELECT endpoint_id, count(*) AS count FROM webhook_deliveries WHERE due_at IS NOT NULL GROUP BY endpoint_id"
+        )
+        var counts: [String: Int64] = [:]
+        for row in result.rows { counts[try row.decode("endpoint_id")] = try row.decode("count", as: Int64.self) }
+        return counts
+    }
 }

@@ -87,6 +87,15 @@ public struct SubmissionStore: Sendable {
         return statuses
     }
 
+    /// When the oldest submission without an outcome was received; nil when all have one.
+    ///
+    /// - Throws: `PostgresError`.
+    public func oldestUnsettled() async throws -> Date? {
+        // Only unsettled rows are due, and only those are in the index.
+        let result = try await pool.query("SELECT min(received_at) AS oldest FROM submissions WHERE due_at IS NOT NULL")
+        return try result.rows.first?.decodeIfPresent("oldest", as: Date.self)
+    }
+
     /// Takes submissions that are due, and gives each a new lease that doubles with every attempt.
     ///
     /// Any number of processes may do this at once: a row locked by another is passed over.

@@ -1,5 +1,6 @@
 import Foundation
 import Persistence
+import PersistenceTesting
 import Postgres
 import Testing
 

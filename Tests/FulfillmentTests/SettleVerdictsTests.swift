@@ -1,6 +1,7 @@
 import Foundation
 import Messages
 import Persistence
+import PersistenceTesting
 import Postgres
 import PurchaseModel
 import Synchronization

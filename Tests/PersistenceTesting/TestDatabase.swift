@@ -1,21 +1,27 @@
 import Foundation
 import Logging
 import Persistence
-import Postgres
+public import Postgres
 
-/// A database of a test's own in the server that `deploy/test` started, migrated, and dropped afterwards.
-enum TestDatabase {
-    static var url: String? {
+/// A database of a test's own in the server that `deploy/test` started: migrated, and dropped afterwards.
+public enum TestDatabase {
+    /// The server's address; nil when the tests run without one.
+    public static var url: String? {
         ProcessInfo.processInfo.environment["COUNTERSIGN_TEST_POSTGRES"]
     }
 
-    static func with(_ body: (PostgresPool) async throws -> Void) async throws {
+    /// Connections of a test's pool: many tests run at once, and the server has a hundred.
+    private static let poolSizeMaximum = 6
+
+    /// Runs `body` with a pool on a fresh database.
+    ///
+    /// - Throws: what `body` throws, and `PostgresError`.
+    public static func with(_ body: (PostgresPool) async throws -> Void) async throws {
         guard let url else { return }
         let name = "test_" + UUID().uuidString.lowercased().filter { $0 != "-" }
-        let logger = Logger(label: "tests")
-        let admin = PostgresPool(configuration: try PostgresConfiguration(url: url), logger: logger)
+        let admin = try pool(url, connections: 1)
         try await admin.withConnection { try await $0.executeScript("CREATE DATABASE \(name)") }
-        let pool = PostgresPool(configuration: try PostgresConfiguration(url: replacing(url, name)), logger: logger)
+        let pool = try pool(replacing(url, name), connections: poolSizeMaximum)
         do {
             _ = try await Migrator(pool: pool).migrate()
             try await body(pool)
@@ -24,6 +30,12 @@ enum TestDatabase {
             throw error
         }
         try await drop(name, pool, admin)
+    }
+
+    private static func pool(_ url: String, connections: Int) throws -> PostgresPool {
+        var configuration = try PostgresConfiguration(url: url)
+        configuration.poolSizeMaximum = connections
+        return PostgresPool(configuration: configuration, logger: Logger(label: "tests"))
     }
 
     private static func drop(_ name: String, _ pool: PostgresPool, _ admin: PostgresPool) async throws {
