@@ -80,7 +80,8 @@ struct DatabaseCheck: Sendable {
             "endpoints",
             "\(first.id) is switched off (\(first.reason)); \(first.pending) deliveries wait"
                 + (disabled.count > 1 ? ", and \(disabled.count - 1) more are off" : ""),
-            remedy: "mend the endpoint, then UPDATE webhook_endpoints SET disabled_at = NULL WHERE id = '\(first.id)'")
+            remedy: "mend the endpoint, then UPDATE webhook_endpoints SET disabled_at = NULL, failing_since = NULL "
+                + "WHERE id = '\(first.id)'")
     }
 
     static func judge(_ report: ConsistencyCheck.Report) -> Finding {
