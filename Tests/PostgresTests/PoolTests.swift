@@ -108,7 +108,7 @@ struct PoolTests {
     func timesOut() async throws {
         try await TestServer.withPool {
             $0.poolSizeMaximum = 1
-            $0.leaseTimeout = .milliseconds(150)
+            $0.leaseTimeout = .seconds(1)
             $0.waitersMaximum = 2
         } _: { pool in
             let held = try await pool.lease()
