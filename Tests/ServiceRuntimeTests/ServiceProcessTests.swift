@@ -29,8 +29,9 @@ struct ServiceProcessTests {
             })
         #expect(code == .success)
         #expect(try await [order.next(), order.next()] == ["second", "first"])
-        #expect(log.texts(.info).first == "starting version=1.0")
-        #expect(log.texts(.info).suffix(2) == ["stopping", "stopped status=0"])
+        // The admin server may begin to listen before or after the stop begins: its line has no fixed place.
+        let lines = log.texts(.info).filter { !$0.hasPrefix("admin server") }
+        #expect(lines == ["starting version=1.0", "stopping", "stopped status=0"])
         #expect(log.texts(.critical).isEmpty)
     }
 
