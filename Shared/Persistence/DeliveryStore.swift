@@ -40,7 +40,7 @@ public struct DeliveryStore: Sendable {
     ///
     /// - Parameters:
     ///   - eventIds: distinct ids of events.
-    ///   - endpointsByEvent: which endpoints each is for.
+    ///   - deliveries: which endpoints each is for, a pair for each telling.
     /// - Throws: `PostgresError`.
     public func takeOver(eventIds: [String], deliveries: [(eventId: String, endpointId: String)]) async throws {
         guard !eventIds.isEmpty else { return }
