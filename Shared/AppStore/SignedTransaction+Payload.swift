@@ -31,7 +31,8 @@ extension SignedTransaction {
         environment = try fields.strictString("environment").map(SignedDataEnvironment.init(rawValue:))
         signedDate = content.signedDate
 
-        guard bundleId == app.bundleId else {
+        // By bytes: to Swift's == the Kelvin sign is a K.
+        guard bundleId.utf8.elementsEqual(app.bundleId.utf8) else {
             throw SignedDataRejection(.bundleMismatch, "the transaction is another app's")
         }
         try Self.checkEnvironment(environment)

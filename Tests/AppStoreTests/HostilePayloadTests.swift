@@ -106,6 +106,13 @@ struct HostilePayloadTests {
         }
     }
 
+    @Test("a bundle id that only looks the same, with the Kelvin sign for a K, is another app's")
+    func canonicallyEqualBundle() throws {
+        let jws = try store.sign(SimulatedStore.payload(["bundleId": "\"com.example.\u{212A}art\""]))
+        let app = AppIdentity(bundleId: "com.example.Kart")
+        #expect(rejection(store.verifier.transaction(jws, app: app)) == .bundleMismatch)
+    }
+
     @Test("development environments and unknown ones are refused, a missing one is not")
     func environment() throws {
         func code(_ environment: String?) throws -> RejectionCode? {
