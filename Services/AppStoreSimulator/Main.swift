@@ -7,20 +7,26 @@ struct SimulatorCommand: AsyncParsableCommand {
         commandName: "app-store-simulator",
         abstract: "Plays the App Store under a root certificate of its own. For development and tests only.")
 
-    @Option(help: "TCP port to listen on; 0 takes a free one.")
+    @Option(help: "TCP port of the control API; 0 takes a free one.")
     var port: Int
 
-    @Option(help: "Folder for keys and the next transaction id; root.der and root.sha256 appear in it.")
+    @Option(help: "TCP port of Apple's production host; the one after --port, or a free one, when left out.")
+    var productionPort: Int?
+
+    @Option(help: "TCP port of Apple's sandbox host; the second after --port, or a free one, when left out.")
+    var sandboxPort: Int?
+
+    @Option(help: "Folder for keys and the store; root.der, receipt-root.der and addresses.json appear in it.")
     var state: String
 
     @Option(help: "Address to listen on.")
     var host = "127.0.0.1"
 
-    func validate() throws {
-        guard (0...65_535).contains(port) else { throw ValidationError("--port: 0 to 65535") }
-    }
+    @Flag(help: "Speak HTTPS, under the root in tls-root.pem of the state folder.")
+    var tls = false
 
     func run() async throws {
-        try await Assembly(stateDirectory: state).run(host: host, port: port)
+        let ports = try ListenerPorts(host: host, control: port, production: productionPort, sandbox: sandboxPort)
+        try await Assembly(.init(stateDirectory: state, host: host, ports: ports, isSecure: tls)).run()
     }
 }

@@ -17,6 +17,16 @@ struct JSONText {
         text += String(value)
     }
 
+    mutating func add(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        addName(name)
+        text += value ? "true" : "false"
+    }
+
+    mutating func add(_ name: String, _ values: [String]) {
+        add(name, json: "[\(values.map(Self.quoted).joined(separator: ","))]")
+    }
+
     /// Adds a value that is JSON already.
     mutating func add(_ name: String, json: String) {
         addName(name)
