@@ -1,0 +1,183 @@
+import Foundation
+import Testing
+
+@testable import AppStoreSimulator
+
+@Suite("Families")
+struct FamilyTests {
+    private static func shop() throws -> LifecycleShop {
+        var shop = try LifecycleShop("2026-03-01T00:00:00Z", grace: .threeDays)
+        shop.product("vip", shared: true)
+        shop.product("solo")
+        shop.product("map", type: .nonConsumable, shared: true)
+        shop.product("coins", type: .consumable, shared: true)
+        shop.account("alice", family: "smith")
+        shop.account("bob", family: "smith")
+        shop.account("eve")
+        return shop
+    }
+
+    /// What a member has, oldest first.
+    private static func held(_ shop: LifecycleShop, by account: String) -> [TransactionRecord] {
+        shop.state.holdings[DownloadRecord.key(LifecycleShop.bundleId, account, .production), default: []]
+            .compactMap { shop.state.transactions[$0] }
+    }
+
+    @Test("a share has its own ids, no price and no token, and renews and ends with the buyer's")
+    func follows() throws {
+        var shop = try Self.shop()
+        var purchase = shop.purchase("vip", by: "alice")
+        purchase.appAccountToken = "6f8b0d5c-0000-4000-8000-000000000001"
+        guard case .bought(let bought) = try shop.state.buy(purchase, now: shop.now) else {
+            Issue.record("not bought")
+            return
+        }
+        #expect(shop.news() == ["SUBSCRIBED/INITIAL_BUY", "SUBSCRIBED/INITIAL_BUY"])
+        let copy = try #require(Self.held(shop, by: "bob").first)
+        #expect(Self.held(shop, by: "bob").count == 1 && Self.held(shop, by: "eve").isEmpty)
+        #expect(copy.isFamilyShared && copy.price == nil && copy.currency == nil && copy.appAccountToken == nil)
+        #expect(copy.transactionId != bought.transactionId && copy.originalTransactionId == copy.transactionId)
+        #expect(copy.webOrderLineItemId != bought.webOrderLineItemId && copy.orderId != bought.orderId)
+        #expect(copy.expiresDate == bought.expiresDate)
+        #expect(copy.appTransactionId != bought.appTransactionId)
+        #expect(try shop.subscription(copy.id).isFamilyShared)
+        shop.advance(days: 31)
+        #expect(shop.news() == ["DID_RENEW", "DID_RENEW"])
+        let second = try #require(Self.held(shop, by: "bob").last)
+        #expect(second.originalTransactionId == copy.id && second.isRenewal)
+        #expect(try shop.subscription(copy.id).transactionId == second.id)
+        try shop.state.setPaymentFails(bought.id, true, now: shop.now)
+        shop.advance(days: 30)
+        #expect(shop.news() == ["DID_FAIL_TO_RENEW/GRACE_PERIOD", "DID_FAIL_TO_RENEW/GRACE_PERIOD"])
+        #expect(try shop.subscription(copy.id).status == .gracePeriod)
+        try shop.state.setPaymentFails(bought.id, false, now: shop.now)
+        #expect(shop.news() == ["DID_RENEW/BILLING_RECOVERY", "DID_RENEW/BILLING_RECOVERY"])
+        try shop.state.extendRenewal(bought.id, days: 9, reason: 0, requestIdentifier: "r", now: shop.now)
+        #expect(
+            try shop.transaction(shop.subscription(copy.id).transactionId).expiresDate
+                == shop.subscription(bought.id).renewalDate)
+        _ = shop.news()
+        try shop.state.setAutoRenew(bought.id, false, now: shop.now)
+        shop.advance(days: 60)
+        #expect(shop.news().suffix(2) == ["EXPIRED/VOLUNTARY", "EXPIRED/VOLUNTARY"])
+        #expect(try shop.subscription(copy.id).status == .expired)
+        #expect(try shop.subscription(copy.id).dueDate == nil)
+        #expect(shop.refusal { try $0.state.setAutoRenew(copy.id, true, now: $0.now) } == 409)
+        #expect(throws: RenewalExtensionRefusal.familyShared) {
+            try shop.state.extendRenewal(copy.id, days: 9, reason: 0, requestIdentifier: "r", now: shop.now)
+        }
+    }
+
+    @Test("only what is shared is: not consumables, not products that are not shareable")
+    func onlyShared() throws {
+        var shop = try Self.shop()
+        _ = try shop.buy("coins")
+        _ = try shop.buy("solo")
+        #expect(Self.held(shop, by: "bob").isEmpty)
+        _ = try shop.buy("map")
+        #expect(shop.news().suffix(2) == ["ONE_TIME_CHARGE", "ONE_TIME_CHARGE"])
+        #expect(Self.held(shop, by: "bob").map(\.productId) == ["map"])
+    }
+
+    @Test("the buyer's refund revokes the shares, with its reason; reversed, they come back")
+    func refund() throws {
+        var shop = try Self.shop()
+        let subscription = try shop.buy("vip")
+        let map = try shop.buy("map")
+        let copies = Self.held(shop, by: "bob")
+        _ = shop.news()
+        for id in [subscription.id, map.id] {
+            try shop.state.refund(id, percentage: nil, reason: 1, now: shop.now)
+            #expect(shop.news() == ["REFUND", "REVOKE"])
+        }
+        for copy in copies {
+            let revoked = try shop.transaction(copy.id)
+            #expect(revoked.revocationType == .familyRevoke && revoked.revocationReason == 1)
+            #expect(revoked.revocationDate == shop.now)
+            #expect(shop.refusal { try $0.state.refund(copy.id, percentage: nil, reason: 0, now: $0.now) } == 409)
+        }
+        #expect(try shop.subscription(copies[0].id).status == .revoked)
+        try shop.state.reverseRefund(subscription.id, now: shop.now)
+        #expect(shop.news() == ["REFUND_REVERSED", "SUBSCRIBED/RESUBSCRIBE"])
+        #expect(try shop.subscription(copies[0].id).status == .active)
+        try shop.state.reverseRefund(map.id, now: shop.now)
+        #expect(shop.news() == ["REFUND_REVERSED", "ONE_TIME_CHARGE"])
+        #expect(try shop.transaction(copies[1].id).revocationDate == nil)
+    }
+
+    @Test("who leaves loses what was shared, and takes away what he shared")
+    func leaves() throws {
+        var shop = try Self.shop()
+        let subscription = try shop.buy("vip")
+        _ = try shop.buy("map", by: "bob")
+        let bobs = try #require(Self.held(shop, by: "bob").first)
+        let alices = try #require(Self.held(shop, by: "alice").last)
+        #expect(bobs.isFamilyShared && alices.isFamilyShared)
+        _ = shop.news()
+        try shop.state.leaveFamily("bob", now: shop.now)
+        #expect(shop.news() == ["REVOKE", "REVOKE"])
+        for copy in [bobs, alices] {
+            #expect(try shop.transaction(copy.id).revocationType == .familyRevoke)
+            #expect(try shop.transaction(copy.id).revocationReason == 0)
+        }
+        #expect(shop.state.accounts["bob"]?.family == nil)
+        #expect(try shop.subscription(subscription.id).familyCopies == [])
+        #expect(try shop.subscription(bobs.id).status == .revoked)
+        shop.advance(days: 31)
+        #expect(shop.news() == ["DID_RENEW"])
+        #expect(shop.refusal { try $0.state.leaveFamily("bob", now: $0.now) } == 409)
+        #expect(shop.refusal { try $0.state.leaveFamily("nobody", now: $0.now) } == 404)
+    }
+
+    @Test("who joins gets what is shared, and shares")
+    func joins() throws {
+        var shop = try Self.shop()
+        _ = try shop.buy("vip")
+        _ = try shop.buy("map", by: "eve")
+        shop.advance(days: 40)
+        _ = shop.news()
+        shop.account("eve", family: "smith")
+        shop.state.joinFamily("eve", now: shop.now)
+        let eves = Self.held(shop, by: "eve")
+        #expect(eves.filter(\.isFamilyShared).map(\.productId) == ["vip"])
+        #expect(Self.held(shop, by: "bob").last?.productId == "map")
+        #expect(Self.held(shop, by: "alice").last?.productId == "map")
+        #expect(shop.news().sorted() == ["ONE_TIME_CHARGE", "ONE_TIME_CHARGE", "SUBSCRIBED/INITIAL_BUY"])
+        shop.advance(days: 31)
+        #expect(shop.news() == ["DID_RENEW", "DID_RENEW", "DID_RENEW"])
+    }
+
+    @Test("an upgrade reaches the family; a plan that is not shared takes the shares away")
+    func upgrade() throws {
+        var shop = try Self.shop()
+        shop.product("vip-gold", level: 0, shared: true)
+        shop.product("solo-gold", level: -1)
+        let first = try shop.buy("vip")
+        let copy = try #require(Self.held(shop, by: "bob").first)
+        _ = shop.news()
+        _ = try shop.buy("vip-gold")
+        #expect(shop.news() == ["DID_CHANGE_RENEWAL_PREF/UPGRADE", "DID_CHANGE_RENEWAL_PREF/UPGRADE"])
+        #expect(try shop.transaction(first.id).isUpgraded && shop.transaction(copy.id).isUpgraded)
+        #expect(try shop.subscription(copy.id).productId == "vip-gold")
+        _ = try shop.buy("solo-gold")
+        #expect(shop.news() == ["REVOKE", "DID_CHANGE_RENEWAL_PREF/UPGRADE"])
+        #expect(try shop.subscription(copy.id).status == .revoked)
+    }
+
+    @Test("consent is taken back once")
+    func rescinded() throws {
+        var shop = try Self.shop()
+        _ = try shop.buy("coins", by: "eve")
+        _ = shop.news()
+        func rescind(_ shop: inout LifecycleShop, _ account: String) -> Int? {
+            shop.refusal {
+                try $0.state.rescindConsent(
+                    accountId: account, bundleId: LifecycleShop.bundleId, environment: .production, now: $0.now)
+            }
+        }
+        #expect(rescind(&shop, "eve") == nil)
+        #expect(shop.news() == ["RESCIND_CONSENT"])
+        #expect(rescind(&shop, "eve") == 409)
+        #expect(rescind(&shop, "nobody") == 404)
+    }
+}
