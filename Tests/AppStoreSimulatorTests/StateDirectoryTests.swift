@@ -64,20 +64,52 @@ struct StateDirectoryTests {
         #expect(throws: StateDirectoryError.self) { _ = try Simulator(folder: folder) }
     }
 
-    @Test("a leaf that is about to expire is replaced under the same root")
-    func leafRenewal() throws {
+    @Test("certificates that expire before the clock may are reissued under the same root and keys")
+    func renewal() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("simulator-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let state = try StateDirectory(path: folder.path)
+        let year: TimeInterval = 365 * 86_400
         let start = Date()
         let first = try state.openAuthority(now: start)
-        let same = try state.openAuthority(now: start + 4 * 365 * 86_400)
-        let renewed = try state.openAuthority(now: start + 5 * 365 * 86_400)
-        let kept = try state.openAuthority(now: start + 5 * 365 * 86_400)
-        #expect(first.leaf == same.leaf)
+        let same = try state.openAuthority(now: start + year)
+        let renewed = try state.openAuthority(now: start + 2 * year)
+        let kept = try state.openAuthority(now: start + 2 * year)
+        #expect(first.leaf == same.leaf && first.intermediate == same.intermediate)
         #expect(first.root == renewed.root)
-        #expect(first.leaf != renewed.leaf)
-        #expect(renewed.leaf == kept.leaf)
+        #expect(first.leaf != renewed.leaf && first.intermediate != renewed.intermediate)
+        #expect(first.leaf.publicKey == renewed.leaf.publicKey)
+        #expect(first.leafKey.rawRepresentation == renewed.leafKey.rawRepresentation)
+        #expect(first.intermediate.publicKey == renewed.intermediate.publicKey)
+        #expect(renewed.leaf == kept.leaf && renewed.intermediate == kept.intermediate)
+        #expect(renewed.leaf.notValidAfter > start + 10 * year)
+    }
+
+    @Test("another OCSP responder makes another leaf and intermediate, and no other root")
+    func responder() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("simulator-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let state = try StateDirectory(path: folder.path)
+        let url = RevocationRoutes.address(port: 8099)
+        let first = try state.openAuthority(now: Date())
+        let named = try state.openAuthority(now: Date(), ocspURL: url)
+        let same = try state.openAuthority(now: Date(), ocspURL: url)
+        let moved = try state.openAuthority(now: Date(), ocspURL: RevocationRoutes.address(port: 9099))
+        let kept = try state.openAuthority(now: Date())
+        #expect(first.ocspURL == nil)
+        for authority in [named, same, moved, kept] {
+            #expect(authority.root == first.root)
+            #expect(authority.intermediate.subject == first.intermediate.subject)
+            #expect(authority.intermediate.publicKey == first.intermediate.publicKey)
+            #expect(authority.leafKey.rawRepresentation == first.leafKey.rawRepresentation)
+            #expect(CertificateAuthority.ocspURL(of: authority.root) == nil)
+        }
+        #expect(named.ocspURL == "http://127.0.0.1:8099/simulator/ocsp")
+        #expect(CertificateAuthority.ocspURL(of: named.intermediate) == named.ocspURL)
+        #expect(named.leaf == same.leaf && named.leaf != moved.leaf && moved.leaf == kept.leaf)
+        #expect(moved.ocspURL == "http://127.0.0.1:9099/simulator/ocsp")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("authority").path)
+        #expect(files.count == 6)
     }
 
     @Test(
