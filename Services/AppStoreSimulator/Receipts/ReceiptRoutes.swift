@@ -1,0 +1,57 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// `GET receipts`: the receipt that a device would send to its server.
+struct ReceiptRoutes: Sendable {
+    let store: Store
+    let receipts: ReceiptAuthority
+
+    func addRoutes(to router: RouterGroup<BasicRequestContext>) {
+        router.get("receipts") { request, _ in
+            let query = request.uri.queryParameters
+            let environment = try Self.environment(query["environment"])
+            guard let bundleId = query["bundleId"].map(String.init) else {
+                throw Problem(.badRequest, "bundleId: missing")
+            }
+            let account = query["account"].map(String.init)
+            let device = query["device"].map(String.init)
+            let contents = try await contents(
+                bundleId: bundleId, account: account, device: device, environment: environment)
+            var json = JSONText()
+            json.add("receipt", Data(try receipts.receipt(contents)).base64EncodedString())
+            return ControlAnswer.json(json.object)
+        }
+    }
+
+    /// What the receipt says; asking for it is a download of the app.
+    private func contents(
+        bundleId: String, account: String?, device: String?, environment: StoreEnvironment
+    ) async throws -> ReceiptContents {
+        try await store.change { state, now in
+            guard state.apps[bundleId] != nil else { throw Problem(.notFound, "no app \(bundleId)") }
+            let device = try device.map { id in
+                guard let device = state.devices[id] else { throw Problem(.notFound, "no device \(id)") }
+                return device
+            }
+            guard let accountId = account ?? device?.accountId else {
+                throw Problem(.badRequest, "account: missing; or name a device that one is signed in on")
+            }
+            // Guests are too many to keep a record of each.
+            if !StoreState.isGuest(accountId) {
+                _ = state.download(bundleId: bundleId, accountId: accountId, environment: environment, now: now)
+            }
+            return AppReceipt.contents(
+                of: state, bundleId: bundleId, accountId: accountId, device: device, environment: environment, now: now)
+        }
+    }
+
+    private static func environment(_ name: Substring?) throws(Problem) -> StoreEnvironment {
+        guard let name else { return .production }
+        guard let environment = StoreEnvironment(rawValue: String(name)) else {
+            throw Problem(.badRequest, "environment: Production or Sandbox")
+        }
+        return environment
+    }
+}
