@@ -55,6 +55,9 @@ let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
+let nioTLS = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -79,6 +82,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0", traits: [.defaults, "YAML"]),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
@@ -145,12 +149,16 @@ let package = Package(
             ]),
         service(
             "AppStoreSimulator",
-            ["BlockingThreads", arguments, crypto, x509, asn1, hummingbird, httpTypes, log, nio]),
+            [
+                "BlockingThreads", arguments, crypto, cryptoExtras, x509, asn1, hummingbird, hummingbirdTLS, httpClient,
+                httpTypes, lifecycle, log, nio, nioHTTP, nioTLS, signals,
+            ]),
         service(
             "CountersignTool",
             [
                 "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "AppStore", "Kafka",
                 "Postgres", "WebhookSigning", arguments, httpClient, hummingbird, httpTypes, jwt, log, nio, nioHTTP,
+                yams,
             ]),
         // Suites: see Tests/README.md.
         .target(
@@ -164,7 +172,10 @@ let package = Package(
         suite("AppStoreTests", ["AppStore", "AppStoreSimulator", crypto, x509, asn1]),
         suite(
             "AppStoreSimulatorTests",
-            ["AppStore", "AppStoreSimulator", crypto, x509, asn1, hummingbird, hummingbirdTesting, httpTypes, nio]),
+            [
+                "AppStore", "AppStoreSimulator", crypto, cryptoExtras, x509, asn1, hummingbird, hummingbirdTesting,
+                httpClient, httpTypes, lifecycle, log, nio, nioHTTP, nioPosix, nioTLS,
+            ]),
         suite("WebhookSigningTests", ["WebhookSigning", crypto]),
         suite(
             "ServiceRuntimeTests",

@@ -19,7 +19,7 @@ struct RoutesTests {
     @Test(
         "bad input is answered by a problem that names the field",
         arguments: [
-            ("", "body"), ("null", "body"), ("[]", "body"), ("{", "body"), ("{}", "bundleId"),
+            ("", "bundleId"), ("null", "body"), ("[]", "body"), ("{", "body"), ("{}", "bundleId"),
             (#"{"bundleId":"a"}"#, "productId"), (#"{"bundleId":"a","productId":"p"}"#, "type"),
             (#"{"bundleId":1,"productId":"p","type":"Consumable"}"#, "bundleId"),
             (#"{"bundleId":"","productId":"p","type":"Consumable"}"#, "bundleId"),

@@ -77,7 +77,7 @@ struct SalesTests {
     func types() async throws {
         let simulator = try Simulator()
         let verifier = SignedDataVerifier(roots: try simulator.roots())
-        for type in SaleRequest.ProductType.allCases {
+        for type in ProductType.allCases {
             for environment in ["Production", "Sandbox"] {
                 let sold = try await simulator.sell(
                     """
@@ -112,47 +112,81 @@ struct SalesTests {
 
     @Test("ids are unique in a request, between requests at once, and after a restart")
     func uniqueIds() async throws {
-        let body = #"{"bundleId":"com.example.game","productId":"p","type":"Consumable","count":1000}"#
+        func body(_ count: Int) -> String {
+            #"{"bundleId":"com.example.game","productId":"p","type":"Consumable","count":\#(count)}"#
+        }
         let first = try Simulator()
         let folder = first.folder
-        var ids = try await first.sell(body).map(\.transactionId)
+        var ids = try await first.sell(body(1_000)).map(\.transactionId)
         #expect(ids.first == "2000000000000001")
-        let identifiers = first.assembly.identifiers
-        let taken = try await withThrowingTaskGroup(of: Range<Int64>.self) { group in
-            for count in 1...50 { group.addTask { try await identifiers.take(count) } }
-            return try await group.reduce(into: [Range<Int64>]()) { $0.append($1) }
+        let store = first.assembly.store
+        ids += try await withThrowingTaskGroup(of: [String].self) { group in
+            for _ in 1...50 {
+                group.addTask {
+                    try await store.change { state, _ in (0..<20).map { _ in String(state.nextNumber(.transactionId)) }
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
         }
-        ids += taken.flatMap { $0.map(String.init) }
         for _ in 0..<3 {
             let next = try Simulator(folder: folder)
-            ids += try await next.sell(body).map(\.transactionId)
+            ids += try await next.sell(body(1_000)).map(\.transactionId)
         }
-        #expect(ids.count == 1_000 + 1_275 + 3_000)
+        #expect(ids.count == 1_000 + 1_000 + 3_000)
         #expect(Set(ids).count == ids.count)
     }
 
-    @Test("a counter that was damaged stops sales instead of starting again")
-    func damagedCounter() async throws {
+    @Test("a registered product knows its type and its price in each storefront")
+    func registeredProduct() async throws {
         let simulator = try Simulator()
-        let counter = simulator.folder.appendingPathComponent("next-transaction-id")
-        for text in ["", "zebra", "5", "-1"] {
-            try Data(text.utf8).write(to: counter)
-            let body = #"{"bundleId":"a","productId":"p","type":"Consumable"}"#
-            let response = try await simulator.request(.post, "/simulator/v1/sales", body: body)
-            #expect(response.status == .internalServerError)
-        }
+        try await simulator.control(.put, "apps/com.example.game", "{}")
+        try await simulator.control(
+            .put, "apps/com.example.game/products/coins.100",
+            #"{"type":"Consumable","price":1990,"storefrontPrices":{"JPN":{"price":300000,"currency":"JPY"}}}"#)
+        try await simulator.control(.put, "accounts/hanako", #"{"storefront":"JPN"}"#)
+        let sold = try await simulator.sell(
+            #"{"bundleId":"com.example.game","productId":"coins.100","account":"hanako"}"#)
+        let verifier = SignedDataVerifier(roots: try simulator.roots())
+        let transaction = try verifier.transaction(Array(sold[0].signedTransaction.utf8), app: app).get()
+        #expect(transaction.price == 300_000)
+        #expect(transaction.currency == "JPY")
+        #expect(transaction.storefront == "JPN")
+        let wrong = try await simulator.request(
+            .post, "/simulator/v1/sales",
+            body: #"{"bundleId":"com.example.game","productId":"coins.100","type":"Non-Consumable"}"#)
+        #expect(wrong.status == .badRequest)
     }
 
-    @Test("it sells thousands at once, each under an id of its own")
-    func thousands() async throws {
+    @Test("a non-consumable is sold once to an account, and again after its refund")
+    func nonConsumable() async throws {
         let simulator = try Simulator()
-        let desk = SalesDesk(
-            signer: try PayloadSigner(chain: simulator.assembly.authority.chain),
-            identifiers: simulator.assembly.identifiers)
-        let request = #"{"bundleId":"com.example.game","productId":"p","type":"Consumable","count":1000}"#
-        let sale = try JSONDecoder().decode(SaleRequest.self, from: Data(request.utf8)).sale()
-        var ids: Set<String> = []
-        for _ in 0..<5 { ids.formUnion(try await desk.sell(sale, now: Date()).map(\.transactionId)) }
-        #expect(ids.count == 5_000)
+        let body = #"{"bundleId":"com.example.game","productId":"pro","type":"Non-Consumable","account":"alice"}"#
+        let first = try await simulator.sale(body)
+        let second = try await simulator.sale(body)
+        #expect(first.outcome == "bought")
+        #expect(second.outcome == "alreadyOwned")
+        #expect(second.transactions.map(\.transactionId) == first.transactions.map(\.transactionId))
+    }
+
+    @Test("a child's purchase waits for the guardian")
+    func askToBuy() async throws {
+        let simulator = try Simulator()
+        let body = #"{"bundleId":"com.example.game","productId":"coins","type":"Consumable","account":"kim"}"#
+        try await simulator.control(.put, "accounts/kim", #"{"needsApproval":true}"#)
+        let asked = try await simulator.sale(body)
+        #expect(asked.outcome == "deferred")
+        #expect(asked.transactions.isEmpty)
+        let id = try #require(asked.deferredId)
+        let approved = try JSONDecoder().decode(
+            Simulator.Sold.self, from: try await simulator.control(.post, "deferred/\(id)/approve"))
+        #expect(approved.outcome == "bought")
+        #expect(approved.transactions.count == 1)
+        let again = try await simulator.request(.post, "/simulator/v1/deferred/\(id)/approve")
+        #expect(again.status == .notFound)
+        let other = try #require(try await simulator.sale(body).deferredId)
+        try await simulator.control(.post, "deferred/\(other)/decline")
+        let sold = await simulator.assembly.store.read { $0.transactions.count }
+        #expect(sold == 1)
     }
 }

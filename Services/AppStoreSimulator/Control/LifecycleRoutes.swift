@@ -1,0 +1,239 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+/// What happens to purchases after they were made: refunds, renewals, prices, families.
+///
+/// Every call that changes something answers what it caused (``LifecycleMark``).
+struct LifecycleRoutes: Sendable {
+    let store: Store
+    let signer: PayloadSigner
+
+    func addRoutes(to group: RouterGroup<BasicRequestContext>) {
+        addRefunds(to: group)
+        addSubscriptions(to: group)
+        addProducts(to: group)
+        addAccounts(to: group)
+    }
+
+    // MARK: Refunds
+
+    private func addRefunds(to group: RouterGroup<BasicRequestContext>) {
+        group.post("transactions/{id}/refund-request") { request, context in
+            let body = try await ControlBody.decode(RefundRequestBody.self, from: request)
+            return try await onTransaction(context) { state, id, now in
+                try state.requestRefund(id, reason: body.reason ?? "UNINTENDED_PURCHASE", now: now)
+            }
+        }
+        group.post("transactions/{id}/refund") { request, context in
+            let body = try await ControlBody.decode(RefundBody.self, from: request)
+            return try await onTransaction(context) { state, id, now in
+                try state.refund(id, percentage: body.percentage, reason: body.reason ?? 0, now: now)
+            }
+        }
+        group.post("transactions/{id}/decline-refund") { _, context in
+            try await onTransaction(context) { state, id, now in try state.declineRefund(id, now: now) }
+        }
+        group.post("transactions/{id}/reverse-refund") { _, context in
+            try await onTransaction(context) { state, id, now in try state.reverseRefund(id, now: now) }
+        }
+    }
+
+    // MARK: Subscriptions
+
+    private func addSubscriptions(to group: RouterGroup<BasicRequestContext>) {
+        group.get("subscriptions/{id}") { _, context in try await show(try context.parameters.require("id")) }
+        group.post("subscriptions/{id}/auto-renew") { request, context in
+            let body = try await ControlBody.decode(AutoRenewBody.self, from: request)
+            return try await onSubscription(context) { state, id, now in
+                try state.setAutoRenew(id, body.on, now: now)
+            }
+        }
+        group.post("subscriptions/{id}/plan") { request, context in
+            let body = try await ControlBody.decode(PlanBody.self, from: request)
+            return try await onSubscription(context) { state, id, now in
+                try state.changePlan(
+                    id, to: body.productId, offerKind: body.offer?.kind.kind, offerIdentifier: body.offer?.identifier,
+                    now: now)
+            }
+        }
+        group.post("subscriptions/{id}/payment") { request, context in
+            let body = try await ControlBody.decode(PaymentBody.self, from: request)
+            return try await onSubscription(context) { state, id, now in
+                try state.setPaymentFails(id, body.fails, now: now)
+            }
+        }
+        group.post("subscriptions/{id}/price-consent") { request, context in
+            let body = try await ControlBody.decode(PriceConsentBody.self, from: request)
+            return try await onSubscription(context) { state, id, now in
+                try state.consentToPrice(id, body.agrees, now: now)
+            }
+        }
+        group.post("subscriptions/{id}/extend") { request, context in
+            let body = try await ControlBody.decode(ExtendBody.self, from: request)
+            return try await onSubscription(context) { state, id, now in
+                do throws(RenewalExtensionRefusal) {
+                    try state.extendRenewal(
+                        id, days: body.days, reason: body.reason ?? 0,
+                        requestIdentifier: body.requestIdentifier ?? "control", now: now)
+                } catch {
+                    throw error.problem(id)
+                }
+            }
+        }
+    }
+
+    /// A subscription, what Apple would sign about it, and its latest transaction.
+    private func show(_ id: String) async throws -> Response {
+        let now = store.clock.now
+        let found = await store.read { state -> (JSONText, String, String)? in
+            guard let record = state.subscriptions[id], let transaction = state.transactions[record.transactionId]
+            else { return nil }
+            return (
+                record.controlDescription(in: state), record.renewalInfo(in: state, signedDate: now),
+                transaction.payload(signedDate: now)
+            )
+        }
+        guard let (description, renewalInfo, transaction) = found else {
+            throw Problem(.notFound, "no subscription \(id)")
+        }
+        var json = description
+        json.add("renewalInfo", json: renewalInfo)
+        json.add("signedRenewalInfo", try signer.sign(renewalInfo))
+        json.add("transaction", json: transaction)
+        json.add("signedTransaction", try signer.sign(transaction))
+        return ControlAnswer.json(json.object)
+    }
+
+    // MARK: Products and accounts
+
+    private func addProducts(to group: RouterGroup<BasicRequestContext>) {
+        group.post("apps/{bundleId}/products/{productId}/price-increase") { request, context in
+            let bundleId = try context.parameters.require("bundleId")
+            let productId = try context.parameters.require("productId")
+            let body = try await ControlBody.decode(PriceIncreaseBody.self, from: request)
+            try FieldCheck.price(body.price)
+            return try await act { state, now in
+                try state.raisePrice(
+                    bundleId: bundleId, productId: productId, to: body.price, needsConsent: body.needsConsent,
+                    effectiveDate: body.effectiveDate?.milliseconds, now: now)
+                return nil
+            }
+        }
+        group.post("apps/{bundleId}/products/{productId}/stop-selling") { _, context in
+            let bundleId = try context.parameters.require("bundleId")
+            let productId = try context.parameters.require("productId")
+            return try await act { state, now in
+                try state.stopSelling(bundleId: bundleId, productId: productId, now: now)
+                return nil
+            }
+        }
+    }
+
+    private func addAccounts(to group: RouterGroup<BasicRequestContext>) {
+        group.post("accounts/{id}/leave-family") { _, context in
+            let id = try context.parameters.require("id")
+            return try await act { state, now in
+                try state.leaveFamily(id, now: now)
+                return nil
+            }
+        }
+        group.post("accounts/{id}/rescind-consent") { request, context in
+            let id = try context.parameters.require("id")
+            let body = try await ControlBody.decode(RescindConsentBody.self, from: request)
+            let environment = try FieldCheck.environment(body.environment)
+            return try await act { state, now in
+                try state.rescindConsent(accountId: id, bundleId: body.bundleId, environment: environment, now: now)
+                return nil
+            }
+        }
+    }
+
+    // MARK: Doing it
+
+    private func onTransaction(
+        _ context: BasicRequestContext,
+        _ body: @escaping @Sendable (inout StoreState, String, Int64) throws -> Void
+    ) async throws -> Response {
+        let id = try context.parameters.require("id")
+        return try await act { state, now in
+            try body(&state, id, now)
+            return state.transactions[id]?.originalTransactionId
+        }
+    }
+
+    private func onSubscription(
+        _ context: BasicRequestContext,
+        _ body: @escaping @Sendable (inout StoreState, String, Int64) throws -> Void
+    ) async throws -> Response {
+        let id = try context.parameters.require("id")
+        return try await act { state, now in
+            try body(&state, id, now)
+            return id
+        }
+    }
+
+    /// Changes the store and answers what that caused; `body` says which subscription it was about.
+    private func act(_ body: @escaping @Sendable (inout StoreState, Int64) throws -> String?) async throws -> Response {
+        let text = try await store.change { state, now in
+            let mark = LifecycleMark(state)
+            let id = try body(&state, now)
+            return mark.answer(in: state, subscription: id.flatMap { state.subscriptions[$0] }).object
+        }
+        return ControlAnswer.json(text)
+    }
+}
+
+extension RenewalExtensionRefusal {
+    /// The refusal in the control API's words.
+    fileprivate func problem(_ id: String) -> Problem {
+        switch self {
+        case .unknown: Problem(.notFound, "no subscription \(id)")
+        case .days: Problem(.badRequest, "days: 1 to 90")
+        case .ineligible: Problem(.conflict, "the subscription \(id) is not in a paid period that runs")
+        case .maximum: Problem(.conflict, "the subscription \(id) was extended twice within 365 days")
+        case .familyShared: Problem(.conflict, "\(id) is a family member's share: only its buyer's can be extended")
+        }
+    }
+}
+
+private struct RefundRequestBody: Decodable, Sendable { var reason: String? }
+
+private struct RefundBody: Decodable, Sendable {
+    /// Thousandths of a per cent.
+    var percentage: Int64?
+    var reason: Int64?
+}
+
+private struct AutoRenewBody: Decodable, Sendable { var on: Bool }
+
+private struct PlanBody: Decodable, Sendable {
+    struct OfferBody: Decodable, Sendable {
+        var kind: OfferKindField
+        var identifier: String?
+    }
+
+    var productId: String
+    var offer: OfferBody?
+}
+
+private struct PaymentBody: Decodable, Sendable { var fails: Bool }
+
+private struct PriceConsentBody: Decodable, Sendable { var agrees: Bool }
+
+private struct ExtendBody: Decodable, Sendable {
+    var days: Int
+    var reason: Int?
+    var requestIdentifier: String?
+}
+
+private struct PriceIncreaseBody: Decodable, Sendable {
+    var price: Int64
+    var needsConsent: Bool
+    var effectiveDate: InstantField?
+}
+
+private struct RescindConsentBody: Decodable, Sendable {
+    var bundleId: String
+    var environment: String?
+}

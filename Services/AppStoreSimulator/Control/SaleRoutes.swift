@@ -1,0 +1,85 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+/// Selling: `POST sales`, and the guardian's word on what waits for it.
+struct SaleRoutes: Sendable {
+    /// Signatures made before others get their turn: some milliseconds of work.
+    private static let signaturesPerTurn = 64
+
+    let store: Store
+    let signer: PayloadSigner
+
+    func addRoutes(to group: RouterGroup<BasicRequestContext>) {
+        group.post("sales") { request, _ in
+            try await sell(try await ControlBody.decode(SaleRequest.self, from: request))
+        }
+        group.post("deferred/{id}/approve") { _, context in
+            let id = try context.parameters.require("id")
+            return try await answer([try await store.change { state, now in try state.approve(id, now: now) }])
+        }
+        group.post("deferred/{id}/decline") { _, context in
+            let id = try context.parameters.require("id")
+            try await store.change { state, _ in try state.decline(id) }
+            return ControlAnswer.json("{\"outcome\":\"declined\"}")
+        }
+    }
+
+    // Swift 6.3.1's optimiser crashes when it inlines this into the route ("While splitting coroutine").
+    @inline(never)
+    private func sell(_ request: SaleRequest) async throws -> Response {
+        let purchase = try request.purchase()
+        let outcomes = try await store.change { state, now in
+            let product = try request.prepareProduct(in: &state)
+            try FieldCheck.require(
+                purchase.expiresDate == nil || product.type == .autoRenewableSubscription,
+                "expiresDate: for an Auto-Renewable Subscription")
+            return try (0..<(request.count ?? 1)).map { _ in try state.buy(purchase, now: now) }
+        }
+        return try await answer(outcomes)
+    }
+
+    /// The transactions signed, and what came of the last.
+    private func answer(_ outcomes: [PurchaseOutcome]) async throws -> Response {
+        var signed: [String] = []
+        signed.reserveCapacity(outcomes.count)
+        let now = store.clock.now
+        for (index, outcome) in outcomes.enumerated() {
+            if index % Self.signaturesPerTurn == Self.signaturesPerTurn - 1 { await Task.yield() }
+            guard let transaction = outcome.transaction else { continue }
+            var json = JSONText()
+            json.add("transactionId", transaction.transactionId)
+            json.add("originalTransactionId", transaction.originalTransactionId)
+            json.add("signedTransaction", try signer.sign(transaction.payload(signedDate: now)))
+            signed.append(json.object)
+        }
+        var json = JSONText()
+        json.add("outcome", outcomes.last?.name)
+        json.add("transactions", json: "[\(signed.joined(separator: ","))]")
+        if case .deferred(let deferred) = outcomes.last { json.add("deferredId", deferred.id) }
+        if case .changesAtRenewal(let subscription) = outcomes.last {
+            json.add("originalTransactionId", subscription.originalTransactionId)
+        }
+        return ControlAnswer.json(json.object)
+    }
+}
+
+extension PurchaseOutcome {
+    /// Its name in answers.
+    var name: String {
+        switch self {
+        case .bought: "bought"
+        case .alreadyOwned: "alreadyOwned"
+        case .changesAtRenewal: "changesAtRenewal"
+        case .deferred: "deferred"
+        }
+    }
+
+    /// The buyer's transaction, when there is one.
+    var transaction: TransactionRecord? {
+        switch self {
+        case .bought(let transaction), .alreadyOwned(let transaction): transaction
+        case .changesAtRenewal, .deferred: nil
+        }
+    }
+}
