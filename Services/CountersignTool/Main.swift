@@ -10,6 +10,7 @@ struct Countersign: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             MigrateCommand.self, TopicsCommand.self, DoctorCommand.self, InspectCommand.self, AuditCommand.self,
-            RedriveCommand.self, LoadCommand.self, WebhookReceiverCommand.self,
+            RedriveCommand.self, LoadCommand.self, WebhookReceiverCommand.self, TriggerCommand.self, ListenCommand.self,
+            StoryCommand.self,
         ])
 }

@@ -12,7 +12,9 @@ import ServiceRuntime
 /// | `COUNTERSIGN_POSTGRES_URL`, or `…_FILE` | migrate, inspect, audit, redrive, doctor |
 /// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS`, `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | topics, doctor |
 /// | `COUNTERSIGN_APPS_FILE`, `COUNTERSIGN_CATALOGUE_FILE`, `COUNTERSIGN_WEBHOOKS_FILE`, `COUNTERSIGN_TRUSTED_ROOTS` | doctor |
-/// | `COUNTERSIGN_SIMULATOR_URL`, `COUNTERSIGN_RECEIPT_INTAKE_URL`, `COUNTERSIGN_API_KEY` or `…_FILE` | load |
+/// | `COUNTERSIGN_SIMULATOR_URL` | load, trigger, listen, story |
+/// | `COUNTERSIGN_RECEIPT_INTAKE_URL` | load |
+/// | `COUNTERSIGN_API_KEY` or `…_FILE` | load, story |
 struct ToolSettings: Sendable {
     let reader: SettingReader
     let logger: Logger

@@ -16,16 +16,21 @@ struct HTTPCaller: Sendable {
         /// What `Retry-After` asks for.
         let retryAfter: Duration?
         let body: Data
+        /// All header fields.
+        var headers = HTTPHeaders()
 
         var isSuccess: Bool { (200..<300).contains(status) }
     }
 
     /// Runs the body with a client of so many connections, and closes them whatever happens.
+    ///
+    /// - Parameter retriesConnecting: tries again while a request has time, when nobody listens.
     static func with<Result: Sendable>(
-        connections: Int, _ body: (HTTPCaller) async throws -> Result
+        connections: Int, retriesConnecting: Bool = true, _ body: (HTTPCaller) async throws -> Result
     ) async throws -> Result {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
+        configuration.connectionPool.retryConnectionEstablishment = retriesConnecting
         configuration.timeout.connect = .seconds(5)
         let client = HTTPClient(configuration: configuration)
         do {
@@ -52,6 +57,21 @@ struct HTTPCaller: Sendable {
         return try await send(request, headers: headers, timeout: timeout)
     }
 
+    /// Any method, with a body of JSON or without one.
+    ///
+    /// - Throws: whatever keeps an answer from coming.
+    func call(
+        _ method: HTTPMethod, _ url: String, json: Data? = nil, headers: [(String, String)] = [], timeout: Duration
+    ) async throws -> Answer {
+        var request = HTTPClientRequest(url: url)
+        request.method = method
+        if let json {
+            request.headers.add(name: "content-type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: json))
+        }
+        return try await send(request, headers: headers, timeout: timeout)
+    }
+
     private func send(
         _ request: HTTPClientRequest, headers: [(String, String)], timeout: Duration
     ) async throws -> Answer {
@@ -62,7 +82,7 @@ struct HTTPCaller: Sendable {
         return Answer(
             status: Int(response.status.code),
             retryAfter: response.headers.first(name: "retry-after").flatMap(Int.init).map { .seconds($0) },
-            body: Data(body.readableBytesView))
+            body: Data(body.readableBytesView), headers: response.headers)
     }
 }
 

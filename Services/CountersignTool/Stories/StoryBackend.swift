@@ -1,0 +1,62 @@
+import Foundation
+import NIOHTTP1
+
+/// The backend under test: Countersign's intake, or something that answers as it does.
+struct StoryBackend: Sendable {
+    private enum Limit {
+        /// Seconds that a post waits for its outcome, the most that intake allows.
+        static let wait = 25
+        static let answer = Duration.seconds(60)
+    }
+
+    let http: HTTPCaller
+    /// Without a slash at its end.
+    let base: String
+    /// Where the backend takes server notifications.
+    var notificationURL: String?
+    let credentials: Credentials
+
+    /// How the app proves who is playing.
+    enum Credentials: Sendable {
+        /// A server's key that may speak for any account.
+        case apiKey(String)
+        /// The HS256 secret of the players' tokens.
+        case secret(String, issuer: String?, audience: String?)
+    }
+
+    /// A call of its API: a path as it stands, or a purchase that is posted for an account.
+    ///
+    /// - Throws: `ToolFailure`.
+    func call(_ fields: [String: StoryValue], bundleId: String, account: String?) async throws -> StoryAnswer {
+        var (method, path, body) = (HTTPMethod.GET, "", fields["body"])
+        let credentials = try await credentials(account)
+        if let proof = fields["purchase"] {
+            (method, path) = (.POST, "/v1/purchases?wait=\(Limit.wait)")
+            var purchase: [String: StoryValue] = ["app": .text(bundleId), "signed_transaction": proof]
+            if credentials.isServerKey { purchase["account"] = account.map(StoryValue.text) }
+            body = .map(purchase.merging(body?.map ?? [:]) { _, own in own })
+        } else {
+            for (name, kind) in [("get", HTTPMethod.GET), ("post", .POST), ("put", .PUT)] {
+                if let value = fields[name] { (method, path) = (kind, value.plain) }
+            }
+        }
+        do {
+            return StoryAnswer(
+                ControlClient.Answer(
+                    try await http.call(
+                        method, base + path, json: body.map { Data($0.json.utf8) },
+                        headers: credentials.headers(account: account ?? ""), timeout: Limit.answer)))
+        } catch {
+            throw ToolFailure("the backend at \(base) cannot be reached: \(error)")
+        }
+    }
+
+    private func credentials(_ account: String?) async throws -> LoadCredentials {
+        switch credentials {
+        case .apiKey(let key): LoadCredentials(apiKey: key)
+        case .secret(let secret, let issuer, let audience):
+            try await LoadCredentials(
+                secret: secret, accounts: [account].compactMap { $0 }, issuer: issuer, audience: audience)
+        }
+    }
+}
