@@ -19,7 +19,9 @@ APPLE_ROOT_G3 = "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e917
 
 WORKERS = ["notification", "fulfillment", "verification-worker-1", "verification-worker-2", "receipt-intake"]
 NAMES = ["postgres", "broker", "simulator", "webhook-receiver"] + WORKERS  # In start order.
-PORTS = ["POSTGRES_PORT", "BROKER_PORT", "SIMULATOR_PORT", "WEBHOOK_RECEIVER_PORT", "RECEIPT_INTAKE_PORT"] + [
+# The simulator has a port to control it, and one for each of Apple's two hosts.
+SIMULATOR_PORTS = ["SIMULATOR_PORT", "SIMULATOR_PRODUCTION_PORT", "SIMULATOR_SANDBOX_PORT"]
+PORTS = ["POSTGRES_PORT", "BROKER_PORT", *SIMULATOR_PORTS, "WEBHOOK_RECEIVER_PORT", "RECEIPT_INTAKE_PORT"] + [
     name.upper().replace("-", "_") + "_ADMIN_PORT" for name in WORKERS]
 
 
@@ -100,11 +102,12 @@ class StackSettings:
                                          '"BROKER=$COUNTERSIGN_BROKER_BINARY"', str(environment)], text=True)
         self.setup = dict(line.split("=", 1) for line in lines.splitlines())
         self.ports = read_values(self.folder / "ports.env")
-        if not self.ports:
-            for name in PORTS:
-                self.ports[name] = str(choose_port({int(port) for port in self.ports.values()}))
-            if os.environ.get("COUNTERSIGN_KAFKA"):
+        missing = [name for name in PORTS if name not in self.ports]
+        if missing:
+            if not self.ports and os.environ.get("COUNTERSIGN_KAFKA"):
                 self.ports["KAFKA"] = os.environ["COUNTERSIGN_KAFKA"]
+            for name in missing:
+                self.ports[name] = str(choose_port({int(self.ports[other]) for other in PORTS if other in self.ports}))
             self.save_ports()
         self.kafka = os.environ.get("COUNTERSIGN_KAFKA") or self.ports.get("KAFKA")
         self.secrets = read_values(self.config / "secrets.env")
@@ -121,6 +124,8 @@ class StackSettings:
         write_private(self.folder / "ports.env", "".join(f"{k}={v}\n" for k, v in self.ports.items()))
 
     def ports_of(self, name):
+        if name == "simulator":
+            return SIMULATOR_PORTS
         prefix = name.upper().replace("-", "_")
         return [key for key in (f"{prefix}_PORT", f"{prefix}_ADMIN_PORT") if key in self.ports]
 
