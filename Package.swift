@@ -72,6 +72,7 @@ let package = Package(
         .library(name: "Kafka", targets: ["Kafka"]),
         .library(name: "Postgres", targets: ["Postgres"]),
         .library(name: "AppStore", targets: ["AppStore"]),
+        .library(name: "AppStoreServerAPI", targets: ["AppStoreServerAPI"]),
         .library(name: "WebhookSigning", targets: ["WebhookSigning"]),
     ],
     dependencies: [
@@ -101,7 +102,8 @@ let package = Package(
         // Layer 2: one thing of the outside world each.
         shared("Kafka", ["CLibrdkafka", "BlockingThreads", log, lifecycle]),
         shared("Postgres", ["CLibpq", "BlockingThreads", log, lifecycle]),
-        shared("AppStore", [crypto, x509, asn1]),
+        shared("AppStore", [crypto, cryptoExtras, x509, asn1]),
+        shared("AppStoreServerAPI", [crypto, httpClient, nio, nioHTTP]),
         shared("WebhookSigning", [crypto]),
         shared("Messages", ["PurchaseModel"]),
         // Layer 3: what is kept, and how a process lives.
@@ -169,13 +171,14 @@ let package = Package(
         suite(
             "FulfillmentTests",
             ["Fulfillment", "Persistence", "PersistenceTesting", "Postgres", "Messages", "PurchaseModel"]),
-        suite("AppStoreTests", ["AppStore", "AppStoreSimulator", crypto, x509, asn1]),
+        suite("AppStoreTests", ["AppStore", "AppStoreSimulator", crypto, cryptoExtras, x509, asn1]),
         suite(
             "AppStoreSimulatorTests",
             [
                 "AppStore", "AppStoreSimulator", crypto, cryptoExtras, x509, asn1, hummingbird, hummingbirdTesting,
                 httpClient, httpTypes, lifecycle, log, nio, nioHTTP, nioPosix, nioTLS,
             ]),
+        suite("AppStoreServerAPITests", ["AppStoreServerAPI", crypto, httpClient, nio, nioHTTP]),
         suite("WebhookSigningTests", ["WebhookSigning", crypto]),
         suite(
             "ServiceRuntimeTests",
