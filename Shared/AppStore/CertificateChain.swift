@@ -1,9 +1,10 @@
 import Crypto
+import CryptoExtras
 import Foundation
 import SwiftASN1
 import X509
 
-/// The three certificates of a header, whose root is one of the trusted, judged by RFC 5280.
+/// The three certificates of a header or a receipt, whose root is one of the trusted, judged by RFC 5280.
 ///
 /// swift-certificates' `Verifier` finds a path among many; here the path is given, and three certificates in a fixed
 /// order need no search, so the checks are made directly and without suspending.
@@ -19,30 +20,68 @@ struct CertificateChain {
     /// Apple's mark of the authority "Worldwide Developer Relations".
     static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
 
-    private let certificates: [Certificate]
-    /// The leaf's key; ES256 allows P-256 only.
-    private let key: P256.Signing.PublicKey?
+    /// What the chain is for, which says what key its leaf has.
+    enum Purpose: Sendable {
+        /// A JWS: ES256 allows P-256 only.
+        case signedPayload
+        /// A PKCS #7 receipt: RSA.
+        case receipt
 
-    /// Reads the certificates of a header and pins the root.
-    init(_ encoded: [[UInt8]], roots: TrustedRoots) throws(SignedDataRejection) {
+        /// What the certificates are called in a rejection's detail.
+        fileprivate var label: String {
+            switch self {
+            case .signedPayload: "x5c"
+            case .receipt: "chain"
+            }
+        }
+
+        fileprivate var keyName: String {
+            switch self {
+            case .signedPayload: "P-256"
+            case .receipt: "RSA"
+            }
+        }
+    }
+
+    private let purpose: Purpose
+    private let certificates: [Certificate]
+    /// The leaf's key, when it is one for signed payloads.
+    private let key: P256.Signing.PublicKey?
+    /// The leaf's key, when it is one for receipts.
+    private let receiptKey: _RSA.Signing.PublicKey?
+
+    /// Reads certificates, of which there are three, and pins the root.
+    init(
+        _ encoded: [[UInt8]], roots: TrustedRoots, purpose: Purpose = .signedPayload
+    ) throws(SignedDataRejection) {
+        let label = purpose.label
         guard roots.contains(certificate: encoded[Position.root]) else {
-            throw SignedDataRejection(.rootNotTrusted, "x5c[2] is not a trusted root")
+            throw SignedDataRejection(.rootNotTrusted, "\(label)[2] is not a trusted root")
         }
         var certificates: [Certificate] = []
         for (index, bytes) in encoded.enumerated() {
             guard let certificate = try? Certificate(derEncoded: bytes) else {
-                throw SignedDataRejection(.certificateInvalid, "x5c[\(index)] is not a certificate")
+                throw SignedDataRejection(.certificateInvalid, "\(label)[\(index)] is not a certificate")
             }
             certificates.append(certificate)
         }
+        self.purpose = purpose
         self.certificates = certificates
-        self.key = P256.Signing.PublicKey(certificates[Position.leaf].publicKey)
+        let leafKey = certificates[Position.leaf].publicKey
+        self.key = purpose == .signedPayload ? P256.Signing.PublicKey(leafKey) : nil
+        self.receiptKey = purpose == .receipt ? _RSA.Signing.PublicKey(leafKey) : nil
     }
 
     /// Makes a chain of certificates as they are; for ``verified(header:)`` all checks must have passed.
     func verified(header: ArraySlice<UInt8>) -> VerifiedChain? {
         guard let key else { return nil }
         return VerifiedChain(header: Array(header), leafKey: key, validity: validity)
+    }
+
+    /// The same for a receipt's chain; `encoded` are the certificates one after the other.
+    func verifiedForReceipts(encoded: [UInt8]) -> VerifiedReceiptChain? {
+        guard let receiptKey else { return nil }
+        return VerifiedReceiptChain(header: encoded, leafKey: receiptKey, validity: validity)
     }
 
     /// When all three certificates are valid at once.
@@ -55,35 +94,38 @@ struct CertificateChain {
     /// Everything of RFC 5280, section 6.1, that does not depend on the time: names, signatures, authority.
     func checkPath() throws(SignedDataRejection) {
         for (index, certificate) in certificates.enumerated() {
-            guard certificate.version == .v3 else { throw Self.broken(index, "is not of version 3") }
+            guard certificate.version == .v3 else { throw broken(index, "is not of version 3") }
             try checkExtensions(of: certificate, at: index)
         }
         guard certificates[Position.root].issuer == certificates[Position.root].subject else {
-            throw Self.broken(Position.root, "is not issued by itself")
+            throw broken(Position.root, "is not issued by itself")
         }
         // From the root downwards, as section 6.1 goes: nothing of a certificate counts before its signature does.
         try checkIssued(Position.intermediate, by: Position.root)
         try checkIssued(Position.leaf, by: Position.intermediate)
-        guard key != nil else { throw Self.broken(Position.leaf, "has no P-256 key") }
+        guard key != nil || receiptKey != nil else {
+            throw broken(Position.leaf, "has no \(purpose.keyName) key")
+        }
     }
 
     /// Apple's markers, which tell a receipt's leaf from every other certificate under the same root.
     func checkMarkers() throws(SignedDataRejection) {
         guard certificates[Position.leaf].extensions[oid: Self.leafMarker] != nil else {
-            throw SignedDataRejection(.leafMarkerMissing, "x5c[0] lacks \(Self.leafMarker)")
+            throw SignedDataRejection(.leafMarkerMissing, "\(purpose.label)[0] lacks \(Self.leafMarker)")
         }
         guard certificates[Position.intermediate].extensions[oid: Self.intermediateMarker] != nil else {
-            throw SignedDataRejection(.intermediateMarkerMissing, "x5c[1] lacks \(Self.intermediateMarker)")
+            throw SignedDataRejection(
+                .intermediateMarkerMissing, "\(purpose.label)[1] lacks \(Self.intermediateMarker)")
         }
     }
 
     private func checkIssued(_ subject: Int, by issuer: Int) throws(SignedDataRejection) {
         guard certificates[subject].issuer == certificates[issuer].subject else {
-            throw Self.broken(subject, "is not issued by x5c[\(issuer)]")
+            throw broken(subject, "is not issued by \(purpose.label)[\(issuer)]")
         }
         guard
             certificates[issuer].publicKey.isValidSignature(certificates[subject].signature, for: certificates[subject])
-        else { throw Self.broken(subject, "is not signed by x5c[\(issuer)]") }
+        else { throw broken(subject, "is not signed by \(purpose.label)[\(issuer)]") }
     }
 
     private func checkExtensions(of certificate: Certificate, at index: Int) throws(SignedDataRejection) {
@@ -93,31 +135,31 @@ struct CertificateChain {
             constraints = try certificate.extensions.basicConstraints
             usage = try certificate.extensions.keyUsage
         } catch {
-            throw Self.broken(index, "has an extension that cannot be read")
+            throw broken(index, "has an extension that cannot be read")
         }
         for unknown in certificate.extensions where unknown.critical && !Self.understood.contains(unknown.oid) {
-            throw Self.broken(index, "has a critical extension that is not understood")
+            throw broken(index, "has a critical extension that is not understood")
         }
         guard index != Position.leaf else {
-            if case .isCertificateAuthority = constraints { throw Self.broken(index, "is an authority") }
-            guard usage?.digitalSignature ?? true else { throw Self.broken(index, "may not sign data") }
+            if case .isCertificateAuthority = constraints { throw broken(index, "is an authority") }
+            guard usage?.digitalSignature ?? true else { throw broken(index, "may not sign data") }
             return
         }
         guard case .isCertificateAuthority(let pathLengthMaximum) = constraints else {
-            throw Self.broken(index, "is not an authority")
+            throw broken(index, "is not an authority")
         }
         // Between a certificate and the leaf lie as many others as its index says, less the leaf itself.
         guard pathLengthMaximum.map({ $0 >= index - 1 }) ?? true else {
-            throw Self.broken(index, "may not have so long a path below it")
+            throw broken(index, "may not have so long a path below it")
         }
-        guard usage?.keyCertSign ?? true else { throw Self.broken(index, "may not sign certificates") }
+        guard usage?.keyCertSign ?? true else { throw broken(index, "may not sign certificates") }
     }
 
     private static let understood: Set<ASN1ObjectIdentifier> = [
         .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, leafMarker, intermediateMarker,
     ]
 
-    private static func broken(_ index: Int, _ reason: String) -> SignedDataRejection {
-        SignedDataRejection(.chainInvalid, "x5c[\(index)] \(reason)")
+    private func broken(_ index: Int, _ reason: String) -> SignedDataRejection {
+        SignedDataRejection(.chainInvalid, "\(purpose.label)[\(index)] \(reason)")
     }
 }

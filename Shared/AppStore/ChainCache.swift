@@ -1,14 +1,20 @@
 import Foundation
 import Synchronization
 
+/// A chain that was verified, with the exact bytes by which it is found again.
+protocol RememberedChain: AnyObject, Sendable {
+    /// What carried the chain, exactly as it came.
+    var header: [UInt8] { get }
+}
+
 /// Remembers chains that were verified, by the exact bytes of the header that carried them.
 ///
 /// Apple signs with two or three leaves at a time, and writes the header of each always the same; so one comparison of
 /// 5 kB stands for decoding the header and for two P-384 signatures. Only what led to a good signature is kept: a header
 /// is part of what the leaf signs, so nobody but Apple can fill the cache. Refusals are never remembered.
-final class ChainCache: Sendable {
+final class ChainCache<Chain: RememberedChain>: Sendable {
     private struct Entry {
-        let chain: VerifiedChain
+        let chain: Chain
         var lastUse: UInt64
     }
 
@@ -31,9 +37,9 @@ final class ChainCache: Sendable {
     }
 
     /// The chain that came with exactly this header, if it is remembered.
-    func chain(for header: ArraySlice<UInt8>) -> VerifiedChain? {
+    func chain(for header: ArraySlice<UInt8>) -> Chain? {
         let key = Self.key(of: header)
-        let candidate = state.withLock { state -> VerifiedChain? in
+        let candidate = state.withLock { state -> Chain? in
             guard let index = state.entries.index(forKey: key) else { return nil }
             state.uses += 1
             state.entries.values[index].lastUse = state.uses
@@ -44,7 +50,7 @@ final class ChainCache: Sendable {
     }
 
     /// Remembers a chain; beyond the capacity, the chain that was not used for longest is forgotten.
-    func insert(_ chain: VerifiedChain) {
+    func insert(_ chain: Chain) {
         guard capacity > 0 else { return }
         let key = Self.key(of: chain.header[...])
         state.withLock { state in

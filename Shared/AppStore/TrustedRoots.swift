@@ -11,6 +11,13 @@ public struct TrustedRoots: Sendable, Hashable {
     public static let appleRootG3 = TrustedRoots(
         checked: ["63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"])
 
+    /// Apple Root CA, the root of every PKCS #7 receipt, old and new.
+    ///
+    /// The fingerprint is that of the certificate in genuine receipts of 2015 to 2025, and of the one that Apple
+    /// publishes; it is valid until 2035-02-09.
+    public static let appleRoot = TrustedRoots(
+        checked: ["b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024"])
+
     /// The fingerprints, in lower-case hexadecimal without separators.
     public let fingerprints: Set<String>
 

@@ -17,7 +17,7 @@ struct ChainValidity: Sendable {
 }
 
 /// A chain that has passed every check that does not depend on the payload.
-final class VerifiedChain: Sendable {
+final class VerifiedChain: RememberedChain {
     /// The header's part of the JWS, exactly as it came.
     let header: [UInt8]
     let validity: ChainValidity

@@ -1,0 +1,119 @@
+/// Proves offline that the App Store signed an app receipt (PKCS #7), and reads it whole.
+///
+/// As with ``SignedDataVerifier``, there is no network and no clock: the certificates are judged at the receipt's
+/// creation date, since most chains that signed receipts have expired. The checks are made in a fixed order, each with a
+/// code of its own; a refusal is permanent.
+///
+/// One verifier serves any number of threads. A chain is judged once and remembered.
+public final class ReceiptVerifier: Sendable {
+    private enum Limit {
+        /// Of base64, one byte in so many may be a line break: lines have 64 letters or 76 (RFC 1421, RFC 2045).
+        static let lineBreakShare = 16
+    }
+
+    private let roots: TrustedRoots
+    private let limits: ReceiptLimits
+    private let cache: ChainCache<VerifiedReceiptChain>
+
+    /// Makes a verifier that trusts chains ending at `roots` and nothing else.
+    public init(roots: TrustedRoots, limits: ReceiptLimits = .default) {
+        self.roots = roots
+        self.limits = limits
+        self.cache = ChainCache(capacity: limits.chainsCachedMaximum)
+    }
+
+    /// How many verified chains are remembered now.
+    public var chainsCached: Int { cache.count }
+
+    /// Verifies an app receipt.
+    ///
+    /// - Parameters:
+    ///   - receipt: the file at `appStoreReceiptURL`: its bytes (DER), or these in base64, with line breaks or without.
+    ///   - app: whose receipt it must be; its `bundleId` is compared exactly.
+    /// - Returns: the receipt, or the first check that failed. A receipt without purchases is not refused.
+    public func receipt(_ receipt: [UInt8], app: AppIdentity) -> Result<AppReceipt, SignedDataRejection> {
+        do {
+            return .success(try verify(receipt, app: app))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func verify(_ receipt: [UInt8], app: AppIdentity) throws(SignedDataRejection) -> AppReceipt {
+        let encoded = try decoded(receipt)
+        guard !Self.isIndefinite(encoded) else {
+            throw SignedDataRejection(.receiptXcode, "BER of indefinite length, as StoreKit Testing in Xcode makes it")
+        }
+        let signed = try SignedReceipt(encoded, limits: limits)
+        let unproven = try UnprovenReceipt(signed, limits: limits)
+        guard !unproven.isFromXcode else {
+            // It is refused either way; this says what a developer has to know.
+            throw SignedDataRejection(.receiptXcode, "the receipt type is Xcode")
+        }
+        try checkSignature(signed, unproven)
+        return try AppReceipt(signed, creationDate: unproven.creationDate, app: app)
+    }
+
+    /// The receipt in DER.
+    ///
+    /// An ASN.1 sequence begins with the letter "0", its base64 with "M".
+    private func decoded(_ receipt: [UInt8]) throws(SignedDataRejection) -> [UInt8] {
+        let tooLarge = SignedDataRejection(.payloadTooLarge, "more than \(limits.receiptBytesMaximum) bytes")
+        if receipt.first == DERWalk.Tag.sequence {
+            guard receipt.count <= limits.receiptBytesMaximum else { throw tooLarge }
+            return receipt
+        }
+        let lettersMaximum = (limits.receiptBytesMaximum + 2) / 3 * 4
+        guard receipt.count <= lettersMaximum + lettersMaximum / Limit.lineBreakShare else { throw tooLarge }
+        guard
+            let decoded = Base64Decoding.padded(receipt[...]) ?? Base64Decoding.padded(Self.withoutBreaks(receipt)[...])
+        else { throw SignedDataRejection(.notAReceipt, "neither DER nor base64") }
+        guard decoded.count <= limits.receiptBytesMaximum else { throw tooLarge }
+        return decoded
+    }
+
+    private static func withoutBreaks(_ text: [UInt8]) -> [UInt8] {
+        text.filter { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+    }
+
+    /// Whether the outermost value's end is only found by its mark (X.690, section 8.1.3.6).
+    private static func isIndefinite(_ bytes: [UInt8]) -> Bool {
+        bytes.count >= 2 && bytes[0] == DERWalk.Tag.sequence && bytes[1] == 0x80
+    }
+
+    /// Finds the signer and the way up from it, and judges both at the receipt's creation date.
+    private func checkSignature(_ signed: SignedReceipt, _ unproven: UnprovenReceipt) throws(SignedDataRejection) {
+        guard let leaf = ReceiptPath.signer(of: signed) else {
+            throw SignedDataRejection(.signerMissing, "the signer's certificate is not in the receipt")
+        }
+        var first: SignedDataRejection?
+        for path in ReceiptPath.paths(from: leaf, in: signed) {
+            do {
+                return try checkSignature(signed, unproven, path)
+            } catch {
+                first = first ?? error
+            }
+        }
+        throw first ?? SignedDataRejection(.chainInvalid, "the receipt lacks the certificates above the signer's")
+    }
+
+    private func checkSignature(
+        _ signed: SignedReceipt, _ unproven: UnprovenReceipt, _ path: ReceiptPath
+    ) throws(SignedDataRejection) {
+        let certificates = path.certificates(of: signed)
+        let joined = Array(certificates.joined())
+        if let known = cache.chain(for: joined[...]) {
+            try known.validity.check(at: unproven.creationDate)
+            return try known.checkSignature(of: signed)
+        }
+        let chain = try CertificateChain(certificates, roots: roots, purpose: .receipt)
+        try chain.checkPath()
+        try chain.validity.check(at: unproven.creationDate)
+        try chain.checkMarkers()
+        guard let verified = chain.verifiedForReceipts(encoded: joined) else {
+            throw SignedDataRejection(.chainInvalid, "the signer has no RSA key")
+        }
+        try verified.checkSignature(of: signed)
+        cache.insert(verified)
+    }
+}
