@@ -11,3 +11,16 @@ public struct AppIdentity: Sendable, Hashable {
         self.appAppleId = appAppleId
     }
 }
+
+extension AppIdentity {
+    /// Whether this is the app's bundle id: by bytes, since to Swift's == the Kelvin sign is a K.
+    func isNamed(_ bundleId: String) -> Bool {
+        bundleId.utf8.elementsEqual(self.bundleId.utf8)
+    }
+
+    /// Checks the app's number, which Apple promises in production only (C6, step 7); nothing when we do not know ours.
+    func checkNumber(_ number: Int64?, in environment: SignedDataEnvironment?) throws(SignedDataRejection) {
+        guard environment == .production, let appAppleId, number != appAppleId else { return }
+        throw SignedDataRejection(.appAppleIdMismatch, number == nil ? "no appAppleId" : "another app's appAppleId")
+    }
+}

@@ -45,6 +45,25 @@ struct PayloadFields {
         return text
     }
 
+    /// A nested object's fields, when it is there.
+    func strictObject(_ name: String) throws(SignedDataRejection) -> PayloadFields? {
+        guard let value = value(name) else { return nil }
+        guard case .object(let range) = value, let nested = try? object.object(at: range) else {
+            throw Self.invalid(name)
+        }
+        return PayloadFields(nested)
+    }
+
+    /// Whether a field is there and says something.
+    func has(_ name: String) -> Bool {
+        value(name) != nil
+    }
+
+    /// The names of fields that are not among `known`, sorted.
+    func names(besides known: Set<String>) -> [String] {
+        object.names(besides: known)
+    }
+
     mutating func string(_ name: String) -> String? {
         read(name) { if case .string(let text) = $0 { text } else { nil } }
     }
@@ -62,7 +81,16 @@ struct PayloadFields {
     }
 
     mutating func uuid(_ name: String) -> UUID? {
-        read(name) { if case .string(let text) = $0 { UUID(uuidString: text) } else { nil } }
+        read(name) { if case .string(let text) = $0 { UUIDText.uuid(text) } else { nil } }
+    }
+
+    mutating func strings(_ name: String) -> [String]? {
+        let source = object
+        return read(name) {
+            guard case .array(let range) = $0, let elements = try? source.elements(at: range) else { return nil }
+            let texts = elements.compactMap { if case .string(let text) = $0 { text } else { nil } }
+            return texts.count == elements.count ? texts : nil
+        }
     }
 
     /// A nested object's fields.

@@ -58,11 +58,19 @@ public struct RejectionCode: RawRepresentable, Sendable, Hashable, CustomStringC
     public static let signatureInvalid = RejectionCode(rawValue: "signature_invalid")
     /// Genuine, but not a transaction: it has no `transactionId`.
     public static let notATransaction = RejectionCode(rawValue: "not_a_transaction")
-    /// A genuine transaction without a field that every transaction has.
+    /// Genuine, but no renewal info: it says nothing of a renewal, or it is a transaction.
+    public static let notRenewalInfo = RejectionCode(rawValue: "not_renewal_info")
+    /// Genuine, but no app transaction: it has no `receiptType`.
+    public static let notAnAppTransaction = RejectionCode(rawValue: "not_an_app_transaction")
+    /// Genuine, but no server notification: it has no `notificationType`.
+    public static let notANotification = RejectionCode(rawValue: "not_a_notification")
+    /// A notification with none, or several, of `data`, `summary`, `externalPurchaseToken` and `appData`.
+    public static let notificationContent = RejectionCode(rawValue: "notification_content")
+    /// A genuine payload without a field that every one of its kind has.
     public static let fieldMissing = RejectionCode(rawValue: "field_missing")
-    /// A genuine transaction with a field that cannot be read and must not be guessed.
+    /// A genuine payload with a field that cannot be read and must not be guessed.
     public static let fieldInvalid = RejectionCode(rawValue: "field_invalid")
-    /// A genuine transaction of another app.
+    /// A genuine payload of another app.
     public static let bundleMismatch = RejectionCode(rawValue: "bundle_mismatch")
     /// Made by StoreKit Testing in Xcode.
     public static let environmentXcode = RejectionCode(rawValue: "environment_xcode")
@@ -70,4 +78,27 @@ public struct RejectionCode: RawRepresentable, Sendable, Hashable, CustomStringC
     public static let environmentLocalTesting = RejectionCode(rawValue: "environment_local_testing")
     /// An environment that this version does not know.
     public static let environmentUnknown = RejectionCode(rawValue: "environment_unknown")
+
+    // Receipts only; they share the codes above wherever those fit.
+
+    /// Not base64 or DER of a PKCS #7 SignedData with content, certificates and one signer.
+    public static let notAReceipt = RejectionCode(rawValue: "not_a_receipt")
+    /// A receipt of StoreKit Testing in Xcode: BER of indefinite length, or the receipt type `Xcode`.
+    public static let receiptXcode = RejectionCode(rawValue: "receipt_xcode")
+    /// The receipt is signed by other means than RSA (PKCS #1 v1.5) with SHA-1 or SHA-256.
+    public static let algorithmNotSupported = RejectionCode(rawValue: "algorithm_not_supported")
+    /// The certificate that the receipt names as its signer's is not in the receipt.
+    public static let signerMissing = RejectionCode(rawValue: "signer_missing")
+    /// In production, `appAppleId` is missing or another app's.
+    public static let appAppleIdMismatch = RejectionCode(rawValue: "app_apple_id_mismatch")
+    /// The renewal info of another subscription, or one in a notification without a transaction to tie it to.
+    public static let renewalInfoMismatch = RejectionCode(rawValue: "renewal_info_mismatch")
+    /// A notification carries what another app sold.
+    public static let nestedBundleMismatch = RejectionCode(rawValue: "nested_bundle_mismatch")
+    /// A notification carries what is of another environment, or of none.
+    public static let nestedEnvironmentMismatch = RejectionCode(rawValue: "nested_environment_mismatch")
+    /// A notification carries an app transaction with another `appAppleId`.
+    public static let nestedAppAppleIdMismatch = RejectionCode(rawValue: "nested_app_apple_id_mismatch")
+    /// A TEST notification carries something signed.
+    public static let nestedInTest = RejectionCode(rawValue: "nested_in_test")
 }

@@ -11,7 +11,7 @@ public import Foundation
 public final class SignedDataVerifier: Sendable {
     private let roots: TrustedRoots
     private let limits: SignedDataLimits
-    private let cache: ChainCache
+    private let cache: ChainCache<VerifiedChain>
 
     /// Makes a verifier that trusts chains ending at `roots` and nothing else.
     public init(roots: TrustedRoots, limits: SignedDataLimits = .default) {
@@ -37,6 +37,34 @@ public final class SignedDataVerifier: Sendable {
         }
     }
 
+    /// Verifies the renewal info of a subscription.
+    ///
+    /// - Parameters:
+    ///   - jws: the compact form.
+    ///   - originalTransactionId: the subscription's, of a transaction that was verified: renewal info names no app, so
+    ///     only this says whose it is.
+    public func renewalInfo(
+        _ jws: [UInt8], originalTransactionId: String
+    ) -> Result<SignedRenewalInfo, SignedDataRejection> {
+        switch verified(jws) {
+        case .success(let content):
+            SignedRenewalInfo.reading(content, originalTransactionId: originalTransactionId)
+        case .failure(let rejection): .failure(rejection)
+        }
+    }
+
+    /// Verifies an app transaction: the proof that a customer downloaded the app.
+    ///
+    /// - Parameters:
+    ///   - jws: the compact form, as StoreKit's `AppTransaction.shared` or Apple's server gives it.
+    ///   - app: whose it must be; in production its `appAppleId` is checked too when it is known.
+    public func appTransaction(_ jws: [UInt8], app: AppIdentity) -> Result<SignedAppTransaction, SignedDataRejection> {
+        switch verified(jws) {
+        case .success(let content): SignedAppTransaction.reading(content, app: app)
+        case .failure(let rejection): .failure(rejection)
+        }
+    }
+
     /// Verifies the signature and the chain of anything the App Store signs, whatever it says.
     ///
     /// - Parameter jws: the compact form.
@@ -45,7 +73,7 @@ public final class SignedDataVerifier: Sendable {
         verified(jws).map { VerifiedPayload(bytes: $0.fields.text, signedDate: $0.signedDate) }
     }
 
-    private func verified(_ jws: [UInt8]) -> Result<SignedContent, SignedDataRejection> {
+    func verified(_ jws: [UInt8]) -> Result<SignedContent, SignedDataRejection> {
         do {
             return .success(try verify(jws))
         } catch {
@@ -94,14 +122,15 @@ public final class SignedDataVerifier: Sendable {
         } catch {
             throw SignedDataRejection(.payloadInvalid, error.reason)
         }
-        switch fields["signedDate"] {
-        case nil, .null?: throw SignedDataRejection(.signedDateMissing, "no signedDate")
-        case let value?:
+        // An app transaction has no signedDate; it is signed when it is made (Apple's library reads it so too).
+        for name in ["signedDate", "receiptCreationDate"] {
+            guard let value = fields[name], value != .null else { continue }
             guard let date = PayloadFields.date(value) else {
-                throw SignedDataRejection(.payloadInvalid, "signedDate is not a time")
+                throw SignedDataRejection(.payloadInvalid, "\(name) is not a time")
             }
             return SignedContent(fields: fields, signedDate: date)
         }
+        throw SignedDataRejection(.signedDateMissing, "no signedDate")
     }
 }
 

@@ -31,11 +31,10 @@ extension SignedTransaction {
         environment = try fields.strictString("environment").map(SignedDataEnvironment.init(rawValue:))
         signedDate = content.signedDate
 
-        // By bytes: to Swift's == the Kelvin sign is a K.
-        guard bundleId.utf8.elementsEqual(app.bundleId.utf8) else {
+        guard app.isNamed(bundleId) else {
             throw SignedDataRejection(.bundleMismatch, "the transaction is another app's")
         }
-        try Self.checkEnvironment(environment)
+        try SignedDataEnvironment.check(environment)
 
         previousOriginalTransactionId = fields.string("previousOriginalTransactionId")
         webOrderLineItemId = fields.string("webOrderLineItemId")
@@ -62,15 +61,6 @@ extension SignedTransaction {
         commitmentInfo = fields.object("commitmentInfo").map(CommitmentInfo.init)
         unreadableFields = fields.unreadable
         payload = content.fields.text
-    }
-
-    private static func checkEnvironment(_ environment: SignedDataEnvironment?) throws(SignedDataRejection) {
-        switch environment {
-        case nil, .production?, .sandbox?: return
-        case .xcode?: throw SignedDataRejection(.environmentXcode, "signed by Xcode")
-        case .localTesting?: throw SignedDataRejection(.environmentLocalTesting, "signed for local testing")
-        default: throw SignedDataRejection(.environmentUnknown, "an environment that is not known")
-        }
     }
 
     /// Names of fields that this version does not know, sorted; their values are in ``payload``.

@@ -1,23 +1,5 @@
 public import Foundation
 
-/// The environment that signed data belongs to (ADP environment).
-public struct SignedDataEnvironment: RawRepresentable, Sendable, Hashable {
-    /// Apple's name.
-    public let rawValue: String
-
-    /// Takes a name, known or not.
-    public init(rawValue: String) { self.rawValue = rawValue }
-
-    /// Real purchases.
-    public static let production = SignedDataEnvironment(rawValue: "Production")
-    /// Purchases with test accounts, and in TestFlight.
-    public static let sandbox = SignedDataEnvironment(rawValue: "Sandbox")
-    /// StoreKit Testing in Xcode; always refused.
-    public static let xcode = SignedDataEnvironment(rawValue: "Xcode")
-    /// StoreKit's local testing; always refused.
-    public static let localTesting = SignedDataEnvironment(rawValue: "LocalTesting")
-}
-
 // Apple's enumerations, each open: a value of tomorrow is kept, not refused. Names and values are those of Apple's
 // server library.
 extension SignedTransaction {

@@ -64,7 +64,8 @@ struct CrashTests {
             ByteBuffer(string: #"{"bundleId":"com.example.game","productId":"gems","type":"Consumable","count":5}"#))
         let response = try await client.execute(request, timeout: .seconds(30))
         let body = try await response.body.collect(upTo: 1 << 20)
-        return try JSONDecoder().decode(Answer.self, from: Data(body.readableBytesView)).transactions.map(\.transactionId)
+        return try JSONDecoder().decode(Answer.self, from: Data(body.readableBytesView)).transactions.map(
+            \.transactionId)
     }
 
     /// A running simulator.

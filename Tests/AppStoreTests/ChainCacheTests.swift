@@ -57,6 +57,29 @@ struct ChainCacheTests {
         #expect(verifier.chainsCached == 32)
     }
 
+    @Test("two thousand chains leave no more behind than it may hold, and each is judged by itself")
+    func manyChains() throws {
+        let verifier = store.verifier
+        let capacity = SignedDataLimits.default.chainsCachedMaximum
+        var wrong = 0
+        for index in 0..<2_000 {
+            let chain = try store.authority.chain(replacingLeaf: .leaf, now: now)
+            let id = "\(index)"
+            let jws = try store.sign(SimulatedStore.payload(["transactionId": "\"\(id)\""]), with: chain)
+            for _ in 0..<2 where try verifier.transaction(jws, app: SimulatedStore.app).get().transactionId != id {
+                wrong += 1
+            }
+            // The header of one chain with the signature of another: its entry must not vouch for it.
+            let foreign = try store.sign(SimulatedStore.payload())
+            let header = jws.prefix { $0 != UInt8(ascii: ".") }
+            let mixed = Array(header) + foreign.drop { $0 != UInt8(ascii: ".") }
+            if rejection(verifier.payload(mixed)) != .signatureInvalid { wrong += 1 }
+            if verifier.chainsCached != min(index + 1, capacity) { wrong += 1 }
+        }
+        #expect(wrong == 0)
+        #expect(verifier.chainsCached == capacity)
+    }
+
     @Test("what is in use stays when others come and go")
     func leastRecentlyUsed() throws {
         let verifier = SignedDataVerifier(roots: store.roots, limits: SignedDataLimits(chainsCachedMaximum: 2))

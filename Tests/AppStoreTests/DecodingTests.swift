@@ -32,6 +32,24 @@ struct DecodingTests {
         #expect(Base64Decoding.padded(Array(text.utf8)[...]) == nil)
     }
 
+    @Test("UUIDs are read in either case, and nothing else is")
+    func uuids() {
+        for _ in 0..<100 {
+            let uuid = UUID()
+            #expect(UUIDText.uuid(uuid.uuidString) == uuid)
+            #expect(UUIDText.uuid(uuid.uuidString.lowercased()) == uuid)
+        }
+        let good = "207262da-1ac8-4e0a-a399-5aa62a82800f"
+        for bad in [
+            "", "player-7", good + "0", String(good.dropLast()), good.replacingOccurrences(of: "-", with: ""),
+            "{\(good)}", " 07262da-1ac8-4e0a-a399-5aa62a82800f", "+07262da-1ac8-4e0a-a399-5aa62a82800f",
+            "0x7262da-1ac8-4e0a-a399-5aa62a82800f", "207262da-1ac8-4e0a-a399-5aa62a82800g",
+            "207262da1-ac8-4e0a-a399-5aa62a82800f", "207262d\u{E9}-1ac8-4e0a-a399-5aa62a8280f",
+        ] {
+            #expect(UUIDText.uuid(bad) == nil, "\(bad)")
+        }
+    }
+
     @Test("JSON values are what they say")
     func values() throws {
         let text = """

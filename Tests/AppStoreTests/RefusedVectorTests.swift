@@ -46,12 +46,16 @@ struct RefusedVectorTests {
         Case(file: "apple-library/mock_signed_data/wrongBundleId", code: .rootNotTrusted),
     ]
 
-    @Test("is refused with its code, both as a payload and as a transaction", arguments: cases)
+    @Test("is refused with its code, whatever it is taken for", arguments: cases)
     func refused(_ refused: Case) throws {
         let jws = try Vectors.bytes(refused.file)
         let verifier = SignedDataVerifier(roots: .appleRootG3)
         #expect(rejection(verifier.payload(jws)) == refused.code)
-        #expect(rejection(verifier.transaction(jws, app: AppIdentity(bundleId: "com.example"))) == refused.code)
+        let app = AppIdentity(bundleId: "com.example")
+        #expect(rejection(verifier.transaction(jws, app: app)) == refused.code)
+        #expect(rejection(verifier.appTransaction(jws, app: app)) == refused.code)
+        #expect(rejection(verifier.notification(jws, app: app)) == refused.code)
+        #expect(rejection(verifier.renewalInfo(jws, originalTransactionId: "1")) == refused.code)
         #expect(verifier.chainsCached == 0)
     }
 

@@ -35,6 +35,11 @@ struct SimulatedStore {
             ("inAppOwnershipType", "\"PURCHASED\""), ("signedDate", "\(milliseconds)"),
             ("environment", "\"Production\""),
         ]
+        return object(&fields, changes)
+    }
+
+    /// A JSON object of fields that are changed, added, or with nil left out.
+    static func object(_ fields: inout [(String, String?)], _ changes: [String: String?]) -> String {
         for (name, value) in changes.sorted(by: { $0.key < $1.key }) {
             if let index = fields.firstIndex(where: { $0.0 == name }) {
                 fields[index].1 = value

@@ -41,7 +41,10 @@ enum Vectors {
         let currency: String?
         let storefront: String?
         let notificationType: String?
+        let subtype: String?
         let notificationUUID: String?
+        let autoRenewProductId: String?
+        let autoRenewStatus: Int64?
     }
 
     static let skipped: Comment = """
