@@ -9,7 +9,9 @@ enum ReceiptBenchmark {
 }
 
 /// Says how many receipts a second are verified and read; `Tests/Benchmarks/receipts` runs it beside openssl.
-@Suite("Receipt benchmark", .enabled(if: ReceiptBenchmark.isWanted && Vectors.areAvailable))
+@Suite(
+    "Receipt benchmark",
+    .enabled(if: ReceiptBenchmark.isWanted && Vectors.areAvailable, "SKIPPED: Tests/Benchmarks/receipts runs it"))
 struct ReceiptBenchmarkTests {
     private static let rounds = 5
     private static let receiptsOfRound = 1_000
