@@ -12,6 +12,8 @@ struct Assembly {
         var host = "127.0.0.1"
         var ports: ListenerPorts?
         var isSecure = false
+        /// A PEM file with roots for the servers that notifications go to.
+        var notificationRoots: String?
     }
 
     let options: Options
@@ -53,7 +55,7 @@ struct Assembly {
         let store = try Store(file: state.journal, signer: signer, clock: clock)
         self.store = store
         faults = FaultBook(realNow: { store.clock.realNow })
-        let sender = NotificationSender(store: store, faults: faults)
+        let sender = NotificationSender(store: store, faults: faults, trustRoots: options.notificationRoots)
         resources = Resources(sender: sender, store: store)
         timeline = Timeline(store: store, logger: logger) { await sender.deliver($0) }
         realtime = RealtimeSender(signer: signer, clock: clock)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import NIOSSL
 
 /// Plays the App Store on a developer's machine; README.md beside this file says how far.
 @main
@@ -22,11 +23,23 @@ struct SimulatorCommand: AsyncParsableCommand {
     @Option(help: "Address to listen on.")
     var host = "127.0.0.1"
 
+    @Option(help: "PEM file with roots that notification URLs' certificates may end at, besides the system's.")
+    var notificationRoots: String?
+
     @Flag(help: "Speak HTTPS, under the root in tls-root.pem of the state folder.")
     var tls = false
 
+    func validate() throws {
+        guard let notificationRoots else { return }
+        guard let roots = try? NIOSSLCertificate.fromPEMFile(notificationRoots), !roots.isEmpty else {
+            throw ValidationError("--notification-roots: \(notificationRoots) is not a PEM file with certificates")
+        }
+    }
+
     func run() async throws {
         let ports = try ListenerPorts(host: host, control: port, production: productionPort, sandbox: sandboxPort)
-        try await Assembly(.init(stateDirectory: state, host: host, ports: ports, isSecure: tls)).run()
+        let options = Assembly.Options(
+            stateDirectory: state, host: host, ports: ports, isSecure: tls, notificationRoots: notificationRoots)
+        try await Assembly(options).run()
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A developer's server that answers as it is told, byte for byte.
@@ -37,13 +38,21 @@ final class NotificationReceiver: Sendable {
     /// Where it listens: `http://127.0.0.1:PORT`.
     let url: String
 
-    /// - Parameter reply: told the number of the request, from 0, and its head.
-    init(_ reply: @escaping @Sendable (Int, String) -> Reply = { _, _ in .status(200) }) async throws {
+    /// - Parameters:
+    ///   - tls: for HTTPS.
+    ///   - reply: told the number of the request, from 0, and its head.
+    init(
+        tls: TLSConfiguration? = nil, _ reply: @escaping @Sendable (Int, String) -> Reply = { _, _ in .status(200) }
+    ) async throws {
         let box = Box()
+        let context = try tls.map { try NIOSSLContext(configuration: $0) }
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let context {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                    }
                     try channel.pipeline.syncOperations.addHandler(
                         Handler { received in
                             box.receiver.withLock { $0?.value }?.take(received, reply) ?? .close
@@ -51,7 +60,7 @@ final class NotificationReceiver: Sendable {
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        url = "http://127.0.0.1:\(channel.localAddress?.port ?? 0)"
+        url = "\(tls == nil ? "http" : "https")://127.0.0.1:\(channel.localAddress?.port ?? 0)"
         box.receiver.withLock { $0 = Weak(self) }
     }
 

@@ -110,6 +110,26 @@ struct NotificationSenderTests {
         await receiver.stop()
     }
 
+    @Test("a server with a certificate of its own is told, when its root is trusted, and not otherwise")
+    func privateRoot() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let identity = try TLSIdentity(host: "127.0.0.1", folder: folder)
+        let receiver = try await NotificationReceiver(tls: try identity.serverConfiguration())
+        let root = folder.appending(path: "root.pem")
+        try Data(identity.rootPEM.utf8).write(to: root)
+        for (roots, expected) in [(root.path, "SUCCESS"), (nil, "TLS_ISSUE")] as [(String?, String)] {
+            try await NotificationDesk.with(url: receiver.url, trustRoots: roots) { desk in
+                try await desk.buyCoins()
+                try await desk.send()
+                #expect(await desk.notifications().first?.attempts.first?.sendAttemptResult == expected)
+            }
+        }
+        #expect(receiver.received.count == 1)
+        await receiver.stop()
+    }
+
     @Test("nobody listens, and TLS that is none")
     func unreachable() async throws {
         let receiver = try await NotificationReceiver()
