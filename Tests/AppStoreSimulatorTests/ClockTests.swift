@@ -60,6 +60,35 @@ struct ClockTests {
         #expect(clock.realDelay(until: 5) == 0)
     }
 
+    @Test("a store that cannot write is not asked again at once, though something is due")
+    func failure() async throws {
+        let time = SteppedTime()
+        let file = FileManager.default.temporaryDirectory.appending(path: "timeline-\(UUID().uuidString).journal")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let store = try Store(
+            file: file, signer: try PayloadSigner(chain: try CertificateAuthority(now: Date()).chain),
+            clock: time.clock())
+        // No JSON can say infinity: from here on the journal cannot be written.
+        await #expect(throws: Problem.self) {
+            try await store.change { state, now in
+                let speed = VirtualClock.Setting(virtualAnchor: 0, realAnchor: 0, speed: .infinity)
+                state.put(SettingRecord(id: "unwritable", clock: speed))
+                state.put(
+                    NotificationRecord(
+                        notificationUUID: "a", bundleId: "a.b", environment: .production, notificationType: "TEST",
+                        createdDate: now, signedPayload: "", attempts: [], nextAttemptDate: now, sequence: 1))
+            }
+        }
+        let timeline = Timeline(store: store, logger: Logger(label: "test")) { _ in }
+        await #expect(throws: Problem.self) { try await timeline.catchUp() }
+        let delay = await store.delayUntilDue(maximum: Timeline.Limit.sleep)
+        #expect(delay == 0)
+        #expect(Timeline.pause(delay, hasFailed: true) == Timeline.Limit.sleepAfterFailure)
+        #expect(Timeline.pause(delay, hasFailed: false) == 0)
+        #expect(Timeline.pause(Timeline.Limit.sleep, hasFailed: true) == Timeline.Limit.sleep)
+        await store.close()
+    }
+
     @Test("an advance lets each thing happen at its own instant, and what follows from it too")
     func advance() async throws {
         let time = SteppedTime()

@@ -14,6 +14,8 @@ actor Timeline: Service {
         static let steps = 1_000_000
         /// Real milliseconds after which a sleeping timeline looks again, whatever its clock says.
         static let sleep: Int64 = 60_000
+        /// Real milliseconds after a failure until the next try: a store that cannot write has what is due for ever.
+        static let sleepAfterFailure: Int64 = 5_000
     }
 
     /// What an advance did.
@@ -64,12 +66,16 @@ actor Timeline: Service {
     private func follow() async {
         var signals = store.dueSignal.makeAsyncIterator()
         while !Task.isCancelled, !Task.isShuttingDownGracefully {
+            var hasFailed = false
             do {
                 try await catchUp()
             } catch {
-                logger.error("the timeline stumbled", metadata: ["error": "\(error)"])
+                hasFailed = true
+                logger.error(
+                    "the timeline stumbled; nothing happens by itself until it gets on",
+                    metadata: ["error": "\(error)"])
             }
-            let delay = await store.delayUntilDue(maximum: Limit.sleep)
+            let delay = Self.pause(await store.delayUntilDue(maximum: Limit.sleep), hasFailed: hasFailed)
             if delay <= 0 { continue }
             // The alarm rings at the same bell as a change of the store.
             let alarm = Task { [store] in
@@ -80,6 +86,11 @@ actor Timeline: Service {
             alarm.cancel()
             guard goesOn != nil else { return }
         }
+    }
+
+    /// Real milliseconds to sleep before what is due in `delay` is looked at.
+    static func pause(_ delay: Int64, hasFailed: Bool) -> Int64 {
+        hasFailed ? max(delay, Limit.sleepAfterFailure) : delay
     }
 
     private func walk(to target: Int64) async throws -> Advance {
