@@ -109,7 +109,9 @@ let package = Package(
         // Layer 3: what is kept, and how a process lives.
         shared(
             "Persistence", ["Postgres", "PurchaseModel", "Messages"],
-            resources: [.embedInCode("Migrations/0001_create_purchases.sql")]),
+            resources: [
+                .embedInCode("Migrations/0001_create_purchases.sql"), .embedInCode("Migrations/0002_take_every_proof.sql"),
+            ]),
         shared(
             "ServiceRuntime",
             [

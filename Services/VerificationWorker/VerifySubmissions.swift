@@ -61,7 +61,7 @@ struct VerifySubmissions: Sendable {
         guard transaction.quantity >= 1, transaction.quantity <= Int(Int32.max) else {
             return .rejected(ReasonCode(rawValue: "payload_invalid"), detail: "the quantity is out of range")
         }
-        guard transaction.environment != .sandbox || app.acceptsSandbox else {
+        guard transaction.environment != .sandbox || app.sandbox != .refuse else {
             return .rejected(.sandboxRefused, detail: "the app is configured to refuse sandbox purchases")
         }
         return .genuine([transaction])

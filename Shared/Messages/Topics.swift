@@ -2,6 +2,10 @@
 public enum Topics {
     /// Proofs to verify; key: the original transaction id peeked from the proof, else the account.
     public static let submissions = "countersign.submissions"
+    /// Proofs that only Apple's servers can settle; key: as of ``submissions``.
+    ///
+    /// Apart from ``submissions``, so that what can be settled offline never waits behind Apple.
+    public static let lookups = "countersign.lookups"
     /// What verification found; key: the original transaction id, else the submission id.
     public static let verdicts = "countersign.verdicts"
     /// What happened; key: the account, else the original transaction id.
@@ -11,6 +15,6 @@ public enum Topics {
 
     /// Partitions each topic is made with, unless configured otherwise.
     public static let partitionsByDefault: [(name: String, partitions: Int)] = [
-        (submissions, 12), (verdicts, 12), (events, 12), (deadLetters, 3),
+        (submissions, 12), (lookups, 12), (verdicts, 12), (events, 12), (deadLetters, 3),
     ]
 }

@@ -17,10 +17,17 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
     public var attempt: Int
     /// The finding.
     public var verdict: Verdict
+    /// The transactions that are the poster's, where the proof has more than those; nil claims them all.
+    ///
+    /// An id that is not among the verdict's transactions was named by the app and is not in its proof.
+    public var claims: [String]?
+    /// Whether more of the same submission follows: its orders are recorded, the submission not settled yet.
+    public var isPartial: Bool
 
     /// Makes a message.
     public init(
-        submissionId: String, app: String, account: String, correlationId: String, attempt: Int, verdict: Verdict
+        submissionId: String, app: String, account: String, correlationId: String, attempt: Int, verdict: Verdict,
+        claims: [String]? = nil, isPartial: Bool = false
     ) {
         self.submissionId = submissionId
         self.app = app
@@ -28,13 +35,21 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
         self.correlationId = correlationId
         self.attempt = attempt
         self.verdict = verdict
+        self.claims = claims
+        self.isPartial = isPartial
+    }
+
+    /// Whether a transaction of the verdict is the poster's to claim.
+    public func isClaimed(_ transactionId: String) -> Bool {
+        claims.map { $0.contains(transactionId) } ?? true
     }
 
     enum CodingKeys: String, CodingKey {
-        case app, account, attempt, verdict, transactions, reason, detail
+        case app, account, attempt, verdict, transactions, reason, detail, claims
         case submissionId = "submission_id"
         case correlationId = "correlation_id"
         case retryAfterSeconds = "retry_after_seconds"
+        case isPartial = "partial"
     }
 
     /// Reads a message.
@@ -47,6 +62,8 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
         account = try container.decode(String.self, forKey: .account)
         correlationId = try container.decode(String.self, forKey: .correlationId)
         attempt = try container.decode(Int.self, forKey: .attempt)
+        claims = try container.decodeIfPresent([String].self, forKey: .claims)
+        isPartial = try container.decodeIfPresent(Bool.self, forKey: .isPartial) ?? false
         switch try container.decode(String.self, forKey: .verdict) {
         case "genuine":
             verdict = .genuine(try container.decode([PurchasedTransaction].self, forKey: .transactions))
@@ -72,6 +89,8 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
         try container.encode(account, forKey: .account)
         try container.encode(correlationId, forKey: .correlationId)
         try container.encode(attempt, forKey: .attempt)
+        try container.encodeIfPresent(claims, forKey: .claims)
+        if isPartial { try container.encode(true, forKey: .isPartial) }
         switch verdict {
         case .genuine(let transactions):
             try container.encode("genuine", forKey: .verdict)

@@ -22,7 +22,10 @@ public struct Migrator: Sendable {
         [
             Migration(
                 version: 1, name: "create_purchases",
-                sql: String(decoding: PackageResources._001_create_purchases_sql, as: UTF8.self))
+                sql: String(decoding: PackageResources._001_create_purchases_sql, as: UTF8.self)),
+            Migration(
+                version: 2, name: "take_every_proof",
+                sql: String(decoding: PackageResources._002_take_every_proof_sql, as: UTF8.self)),
         ]
     }
 

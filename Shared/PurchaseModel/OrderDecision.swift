@@ -40,27 +40,29 @@ public struct OrderDecision: Sendable, Hashable {
     /// - Parameters:
     ///   - transaction: verified, with an environment.
     ///   - poster: the account that posted it; nil when it came without one.
+    ///   - isClaimed: whether the poster names it as its own; what merely stands in the same receipt is not.
     ///   - tokenOwner: whose its token is.
     ///   - product: the catalogue's word on the product; nil when it has none.
     public static func decide(
-        _ transaction: PurchasedTransaction, poster: String?, tokenOwner: TokenOwner, product: Catalogue.Product?
+        _ transaction: PurchasedTransaction, poster: String?, isClaimed: Bool = true, tokenOwner: TokenOwner,
+        product: Catalogue.Product?
     ) -> OrderDecision {
         let account: String?
         switch tokenOwner {
         case .account(let owner): account = owner
-        case .noToken: account = poster
+        case .noToken: account = isClaimed ? poster : nil
         case .unknown: account = nil
         }
         if transaction.revocationDate != nil {
             return OrderDecision(.revoked, .revokedByApple, account: account)
         }
         guard let account else {
-            return OrderDecision(.parked, .accountTokenUnknown, account: nil)
+            return OrderDecision(.parked, tokenOwner == .unknown ? .accountTokenUnknown : .unclaimed, account: nil)
         }
         guard let product else {
             return OrderDecision(.parked, .productUnknown, account: account)
         }
-        guard product.type == transaction.productType else {
+        guard transaction.productType == .unstated || product.type == transaction.productType else {
             return OrderDecision(.parked, .productTypeMismatch, account: account)
         }
         guard let items = multiplied(product.items, by: transaction.quantity) else {

@@ -19,6 +19,9 @@ public struct ProductType: RawRepresentable, Codable, Sendable, Hashable {
     /// A subscription whose end the studio keeps.
     public static let nonRenewing = ProductType(rawValue: "non_renewing")
 
+    /// Apple's data does not say, as in old receipts; the catalogue's word counts then.
+    public static let unstated = ProductType(rawValue: "unstated")
+
     /// The types a catalogue may name.
     public static let known: [ProductType] = [.consumable, .nonConsumable, .autoRenewable, .nonRenewing]
 

@@ -39,6 +39,8 @@ public struct PurchasedTransaction: Codable, Sendable, Hashable {
     public var revocationDate: Date?
     /// Apple's number for why.
     public var revocationReason: Int?
+    /// That no money was paid although it is granted, and why it was bought; nil for everything else.
+    public var testPurchase: TestPurchase?
     /// When Apple signed this statement.
     public var signedDate: Date
     /// The verified payload as JSON text: the evidence that is kept with the order.
@@ -74,6 +76,7 @@ public struct PurchasedTransaction: Codable, Sendable, Hashable {
         case priceMilliunits = "price_milliunits"
         case revocationDate = "revocation_date"
         case revocationReason = "revocation_reason"
+        case testPurchase = "test_purchase"
         case signedDate = "signed_date"
     }
 }

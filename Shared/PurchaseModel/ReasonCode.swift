@@ -32,4 +32,22 @@ public struct ReasonCode: RawRepresentable, Codable, Sendable, Hashable, CustomS
     public static let amountTooLarge = ReasonCode(rawValue: "amount_too_large")
     /// Genuine, and taken back by Apple before it was granted.
     public static let revokedByApple = ReasonCode(rawValue: "revoked_by_apple")
+    /// Genuine, and in a receipt that somebody posted for another transaction: held until somebody names it.
+    public static let unclaimed = ReasonCode(rawValue: "unclaimed")
+    /// A genuine receipt of several purchases, of which the app named none as the account's.
+    public static let claimUnnamed = ReasonCode(rawValue: "claim_unnamed")
+    /// A genuine receipt in which the transaction that the app names is not.
+    public static let transactionNotInReceipt = ReasonCode(rawValue: "transaction_not_in_receipt")
+    /// A genuine receipt without any purchase.
+    public static let receiptWithoutPurchases = ReasonCode(rawValue: "receipt_without_purchases")
+    /// Apple knows no transaction of this id, asked often enough.
+    public static let transactionNotFound = ReasonCode(rawValue: "transaction_not_found")
+    /// Apple's servers, or our share of what they allow, leave no room now: nothing was learnt.
+    public static let rateLimited = ReasonCode(rawValue: "rate_limited")
+    /// Apple's servers do not answer, or answer with errors: nothing was learnt.
+    public static let appStoreUnavailable = ReasonCode(rawValue: "app_store_unavailable")
+    /// Apple refuses our key: nobody's purchase is to blame, and somebody must look.
+    public static let appStoreUnauthorized = ReasonCode(rawValue: "app_store_unauthorized")
+    /// The app's settings lack what it takes to ask Apple: a key, a shared secret.
+    public static let appStoreNotConfigured = ReasonCode(rawValue: "app_store_not_configured")
 }
