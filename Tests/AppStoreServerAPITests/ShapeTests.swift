@@ -79,7 +79,7 @@ struct ShapeTests {
     }
 
     @Test func errorsShowNoControlCharactersAndKnowTheHosts() {
-        let answer = AppStoreServerClient.Answer(
+        let answer = Exchange.Answer(
             status: 400, contentType: "application/json;charset=UTF-8", retryAfter: nil,
             body: Data(#"{"errorCode":4000006,"errorMessage":"a\nb"}"#.utf8))
         let error = AppStoreServerError(answer)

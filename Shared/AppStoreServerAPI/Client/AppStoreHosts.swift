@@ -32,7 +32,7 @@ public struct AppStoreHosts: Sendable, Hashable {
         environment == .production ? production : sandbox
     }
 
-    private static func withoutSlash(_ url: String) -> String {
+    static func withoutSlash(_ url: String) -> String {
         url.hasSuffix("/") ? String(url.dropLast()) : url
     }
 }

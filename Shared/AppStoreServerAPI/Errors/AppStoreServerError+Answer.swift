@@ -16,7 +16,7 @@ extension AppStoreServerError {
     ///
     /// The status decides about codes that are not known. A 401 has no code, and what stands before Apple's servers may
     /// answer 429 and 5xx by itself; every other answer without a code is not Apple's.
-    init(_ answer: AppStoreServerClient.Answer, now: Date = Date()) {
+    init(_ answer: Exchange.Answer, now: Date = Date()) {
         let wire = answer.isJSON ? try? JSONDecoder().decode(Wire.self, from: answer.body) : nil
         let category: Category =
             switch answer.status {
