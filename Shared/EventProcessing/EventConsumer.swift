@@ -39,11 +39,27 @@ public struct EventConsumer<Message: Decodable & Sendable>: Service {
         context.metrics.onScrape { [consumer] in Self.samples(consumer.statistics, topic: topic) }
     }
 
+    /// Hands no more batches to the handler until `resume()`; the batch in hand is finished and committed as always.
+    ///
+    /// Readiness stays as it is: a process that waits for somebody else is not to be restarted. Rebalances, heartbeats
+    /// and commits go on, and stopping ends a pause. It may be called before `run()`, and again.
+    public func pause() { consumer.pause() }
+
+    /// Goes on after a pause with the record after the last one that was handed over; no effect without a pause.
+    public func resume() { consumer.resume() }
+
+    /// Whether `pause()` was called and `resume()` not yet.
+    public var isPaused: Bool { consumer.isPaused }
+
+    /// How many of the topic's partitions are ours now; 0 before the group has given us any.
+    public var assignedPartitions: Int { consumer.statistics.assignedPartitions }
+
     private static func samples(_ statistics: KafkaConsumerStatistics, topic: String) -> [GaugeSample] {
         let labels = [("topic", topic)]
         return [
             GaugeSample(
                 "countersign_consumer_assigned_partitions", labels: labels, Double(statistics.assignedPartitions)),
+            GaugeSample("countersign_consumer_paused", labels: labels, statistics.isPaused ? 1 : 0),
             GaugeSample("countersign_consumer_buffered_records", labels: labels, Double(statistics.bufferedRecords)),
             GaugeSample("countersign_consumer_lag_records", labels: labels, Double(statistics.lag ?? 0)),
             .counter(

@@ -95,6 +95,20 @@ public final class KafkaConsumer: Service {
             atMost: settings.drainTimeout + settings.commitTimeout + settings.closeTimeout + .seconds(1))
     }
 
+    /// Hands no more batches to the handler until `resume()`; the batch in hand is finished and committed as always.
+    ///
+    /// For times when a handler could only fail. The member stays in its group: heartbeats, rebalances and commits go on,
+    /// and partitions that come meanwhile are paused, too. Up to `bufferRecordsMaximum` records and librdkafka's prefetch
+    /// wait here, the rest at the broker, and nothing is lost or changes its order. Stopping and closing end a pause.
+    /// It may be called before `run()`, and again; once `resume()` was called it is over, however often it was asked for.
+    public func pause() { hub.pause() }
+
+    /// Goes on after a pause with the record after the last one that was handed over; no effect without a pause.
+    public func resume() { hub.resume() }
+
+    /// Whether `pause()` was called and `resume()` not yet.
+    public var isPaused: Bool { hub.isPaused }
+
     /// Whether the group has given us our partitions, which may be none when it has more members than partitions.
     public var isAssigned: Bool { hub.isAssigned }
 

@@ -16,6 +16,8 @@ public struct KafkaConsumerStatistics: Sendable, Hashable {
     public var assignedPartitions: Int = 0
     /// Partitions that are held back now because the buffer is full: all of ours or none.
     public var pausedPartitions: Int = 0
+    /// Whether `pause()` was called and `resume()` not yet.
+    public var isPaused: Bool = false
     /// Records that wait for the handler now.
     public var bufferedRecords: Int = 0
     /// Records whose handler returned.

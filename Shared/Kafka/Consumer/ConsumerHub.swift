@@ -61,6 +61,18 @@ final class ConsumerHub: Sendable {
         pipe.wake()
     }
 
+    /// Begins no batches until `resume()`; the one in hand goes on.
+    func pause() {
+        withLedger { $0.isPaused = true }
+    }
+
+    /// Gives the handler what has come meanwhile.
+    func resume() {
+        withLedger { $0.isPaused = false }
+        // A batch that failed may be due, and the buffer may have room again.
+        pipe.wake()
+    }
+
     /// Begins no more batches; the one in hand has `drainTimeout` left.
     ///
     /// Returns at once.
@@ -73,7 +85,7 @@ final class ConsumerHub: Sendable {
         pipe.wake()
     }
 
-    // MARK: The thread's side
+    // MARK: Either side
 
     /// Changes or reads the ledger, and gives the handler a batch if there is one now.
     func withLedger<R>(_ body: (inout ConsumerLedger) -> R) -> R {
@@ -88,6 +100,8 @@ final class ConsumerHub: Sendable {
         return result
     }
 
+    // MARK: The thread's side
+
     /// The client cannot go on; `run()` throws this.
     func fail(with error: KafkaError) {
         state.withLock { $0.failure = $0.failure ?? error }
@@ -97,6 +111,7 @@ final class ConsumerHub: Sendable {
     var isRunning: Bool { state.withLock { $0.isRunning } }
     var stopBy: ContinuousClock.Instant? { state.withLock { $0.stopBy } }
     var failure: KafkaError? { state.withLock { $0.failure } }
+    var isPaused: Bool { state.withLock { $0.ledger.isPaused } }
     var isAssigned: Bool { state.withLock { $0.ledger.isAssigned } }
     var statistics: KafkaConsumerStatistics { state.withLock { $0.ledger.currentStatistics } }
 }

@@ -30,6 +30,10 @@ struct ConsumerLedger {
     private(set) var statistics = KafkaConsumerStatistics()
     /// Partitions are about to be given away: no new batch begins.
     var isDraining = false
+    /// Somebody asked for a pause: no new batch begins until it ends, whatever partitions come and go meanwhile.
+    ///
+    /// The buffer fills up and then holds back what comes after, as with a handler that lasts long.
+    var isPaused = false
     private var partitions: [TopicPartition: Progress] = [:]
     private var buffer: [KafkaRecord] = []
     private var bufferStart = 0
@@ -86,9 +90,11 @@ struct ConsumerLedger {
         }
     }
 
+    private var mayBegin: Bool { inFlightSince == nil && !isDraining && !isPaused }
+
     /// The next batch for the handler, if there is one and it may begin.
     mutating func take(at now: Instant) -> Batch? {
-        guard inFlightSince == nil, !isDraining else { return nil }
+        guard mayBegin else { return nil }
         if let (batch, notBefore) = retry {
             guard notBefore <= now else { return nil }
             retry = nil
@@ -133,8 +139,8 @@ struct ConsumerLedger {
         retry = (again, now + delay)
     }
 
-    /// When a batch that failed is due again.
-    var retryAt: Instant? { retry?.notBefore }
+    /// When a batch that failed is due again; nil while none may begin, since nobody need wake for it then.
+    var retryAt: Instant? { mayBegin ? retry?.notBefore : nil }
 
     // MARK: Commits
 
@@ -181,6 +187,7 @@ struct ConsumerLedger {
         var result = statistics
         result.assignedPartitions = partitions.count
         result.pausedPartitions = isHeldBack ? partitions.count : 0
+        result.isPaused = isPaused
         result.bufferedRecords = buffered
         return result
     }

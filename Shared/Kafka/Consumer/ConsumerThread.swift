@@ -68,9 +68,7 @@ struct ConsumerThread {
         if let revokeBy { deadlines.append(revokeBy) }
         if let stopBy = hub.stopBy { deadlines.append(stopBy) }
         hub.withLedger { ledger in
-            if let retryAt = ledger.retryAt, !ledger.isDraining, ledger.inFlightSince == nil {
-                deadlines.append(retryAt)
-            }
+            if let retryAt = ledger.retryAt { deadlines.append(retryAt) }
             if !isCommitSent, !ledger.uncommitted(includingSent: false).isEmpty { deadlines.append(commitNotBefore) }
         }
         return max(.zero, now.duration(to: deadlines.min() ?? now))
