@@ -60,7 +60,7 @@ struct CertificateChain {
         }
         var certificates: [Certificate] = []
         for (index, bytes) in encoded.enumerated() {
-            guard let certificate = try? Certificate(derEncoded: bytes) else {
+            guard let certificate = try? Certificate(derEncoded: bytes), Self.hasWholeSignature(bytes) else {
                 throw SignedDataRejection(.certificateInvalid, "\(label)[\(index)] is not a certificate")
             }
             certificates.append(certificate)
@@ -70,6 +70,18 @@ struct CertificateChain {
         let leafKey = certificates[Position.leaf].publicKey
         self.key = purpose == .signedPayload ? P256.Signing.PublicKey(leafKey) : nil
         self.receiptKey = purpose == .receipt ? _RSA.Signing.PublicKey(leafKey) : nil
+    }
+
+    /// Whether a certificate's signature has no spare bits in its last byte (RFC 5280, section 4.1).
+    ///
+    /// Signatures of ECDSA and RSA are whole bytes. The parser lets spare bits pass when they are zero; then one signed
+    /// certificate could be spelled in several ways.
+    private static func hasWholeSignature(_ certificate: [UInt8]) -> Bool {
+        var outer = DERWalk(certificate)
+        guard var parts = outer.enter(DERWalk.Tag.sequence), parts.next() != nil, parts.next() != nil,
+            let signature = parts.next(DERWalk.Tag.bitString), let spareBits = certificate[signature.content].first
+        else { return false }
+        return spareBits == 0
     }
 
     /// Makes a chain of certificates as they are; for ``verified(header:)`` all checks must have passed.

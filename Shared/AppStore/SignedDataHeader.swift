@@ -21,6 +21,12 @@ struct SignedDataHeader {
         }
         // RFC 7515, section 4.1.11: who does not understand what `crit` names must refuse, and Apple names nothing.
         guard header["crit"] == nil else { throw SignedDataRejection(.headerInvalid, "crit is not supported") }
+        // RFC 7515, section 4.1.4: a `kid` is text. RFC 7797, section 6: what is not base64url says so in `crit` too.
+        switch header["kid"] {
+        case nil, .string?: break
+        default: throw SignedDataRejection(.headerInvalid, "kid is not a string")
+        }
+        guard header["b64"] != .bool(false) else { throw SignedDataRejection(.headerInvalid, "b64 is not supported") }
         switch header["x5c"] {
         case .array(let range): elements = (try? header.elements(at: range)) ?? []
         case nil, .null?: throw SignedDataRejection(.certificateCount, "no x5c")

@@ -10,7 +10,7 @@ public import Foundation
 /// one P-256 signature and its own parsing: about 0.1 ms.
 public final class SignedDataVerifier: Sendable {
     private let roots: TrustedRoots
-    private let limits: SignedDataLimits
+    let limits: SignedDataLimits
     private let cache: ChainCache<VerifiedChain>
 
     /// Makes a verifier that trusts chains ending at `roots` and nothing else.

@@ -2,7 +2,11 @@ import Crypto
 import Foundation
 
 /// The time in which every certificate of a chain is valid; both ends belong to it (RFC 5280, section 4.1.2.5).
+///
+/// Certificates count in seconds, and signing times in milliseconds: a certificate is valid to the end of its last second.
 struct ChainValidity: Sendable {
+    private static let second: TimeInterval = 1
+
     let from: Date
     let until: Date
 
@@ -10,7 +14,7 @@ struct ChainValidity: Sendable {
         guard date >= from else {
             throw SignedDataRejection(.certificateExpired, "signed before a certificate was valid")
         }
-        guard date <= until else {
+        guard date < until + Self.second else {
             throw SignedDataRejection(.certificateExpired, "signed after a certificate expired")
         }
     }
