@@ -97,6 +97,7 @@ private struct AppRequest: Decodable, Sendable {
     var appAppleId: Int64?
     var bundleVersion: String?
     var isReleased: Bool?
+    var keepsNotifications: Bool?
     var notificationURLs: [String: String]?
     var sharedSecret: String?
     var issuerId: String?
@@ -120,7 +121,8 @@ private struct AppRequest: Decodable, Sendable {
         }
         try FieldCheck.require((publicKeys?.count ?? 0) <= AppRoutes.Limit.keys, "publicKeys: too many")
         var app = state.ensureApp(bundleId)
-        app.keepsNotifications = true
+        // Whoever registers an app wants them, unless they say that they do not: each costs a signature and memory.
+        app.keepsNotifications = keepsNotifications ?? true
         app.appAppleId = appAppleId ?? app.appAppleId
         app.bundleVersion = bundleVersion ?? app.bundleVersion
         app.isReleased = isReleased ?? app.isReleased
