@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import uuid
 
@@ -56,9 +57,16 @@ class Shop:
         return self.call("POST", self.settings["COUNTERSIGN_SIMULATOR_URL"] + "/simulator/v1/forgeries", body).body[
             "signedTransaction"]
 
+    def receipt(self, apple_id):
+        query = urllib.parse.urlencode({"bundleId": GAME, "account": apple_id, "environment": "Production"})
+        return self.call("GET", f"{self.settings['COUNTERSIGN_SIMULATOR_URL']}/simulator/v1/receipts?{query}").body["receipt"]
+
     def post(self, account, signed_transaction, app=GAME):
+        return self.post_proof(account, {"signed_transaction": signed_transaction}, app)
+
+    def post_proof(self, account, proof, app=GAME):
         url = f"{self.settings['COUNTERSIGN_RECEIPT_INTAKE_URL']}/v1/purchases?wait={WAIT_SECONDS}"
-        body = {"app": app, "account": account, "signed_transaction": signed_transaction}
+        body = {"app": app, "account": account, **proof}
         return self.call("POST", url, body, {"authorization": f"Bearer {self.settings['COUNTERSIGN_API_KEY']}"})
 
     def register(self, token, account):
@@ -117,6 +125,7 @@ def buy(shop, count):
     rows.append(("some of them sent again", again, "the same answer, nothing granted again"))
     one = shop.sell()[0]["signedTransaction"]
     rows.append(("one purchase, ten times at once", shop.post_all([("player-ten", one)] * 10, "ten at once"), "one grant"))
+    rows += other_proofs(shop)
     token = str(uuid.uuid4())
     shop.register(token, "player-buyer")
     hers = shop.sell(appAccountToken=token)[0]["signedTransaction"]
@@ -129,6 +138,16 @@ def buy(shop, count):
     unknown = shop.sell(productId="hat.golden", type="Non-Consumable")[0]["signedTransaction"]
     rows.append(("a product the catalogue lacks", [shop.post("player-1", unknown)], "kept until it is known"))
     return rows
+
+
+def other_proofs(shop):
+    """What apps hold that have no signed transaction: the receipt of an Apple ID, or no more than an id."""
+    family = "apple-id-of-two"  # Brother and sister play on one device: what both bought stands in one receipt.
+    brothers, _ = shop.sell(account=family)[0], shop.sell(account=family)[0]
+    named = {"receipt": shop.receipt(family), "transaction_id": brothers["transactionId"]}
+    bare = {"transaction_id": shop.sell()[0]["transactionId"]}
+    return [("a receipt of two players, one named", [shop.post_proof("player-brother", named)], "the named one is granted"),
+            ("a transaction id, nothing else", [shop.post_proof("player-idle", bare)], "Apple is asked, then granted")]
 
 
 def query(shop, sql):
@@ -162,7 +181,8 @@ def sums(shop, rows):
     orders, gems = query(shop, "SELECT (SELECT count(*) FROM orders WHERE state = 'granted' AND environment = "
                                "'production'), (SELECT sum(amount) FROM balances WHERE environment = 'production')"
                          ).split("|")
-    genuine = len(rows[0][1]) + 2  # The ordinary ones, the one sent ten times, and player-buyer's.
+    # The ordinary ones, the one sent ten times, the one in a receipt, the one of an id, and player-buyer's.
+    genuine = len(rows[0][1]) + 4
     webhooks, events = query(shop, "SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'delivered'), "
                                    "(SELECT count(*) FROM events)").split("|")
     print(f"\n   Paid purchases sold: {genuine}; orders granted: {orders}; gems in balances: {gems} "

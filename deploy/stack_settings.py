@@ -12,6 +12,9 @@ import secrets
 import socket
 import subprocess
 import sys
+import uuid
+
+import stack_app_store
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIRST_PORT = 15000  # Ports are taken from here up to where the system's own range for clients begins.
@@ -110,6 +113,9 @@ class StackSettings:
                 self.ports[name] = str(choose_port({int(self.ports[other]) for other in PORTS if other in self.ports}))
             self.save_ports()
         self.kafka = os.environ.get("COUNTERSIGN_KAFKA") or self.ports.get("KAFKA")
+        self._settle_secrets()
+
+    def _settle_secrets(self):
         self.secrets = read_values(self.config / "secrets.env")
         if not self.secrets:
             self.secrets = {
@@ -118,7 +124,19 @@ class StackSettings:
             write_private(self.config / "jwt-secret", self.secrets["JWT_SECRET"])
             write_private(self.config / "webhook-secret", self.secrets["WEBHOOK_SECRET"] + "\n")
             write_private(self.config / "postgres-password", secrets.token_urlsafe(24) + "\n")
-            write_private(self.config / "secrets.env", "".join(f"{k}={v}\n" for k, v in self.secrets.items()))
+            self.save_secrets()
+        if "APP_STORE_KEY_ID" not in self.secrets:  # Also of a stack that was made before there was one.
+            # Ten capital letters and digits, as App Store Connect gives out.
+            self.secrets |= {"APP_STORE_KEY_ID": uuid.uuid4().hex[:10].upper(), "APP_STORE_ISSUER_ID": str(uuid.uuid4()),
+                             "SHARED_SECRET": secrets.token_hex(16)}
+            private, public = stack_app_store.make_key_pair()
+            write_private(self.config / stack_app_store.KEY_FILE, private)
+            write_private(self.config / stack_app_store.PUBLIC_KEY_FILE, public)
+            write_private(self.config / "shared-secret", self.secrets["SHARED_SECRET"] + "\n")
+            self.save_secrets()
+
+    def save_secrets(self):
+        write_private(self.config / "secrets.env", "".join(f"{k}={v}\n" for k, v in self.secrets.items()))
 
     def save_ports(self):
         write_private(self.folder / "ports.env", "".join(f"{k}={v}\n" for k, v in self.ports.items()))
@@ -136,16 +154,19 @@ class StackSettings:
             "KAFKA_BOOTSTRAP_SERVERS": self.kafka or f"127.0.0.1:{self.ports['BROKER_PORT']}",
             "POSTGRES_URL": f"postgresql://countersign:{password}@127.0.0.1:{self.ports['POSTGRES_PORT']}/countersign",
             "APPS_FILE": self.config / "apps.yaml", "CATALOGUE_FILE": self.config / "catalogue.yaml",
-            "WEBHOOKS_FILE": self.config / "webhooks.yaml", "TRUSTED_ROOTS": self.trusted_roots(),
+            "WEBHOOKS_FILE": self.config / "webhooks.yaml", **stack_app_store.hosts(self.ports),
+            "TRUSTED_ROOTS": self.trusted_roots("roots", APPLE_ROOT_G3, "root.sha256"),
+            "RECEIPT_ROOTS": self.trusted_roots("receipt-roots", stack_app_store.APPLE_ROOT, "receipt-root.sha256"),
             "LOG_FORMAT": os.environ.get("COUNTERSIGN_LOG_FORMAT", "json"),
             "LOG_LEVEL": os.environ.get("COUNTERSIGN_LOG_LEVEL", "info")}
         return {f"COUNTERSIGN_{key}": str(value) for key, value in values.items()}
 
-    def trusted_roots(self):
-        own, simulator = self.config / "roots", self.folder / "simulator" / "root.sha256"
+    def trusted_roots(self, own, apple, simulator):
+        """Those of a file in the configuration, where somebody made one; else Apple's and the simulator's."""
+        own, simulator = self.config / own, self.folder / "simulator" / simulator
         if own.exists():
             return ",".join(re.split(r"[\s,]+", own.read_text().strip()))
-        return ",".join([APPLE_ROOT_G3] + ([simulator.read_text().strip()] if simulator.exists() else []))
+        return ",".join([apple] + ([simulator.read_text().strip()] if simulator.exists() else []))
 
     def environment_of(self, name):
         values = {**os.environ, **self.environment()}
@@ -168,6 +189,7 @@ class StackSettings:
                 values[f"COUNTERSIGN_{key[:-5]}_URL"] = f"http://127.0.0.1:{self.ports[key]}"
         values.update({f"COUNTERSIGN_{key}": value for key, value in self.secrets.items()})
         values["COUNTERSIGN_JWT_SECRET_FILE"] = str(self.config / "jwt-secret")
+        values["COUNTERSIGN_APP_STORE_KEY_FILE"] = str(self.config / stack_app_store.KEY_FILE)
         values["COUNTERSIGN_WEBHOOK_SECRET_FILE"] = str(self.config / "webhook-secret")
         values["COUNTERSIGN_WEBHOOK_RECEIVER_OUTPUT"] = str(self.folder / "webhooks.jsonl")
         return values
@@ -179,7 +201,9 @@ class StackSettings:
             "INTAKE_PORT": self.ports["RECEIPT_INTAKE_PORT"], "SIMULATOR_STATE": str(self.folder / "simulator"),
             "API_KEY_SHA256": hashlib.sha256(self.secrets["API_KEY"].encode()).hexdigest(),
             "JWT_SECRET_FILE": str(self.config / "jwt-secret"), "CONFIG_DIR": str(self.config),
-            "WEBHOOK_SECRET_FILE": str(self.config / "webhook-secret"), **self.secrets}
+            "WEBHOOK_SECRET_FILE": str(self.config / "webhook-secret"),
+            "APP_STORE_KEY_FILE": str(self.config / stack_app_store.KEY_FILE),
+            "SHARED_SECRET_FILE": str(self.config / "shared-secret"), **self.secrets}
 
         def value(match):
             if match[1] not in values:
@@ -187,7 +211,7 @@ class StackSettings:
             return values[match[1]]
 
         templates = pathlib.Path(os.environ.get("COUNTERSIGN_STACK_TEMPLATES") or ROOT / "deploy" / "configuration")
-        for template in sorted(templates.glob("*.yaml")):
+        for template in sorted([*templates.glob("*.yaml"), *templates.glob("*.json")]):
             target = self.config / template.name
             if not target.exists():
                 write_private(target, re.sub(r"@([A-Z][A-Z0-9_]+)@", value, template.read_text()))
