@@ -20,9 +20,11 @@ struct Assembly {
         let publisher = EventPublisher(producer: producer, source: "fulfillment")
         let announce = AnnounceOutcomes { messages in _ = await publisher.publish(messages) }
         let recorder = OrderRecorder(eventLease: configuration.eventLease)
+        let submissions = SettleSubmissions(
+            backOff: BackOff(delayMaximum: configuration.retryDelayMaximum))
         let settle = SettleVerdicts(
-            pool: pool, catalogue: configuration.catalogue, recorder: recorder,
-            backOff: BackOff(delayMaximum: configuration.retryDelayMaximum), announce: announce)
+            pool: pool, orders: SettleOrders(catalogue: configuration.catalogue, recorder: recorder),
+            submissions: submissions, announce: announce)
         let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
@@ -35,7 +37,8 @@ struct Assembly {
             try await settle.settle(batch.map(\.message))
         }
         let parked = GrantParkedOrders(
-            pool: pool, catalogue: configuration.catalogue, recorder: recorder, announce: announce)
+            pool: pool, catalogue: configuration.catalogue, recorder: recorder, submissions: submissions,
+            announce: announce)
         let events = EventStore(pool: pool)
         let redriveEvents = Redriver(
             name: "events", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
@@ -52,9 +55,13 @@ struct Assembly {
         ) { limit in
             try await parked.grant(limit: limit)
         }
+        let alarms = AlarmStore(pool: pool)
         services = ServiceAssembly(
             services: [
-                pool, DatabaseGuard(pool: pool, context: context), producer, redriveEvents, redriveParked, consumer,
+                pool, DatabaseGuard(pool: pool, context: context), producer,
+                AlarmedGauge(store: alarms).task(logger: logger),
+                RaiseAlarms.logging(to: logger, store: alarms, age: configuration.alarmAge).task(logger: logger),
+                redriveEvents, redriveParked, consumer,
             ])
     }
 }

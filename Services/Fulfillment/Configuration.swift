@@ -19,6 +19,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_EVENT_LEASE_MAXIMUM` | seconds where doubling ends | 600 |
 /// | `COUNTERSIGN_REDRIVE_INTERVAL` | seconds between looks for due events and parked orders | 1 |
 /// | `COUNTERSIGN_RETRY_DELAY_MAXIMUM` | seconds: the longest a submission of unknown verdict is put off | 3600 |
+/// | `COUNTERSIGN_ALARM_AGE` | seconds after which a submission without an outcome raises an alarm; it stays due | 3600 |
 struct Configuration: Sendable {
     let kafka: KafkaConfiguration
     let postgres: PostgresConfiguration
@@ -28,6 +29,7 @@ struct Configuration: Sendable {
     let eventLeaseMaximum: Duration
     let redriveInterval: Duration
     let retryDelayMaximum: Duration
+    let alarmAge: Duration
 
     init(_ settings: SettingReader) throws {
         kafka = try KafkaSettings.read(settings, clientId: "fulfillment")
@@ -38,5 +40,6 @@ struct Configuration: Sendable {
         eventLeaseMaximum = try settings.duration("event.lease_maximum", default: .seconds(600))
         redriveInterval = try settings.duration("redrive.interval", default: .seconds(1))
         retryDelayMaximum = try settings.duration("retry.delay_maximum", default: .seconds(3600))
+        alarmAge = try settings.duration("alarm.age", default: .seconds(3600))
     }
 }

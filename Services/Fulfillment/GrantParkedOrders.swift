@@ -10,6 +10,7 @@ struct GrantParkedOrders: Sendable {
     let pool: PostgresPool
     let catalogue: Catalogue
     let recorder: OrderRecorder
+    let submissions: SettleSubmissions
     let announce: AnnounceOutcomes
 
     /// Looks for parked orders whose doubt is over, and decides them again.
@@ -49,27 +50,11 @@ struct GrantParkedOrders: Sendable {
                 correlationId: order.correlationId)
         }
         let changed = try await ParkedOrderStore.resolve(decided.map { ($0.key, $0.decision) }, on: connection)
-        let released = decided.filter { changed.contains($0.key) && $0.decision.state != .parked }
+        // Each is decided as it was not before: granted, or held for the next doubt and then not taken up again.
+        let released = decided.filter { changed.contains($0.key) }
         let events = try await recorder.record(released, on: connection)
-        let settlements = try await settlements(for: released, on: connection)
+        let settlements = try await submissions.hear(of: released.map(\.key), on: connection)
         try await SubmissionStore.settle(settlements.map { ($0.submissionId, $0.outcome) }, on: connection)
         return Released(count: parked.count, events: events, settlements: settlements)
-    }
-
-    /// The submissions that waited for these orders, with what they are told now.
-    private func settlements(
-        for released: [OrderRecorder.Recorded], on connection: PostgresConnection
-    ) async throws -> [SettlementMessage] {
-        let orders = Dictionary(released.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-        let waiting = try await ParkedOrderStore.parkedSubmissions(of: Array(orders.keys), on: connection)
-        return waiting.compactMap { submission in
-            guard let order = orders[submission.key] else { return nil }
-            let standing = OrderStore.Standing(
-                state: order.decision.state, reason: order.decision.reason, account: order.decision.account)
-            return SettlementMessage(
-                submissionId: submission.id,
-                outcome: SubmissionOutcomes.genuine(
-                    [order.transaction], standings: [order.key: standing], poster: submission.account))
-        }
     }
 }

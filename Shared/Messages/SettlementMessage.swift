@@ -71,6 +71,8 @@ public struct TransactionOutcome: Codable, Sendable, Hashable {
     public var state: OrderState?
     /// Why it is not granted to the caller.
     public var reason: ReasonCode?
+    /// That no money was paid although it is granted, and why it was bought; nil for everything else.
+    public var testPurchase: TestPurchase?
 
     /// Makes an outcome for a transaction.
     public init(_ transaction: PurchasedTransaction, state: OrderState?, reason: ReasonCode?) {
@@ -81,6 +83,7 @@ public struct TransactionOutcome: Codable, Sendable, Hashable {
         purchaseDate = transaction.purchaseDate
         expiresDate = transaction.expiresDate
         quantity = transaction.quantity
+        testPurchase = transaction.testPurchase
         self.state = state
         self.reason = reason
     }
@@ -92,5 +95,6 @@ public struct TransactionOutcome: Codable, Sendable, Hashable {
         case productId = "product_id"
         case purchaseDate = "purchase_date"
         case expiresDate = "expires_date"
+        case testPurchase = "test_purchase"
     }
 }

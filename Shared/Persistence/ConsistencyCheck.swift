@@ -91,7 +91,10 @@ public struct ConsistencyCheck: Sendable {
         let sql: String
     }
 
-    private static let rules = [balances, grants, entriesOfOrders, told, oneEvent, settled, tokens, sequences]
+    private static let rules = [
+        balances, grants, entriesOfOrders, entitlementsOfOrders, told, oneEvent, settled, waiting, unclaimed, tokens,
+        sequences,
+    ]
 
     private static let balances = Rule(
         name: "balances_equal_entries", sentence: "balances equal the sum of entries",
@@ -133,6 +136,17 @@ public struct ConsistencyCheck: Sendable {
                 OR (l.kind = 'grant' AND (l.account, l.app) IS DISTINCT FROM (o.account, o.app))
             """)
 
+    private static let entitlementsOfOrders = Rule(
+        name: "entitlements_belong_to_their_order",
+        sentence: "no entitlement without a granted order of the same environment, app and account",
+        sql: """
+            SELECT format('%s %s: %s of %s', e.environment, e.transaction_id, e.entitlement, e.account) AS subject
+            FROM entitlements e
+            LEFT JOIN orders o ON (o.environment, o.transaction_id, o.app, o.account)
+                = (e.environment, e.transaction_id, e.app, e.account) AND o.state = 'granted'
+            WHERE o.state IS NULL
+            """)
+
     private static let told = Rule(
         name: "events_tell_what_was_granted", sentence: "fulfilled events name exactly the amounts of the entries",
         sql: """
@@ -166,6 +180,27 @@ public struct ConsistencyCheck: Sendable {
                 SELECT FROM jsonb_to_recordset(s.outcome -> 'transactions') AS t (environment text, transaction_id text)
                 JOIN orders o USING (environment, transaction_id)
                 WHERE o.state IN ('granted', 'revoked') AND (o.account IS NULL OR o.account = s.account))
+            """)
+
+    private static let waiting = Rule(
+        name: "parked_submissions_wait",
+        sentence: "every parked submission waits for an order that is parked, or for an environment to be named",
+        sql: """
+            SELECT format('%s of %s: %s', s.id, s.account, s.reason) AS subject FROM submissions s
+            WHERE s.state = 'parked' AND s.reason <> 'environment_missing' AND NOT EXISTS (
+                SELECT FROM jsonb_to_recordset(s.outcome -> 'transactions') AS t (environment text, transaction_id text)
+                JOIN submission_transactions l
+                    ON (l.environment, l.transaction_id, l.submission_id) = (t.environment, t.transaction_id, s.id)
+                JOIN orders o ON (o.environment, o.transaction_id) = (l.environment, l.transaction_id)
+                WHERE o.state = 'parked')
+            """)
+
+    private static let unclaimed = Rule(
+        name: "unclaimed_orders_are_nobodys", sentence: "an order that nobody claimed has no account and no token",
+        sql: """
+            SELECT format('%s %s', environment, transaction_id) AS subject FROM orders
+            WHERE state = 'parked' AND reason = 'unclaimed'
+                AND (account IS NOT NULL OR app_account_token IS NOT NULL)
             """)
 
     private static let tokens = Rule(

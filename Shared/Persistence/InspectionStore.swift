@@ -11,6 +11,8 @@ public struct InspectionStore: Sendable {
 
     /// Looks up a submission's id, a transaction's id (in either environment) or an event's id.
     ///
+    /// A transaction that nothing is known of yet but that an app asked about by its id is found by those submissions.
+    ///
     /// It is one statement, so all parts are of the same moment. Proofs and event bodies are left out: they hold signed
     /// data, and whatever a person needs of them is in columns.
     ///
@@ -33,13 +35,15 @@ public struct InspectionStore: Sendable {
         ), found_orders AS (
             SELECT environment, transaction_id, state, reason, account, app, product_id, product_type, quantity,
                 original_transaction_id, purchase_date, expires_date, revocation_date, app_account_token,
-                price_milliunits, currency, storefront, submission_id, correlation_id, created_at, granted_at
+                price_milliunits, currency, storefront, submission_id, correlation_id, created_at, granted_at,
+                test_purchase
             FROM orders JOIN keys USING (environment, transaction_id)
         ), found_submissions AS (
             SELECT id, state, reason, app, account, kind, attempts, due_at, received_at, settled_at, correlation_id,
-                octet_length(proof) AS proof_bytes, outcome
+                named_transaction_id, expected_environment, alarmed_at, octet_length(proof) AS proof_bytes, outcome
             FROM submissions
-            WHERE id = $1 OR id IN (SELECT submission_id FROM found_orders)
+            WHERE id = $1 OR named_transaction_id = $1 OR (kind = 'transaction_id' AND partition_key = $1)
+                OR id IN (SELECT submission_id FROM found_orders)
                 OR (partition_key IN (SELECT original_transaction_id FROM found_orders) AND EXISTS (
                     SELECT FROM keys, jsonb_to_recordset(outcome -> 'transactions') AS t (environment text, transaction_id text)
                     WHERE (t.environment, t.transaction_id) = (keys.environment, keys.transaction_id)))

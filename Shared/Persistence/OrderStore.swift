@@ -41,27 +41,16 @@ public enum OrderStore {
         public let reason: ReasonCode?
         /// Whose it is; nil while in doubt.
         public let account: String?
+        /// That no money was paid, and why it was bought; nil for everything else.
+        public let testPurchase: TestPurchase?
 
         /// Says how an order stands.
-        public init(state: OrderState, reason: ReasonCode?, account: String?) {
+        public init(state: OrderState, reason: ReasonCode?, account: String?, testPurchase: TestPurchase? = nil) {
             self.state = state
             self.reason = reason
             self.account = account
+            self.testPurchase = testPurchase
         }
-    }
-
-    /// A parked order whose doubt may be over.
-    public struct Parked: Sendable {
-        /// Its key.
-        public let key: OrderKey
-        /// What Apple signed.
-        public let transaction: PurchasedTransaction
-        /// Whose it is by possession; nil when only its token can tell.
-        public let account: String?
-        /// The submission that brought it.
-        public let submissionId: String
-        /// Follows a purchase from the request to the webhook.
-        public let correlationId: String
     }
 
     /// Writes orders, sorted by key so that concurrent batches cannot dead-lock; a key that exists is left alone.
@@ -77,12 +66,12 @@ public enum OrderStore {
             INSERT INTO orders (environment, transaction_id, state, reason, account, app, product_id, product_type,
                 quantity, original_transaction_id, purchase_date, expires_date, revocation_date, signed_date,
                 app_account_token, price_milliunits, currency, storefront, submission_id, correlation_id, transaction,
-                granted_at)
+                test_purchase, granted_at)
             SELECT *, CASE WHEN state = 'granted' THEN now() END
             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
                 $8::text[], $9::int4[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[],
                 $14::timestamptz[], $15::uuid[], $16::int8[], $17::text[], $18::text[], $19::text[], $20::text[],
-                $21::jsonb[]) AS new (environment, transaction_id, state)
+                $21::jsonb[], $22::text[]) AS new (environment, transaction_id, state)
             ON CONFLICT (environment, transaction_id) DO NOTHING
             RETURNING environment, transaction_id
             """,
@@ -101,9 +90,20 @@ public enum OrderStore {
                 .int8Array(transactions.map(\.priceMilliunits)), .textArray(transactions.map(\.currency)),
                 .textArray(transactions.map(\.storefront)), .textArray(sorted.map(\.submissionId)),
                 .textArray(sorted.map(\.correlationId)),
-                .jsonbArray(try transactions.map { String(decoding: try MessageCoding.encode($0), as: UTF8.self) }),
+                .jsonbArray(try transactions.map(body)),
+                .textArray(sorted.map { testPurchase($0.transaction, in: $0.environment) }),
             ])
         return try keys(result)
+    }
+
+    /// What is kept of a transaction beside its columns.
+    static func body(_ transaction: PurchasedTransaction) throws -> String {
+        String(decoding: try MessageCoding.encode(transaction), as: UTF8.self)
+    }
+
+    /// The mark of a purchase that nobody paid for; in production there is none, whatever a message says.
+    static func testPurchase(_ transaction: PurchasedTransaction, in environment: StoreEnvironment) -> String? {
+        environment == .sandbox ? transaction.testPurchase?.rawValue : nil
     }
 
     /// How orders stand, by key; read after `insert` found them there.
@@ -115,7 +115,7 @@ public enum OrderStore {
         guard !keys.isEmpty else { return [:] }
         let result = try await connection.query(
             """
-            SELECT o.environment, o.transaction_id, o.state, o.reason, o.account
+            SELECT o.environment, o.transaction_id, o.state, o.reason, o.account, o.test_purchase
             FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
             JOIN orders o USING (environment, transaction_id)
             """,
@@ -125,12 +125,15 @@ public enum OrderStore {
             guard let key = try key(row), let state = OrderState(rawValue: try row.decode("state")) else { continue }
             standings[key] = Standing(
                 state: state, reason: try row.decodeIfPresent("reason", as: String.self).map(ReasonCode.init),
-                account: try row.decodeIfPresent("account"))
+                account: try row.decodeIfPresent("account"),
+                testPurchase: try row.decodeIfPresent("test_purchase", as: String.self).map {
+                    TestPurchase(rawValue: $0)
+                })
         }
         return standings
     }
 
-    /// Remembers which submission named which orders, so that it hears of a later grant.
+    /// Remembers which submission waits for which orders, so that it hears of a later grant.
     ///
     /// - Throws: `PostgresError`.
     public static func link(

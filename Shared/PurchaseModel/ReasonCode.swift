@@ -50,4 +50,6 @@ public struct ReasonCode: RawRepresentable, Codable, Sendable, Hashable, CustomS
     public static let appStoreUnauthorized = ReasonCode(rawValue: "app_store_unauthorized")
     /// The app's settings lack what it takes to ask Apple: a key, a shared secret.
     public static let appStoreNotConfigured = ReasonCode(rawValue: "app_store_not_configured")
+    /// No verdict ever came: the pipeline is held up before it, or Apple is away and the lookups wait.
+    public static let noVerdict = ReasonCode(rawValue: "no_verdict")
 }

@@ -41,6 +41,40 @@ import Testing
         #expect(DatabaseCheck.judge(overdue: [], oldestUnsettled: nil).map(\.level) == [.good])
     }
 
+    @Test func whatIsUnclaimedIsNoDoubtThatNeedsSomebody() {
+        let unclaimed = BacklogStore.Parked(reason: "unclaimed", count: 187, oldestSeconds: 7300)
+        let doubt = BacklogStore.Parked(reason: "product_unknown", count: 2, oldestSeconds: 60)
+        #expect(DatabaseCheck.judge(parked: []).map(\.level) == [.good])
+        #expect(DatabaseCheck.judge(parked: [unclaimed]).map(\.level) == [.good, .good])
+        let findings = DatabaseCheck.judge(parked: [doubt, unclaimed])
+        #expect(findings.map(\.level) == [.warning, .good])
+        #expect(findings.first?.detail == "2 for product_unknown, oldest 60 s")
+        #expect(findings.last?.subject == "unclaimed")
+        #expect(findings.last?.detail.contains("187") == true)
+    }
+
+    @Test func alarmsNameTheReasonTheOldestAndWhoMustAct() {
+        func judge(_ reason: String) -> Finding? {
+            AlarmCheck.judge([
+                AlarmStore.Alarmed(reason: ReasonCode(rawValue: reason), count: 3, oldestSeconds: 7300)
+            ]).first
+        }
+        #expect(AlarmCheck.judge([]).map(\.level) == [.good])
+        let refused = judge("app_store_unauthorized")
+        #expect(refused?.level == .wrong)
+        #expect(
+            refused?.detail == "3 purchases have no outcome for app_store_unauthorized, the oldest is 2 h old")
+        #expect(refused?.remedy?.contains("key_id") == true)
+        #expect(judge("app_store_not_configured")?.remedy?.contains("app_store_server_api") == true)
+        for reason in ["shared_secret_mismatch", "shared_secret_missing"] {
+            #expect(judge(reason)?.level == .wrong)
+            #expect(judge(reason)?.remedy?.contains("shared_secret_file") == true)
+        }
+        for reason in ["app_store_unavailable", "rate_limited", "revocation_unknown"] {
+            #expect(judge(reason)?.level == .warning, "only Apple can end it")
+        }
+    }
+
     @Test func aForeignRootIsAWarning() throws {
         let foreign = try TrustedRoots(fingerprints: [String(repeating: "ab", count: 32)])
         #expect(SettingsCheck.judge(.appleRootG3).level == .good)
@@ -54,7 +88,7 @@ import Testing
     }
 
     @Test func fewerPartitionsThanWantedAreLeftAloneWithAWarning() {
-        #expect(TopicsCommand.wanted(partitions: 24).map(\.partitions) == [24, 24, 24, 3])
+        #expect(TopicsCommand.wanted(partitions: 24).map(\.partitions) == [24, 24, 24, 24, 3])
         #expect(
             TopicsCommand.line(("a", 12), created: false, counts: ["a": 6])
                 == "warning: a has 6 partitions, not 12; it is left as it is")

@@ -36,6 +36,55 @@ struct MessageCodingTests {
         }
     }
 
+    @Test func `what a verdict claims, and whether more follows`() throws {
+        var message = verdict(.genuine([transaction]))
+        message.claims = ["2", "9"]
+        message.isPartial = true
+        let bytes = try MessageCoding.encode(message)
+        let read = try MessageCoding.decode(VerdictMessage.self, from: bytes)
+        #expect(try MessageCoding.encode(read) == bytes)
+        #expect(read.claims == ["2", "9"] && read.isPartial)
+        #expect(read.isClaimed("2") && !read.isClaimed("1"))
+        message.claims = []
+        let unnamed = try MessageCoding.decode(VerdictMessage.self, from: try MessageCoding.encode(message))
+        #expect(unnamed.claims?.isEmpty == true, "no claim is not the same as a claim of all")
+        #expect(!unnamed.isClaimed("2"))
+    }
+
+    @Test func `an old verdict claims everything and is whole`() throws {
+        let old = #"{"submission_id":"s","app":"a","account":"b","correlation_id":"c","attempt":0,"verdict":"genuine","#
+        let read = try MessageCoding.decode(VerdictMessage.self, from: Array((old + #""transactions":[]}"#).utf8))
+        #expect(read.claims == nil && !read.isPartial && read.isClaimed("anything"))
+    }
+
+    @Test func `a submission keeps its hints, and an old one has none`() throws {
+        let message = SubmissionMessage(
+            submissionId: "sub_1", app: "com.example.game", account: "player", kind: .receipt, proof: "", attempt: 1,
+            correlationId: "req_1", namedTransactionId: "2", expectedEnvironment: .production, isClaimCheck: true,
+            isAwaited: true)
+        #expect(try MessageCoding.decode(SubmissionMessage.self, from: try MessageCoding.encode(message)) == message)
+        let old = #"{"submission_id":"s","app":"a","account":"b","kind":"receipt","proof":"p","attempt":0,"#
+        let read = try MessageCoding.decode(
+            SubmissionMessage.self, from: Array((old + #""correlation_id":"c","expected_environment":"xcode"}"#).utf8))
+        #expect(read.namedTransactionId == nil && read.expectedEnvironment == nil)
+        #expect(!read.isClaimCheck && !read.isAwaited)
+    }
+
+    @Test func `a test purchase is told in outcomes and events, and absent elsewhere`() throws {
+        var bought = transaction
+        bought.testPurchase = .appReview
+        let outcome = TransactionOutcome(bought, state: .granted, reason: nil)
+        let bytes = try MessageCoding.encode(outcome)
+        #expect(String(decoding: bytes, as: UTF8.self).contains(#""test_purchase":"app_review""#))
+        #expect(try MessageCoding.decode(TransactionOutcome.self, from: bytes).testPurchase == .appReview)
+        let paid = try MessageCoding.encode(TransactionOutcome(transaction, state: .granted, reason: nil))
+        #expect(!String(decoding: paid, as: UTF8.self).contains("test_purchase"))
+        #expect(try MessageCoding.decode(TransactionOutcome.self, from: paid).testPurchase == nil)
+        let decision = OrderDecision.decide(bought, poster: "player", tokenOwner: .noToken, product: nil)
+        let payload = PurchaseEvent.Payload(bought, decision)
+        #expect(payload.transaction.testPurchase == .appReview && payload.transaction.evidence == nil)
+    }
+
     @Test func `dates keep their milliseconds`() throws {
         let text = MessageCoding.text(Date(timeIntervalSince1970: 1_700_000_000.123))
         #expect(text == "2023-11-14T22:13:20.123Z")

@@ -37,6 +37,41 @@ struct OrderDecisionTests {
         #expect(decision.items.isEmpty)
     }
 
+    @Test func `what merely stands in the same receipt is nobody's`() {
+        for product in [gems, nil] {
+            let decision = OrderDecision.decide(
+                transaction(type: .unstated), poster: "player", isClaimed: false, tokenOwner: .noToken, product: product
+            )
+            #expect(decision.state == .parked)
+            #expect(decision.reason == .unclaimed)
+            #expect(decision.account == nil && decision.items.isEmpty)
+        }
+    }
+
+    @Test func `a token names the account of what nobody claims`() {
+        let decision = OrderDecision.decide(
+            transaction(), poster: "player", isClaimed: false, tokenOwner: .account("buyer"), product: gems)
+        #expect(decision.state == .granted && decision.account == "buyer")
+        let unknown = OrderDecision.decide(
+            transaction(), poster: "player", isClaimed: true, tokenOwner: .unknown, product: gems)
+        #expect(unknown.reason == .accountTokenUnknown && unknown.account == nil)
+    }
+
+    @Test func `a type that Apple does not state is the catalogue's`() {
+        let decision = OrderDecision.decide(
+            transaction(type: .unstated), poster: "player", tokenOwner: .noToken, product: gems)
+        #expect(decision.state == .granted)
+        #expect(!ProductType.known.contains(.unstated), "a catalogue has to say what it sells")
+    }
+
+    @Test func `what Apple took back is nobody's when nobody claims it`() {
+        var taken = transaction()
+        taken.revocationDate = Date(timeIntervalSince1970: 3)
+        let decision = OrderDecision.decide(
+            taken, poster: "player", isClaimed: false, tokenOwner: .noToken, product: gems)
+        #expect(decision.state == .revoked && decision.account == nil)
+    }
+
     @Test func `an unknown product is parked for its owner`() {
         let decision = OrderDecision.decide(transaction(), poster: "player", tokenOwner: .noToken, product: nil)
         #expect(decision.state == .parked)

@@ -1,5 +1,6 @@
 import Persistence
 import Postgres
+import PurchaseModel
 
 /// Looks at the database: the server, the schema, what is late, and whether the tables agree.
 struct DatabaseCheck: Sendable {
@@ -27,7 +28,8 @@ struct DatabaseCheck: Sendable {
         findings += Self.judge(
             overdue: try await backlog.overdue(grace: grace),
             oldestUnsettled: try await backlog.oldestUnsettledSeconds())
-        findings.append(Self.judge(parked: try await backlog.parkedOrders()))
+        findings += AlarmCheck.judge(try await AlarmStore(pool: pool).unsettled())
+        findings += Self.judge(parked: try await backlog.parkedOrders())
         findings.append(Self.judge(disabled: try await backlog.disabledEndpoints()))
         if comparesTables {
             findings.append(Self.judge(try await ConsistencyCheck(pool: pool).run(examplesMaximum: 1)))
@@ -64,14 +66,25 @@ struct DatabaseCheck: Sendable {
         return [.good("backlog", "nothing is overdue; \(waiting ?? "every purchase has an outcome")")]
     }
 
-    static func judge(parked: [BacklogStore.Parked]) -> Finding {
-        guard !parked.isEmpty else { return .good("parked orders", "none") }
-        let list = parked.map { "\($0.count) for \($0.reason), oldest \(ToolOutput.age($0.oldestSeconds))" }
-        return .warning(
-            "parked orders", list.joined(separator: "; "),
+    /// Doubts that need somebody, apart from purchases that only wait for their buyer to post them.
+    static func judge(parked: [BacklogStore.Parked]) -> [Finding] {
+        func text(_ parked: BacklogStore.Parked) -> String {
+            "\(parked.count) for \(parked.reason), oldest \(ToolOutput.age(parked.oldestSeconds))"
+        }
+        let doubts = parked.filter { $0.reason != ReasonCode.unclaimed.rawValue }
+        let unclaimed = parked.filter { $0.reason == ReasonCode.unclaimed.rawValue }.map { group in
+            Finding.good(
+                "unclaimed",
+                "\(group.count) purchases stood in receipts that were posted for others, the oldest for "
+                    + "\(ToolOutput.age(group.oldestSeconds)); whoever posts them as his own gets them")
+        }
+        guard !doubts.isEmpty else { return [.good("parked orders", "none in doubt")] + unclaimed }
+        let doubtful = Finding.warning(
+            "parked orders", doubts.map(text).joined(separator: "; "),
             remedy:
                 "paid and not granted: name the product in the catalogue, or the token's account; they are then granted by themselves"
         )
+        return [doubtful] + unclaimed
     }
 
     static func judge(disabled: [BacklogStore.DisabledEndpoint]) -> Finding {

@@ -13,3 +13,7 @@ ALTER TABLE orders
 
 -- Who later names a transaction that was parked because a receipt held it, finds it by its key; operators by this.
 CREATE INDEX orders_unclaimed ON orders (app, created_at) WHERE state = 'parked' AND reason = 'unclaimed';
+
+-- Doubts that end by themselves are looked for every second, among ever more orders that nobody claims.
+CREATE INDEX orders_in_doubt ON orders (app, product_id)
+    WHERE state = 'parked' AND reason IN ('product_unknown', 'account_token_unknown');

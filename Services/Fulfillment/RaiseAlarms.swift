@@ -1,0 +1,111 @@
+import Logging
+import Metrics
+import Persistence
+import PurchaseModel
+import ServiceRuntime
+
+/// The use case: tells of submissions that are too old without an outcome, a line and a count for each, once in its life.
+///
+/// It looks at the table and not at verdicts: what is held up before it gets one is the worst of all.
+struct RaiseAlarms: Sendable {
+    let store: AlarmStore
+    let age: Duration
+    /// Writes one line; the logger's in the process.
+    let write: @Sendable (_ message: String, _ fields: [(name: String, value: String)]) -> Void
+
+    enum Limit {
+        /// Lines of one batch: an outage of an hour alarms for everything at once; the rest is one line more.
+        static let linesPerBatch = 50
+        /// Submissions of one look.
+        static let batch = 1_000
+    }
+
+    /// How often it looks.
+    static let interval = Duration.seconds(5)
+
+    /// What looks again and again.
+    func task(logger: Logger) -> PeriodicTask {
+        PeriodicTask("submission-alarms", schedule: .init(every: Self.interval), logger: logger) { try await look() }
+    }
+
+    /// Looks once.
+    ///
+    /// - Throws: `PostgresError`.
+    func look() async throws {
+        var found = Limit.batch
+        while found == Limit.batch {
+            let alarms = try await store.raise(olderThan: age, limit: Limit.batch)
+            tell(alarms)
+            found = alarms.count
+        }
+    }
+
+    /// Tells of alarms that are committed: no proof and no account, since the id leads to both.
+    private func tell(_ alarms: [AlarmStore.Alarm]) {
+        for alarm in alarms {
+            Counter(label: "countersign_submission_alarms_total", dimensions: [("reason", alarm.reason.rawValue)])
+                .increment()
+        }
+        for alarm in alarms.prefix(Limit.linesPerBatch) {
+            write(
+                "a submission is too old without an outcome; it stays due",
+                [
+                    (name: "submission_id", value: alarm.submissionId), (name: "reason", value: alarm.reason.rawValue),
+                    (name: "age_seconds", value: "\(Int(min(alarm.ageSeconds, 1e12)))"),
+                ])
+        }
+        let unnamed = alarms.count - Limit.linesPerBatch
+        if unnamed > 0 {
+            write(
+                "more submissions are too old without an outcome; `countersign doctor` tells of all",
+                [(name: "count", value: "\(unnamed)")])
+        }
+    }
+
+    /// Writes to a log, at level error.
+    static func logging(to logger: Logger, store: AlarmStore, age: Duration) -> RaiseAlarms {
+        RaiseAlarms(store: store, age: age) { message, fields in
+            var metadata = Logger.Metadata()
+            for field in fields { metadata[field.name] = "\(field.value)" }
+            logger.error("\(message)", metadata: metadata)
+        }
+    }
+}
+
+/// Measures how many submissions have an alarm and no outcome: `countersign_submissions_alarmed{reason}`.
+///
+/// Every process tells the same number: it is the database's.
+actor AlarmedGauge {
+    /// How often it is asked; a scrape in between sees the last answer.
+    static let interval = Duration.seconds(15)
+
+    private let store: AlarmStore
+    /// Told at least once, so that they go back to zero; the reasons are a few fixed words.
+    private var told: Set<ReasonCode> = []
+
+    init(store: AlarmStore) {
+        self.store = store
+    }
+
+    /// What measures it.
+    nonisolated func task(logger: Logger) -> PeriodicTask {
+        PeriodicTask("alarmed-submissions", schedule: .init(every: Self.interval), logger: logger) {
+            _ = try await self.measure()
+        }
+    }
+
+    /// Asks and tells.
+    ///
+    /// - Returns: the number of each reason; zero where there is none any more.
+    /// - Throws: `PostgresError`.
+    func measure() async throws -> [ReasonCode: Int64] {
+        let alarmed = try await store.unsettled()
+        var counts = Dictionary(uniqueKeysWithValues: told.map { ($0, Int64(0)) })
+        for group in alarmed { counts[group.reason] = group.count }
+        told.formUnion(counts.keys)
+        for (reason, count) in counts {
+            Gauge(label: "countersign_submissions_alarmed", dimensions: [("reason", reason.rawValue)]).record(count)
+        }
+        return counts
+    }
+}

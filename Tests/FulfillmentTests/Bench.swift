@@ -1,0 +1,172 @@
+import Foundation
+import Messages
+import Persistence
+import PersistenceTesting
+import Postgres
+import PurchaseModel
+import Synchronization
+import Testing
+
+@testable import Fulfillment
+
+/// Fulfillment on a database of its own.
+struct Bench: Sendable {
+    static let app = "com.example.game"
+    static let catalogue = Catalogue([
+        app: [
+            Catalogue.Product(
+                id: "gems.100", type: .consumable, items: [Catalogue.ItemGrant(item: "gem", amount: 100)],
+                entitlements: []),
+            Catalogue.Product(id: "pro", type: .nonConsumable, items: [], entitlements: ["pro"]),
+        ]
+    ])
+    static let skipComment: Comment = "SKIPPED: no PostgreSQL; run deploy/test, or set COUNTERSIGN_TEST_POSTGRES"
+
+    let pool: PostgresPool
+    let published = Published()
+    let lines = Lines()
+    var alarmAge = Duration.seconds(3600)
+    var products = Bench.catalogue
+
+    static func with(_ body: (Bench) async throws -> Void) async throws {
+        try await TestDatabase.with { pool in try await body(Bench(pool: pool)) }
+    }
+
+    init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// What was published, kept for looking at.
+    final class Published: Sendable {
+        private let events = Mutex<[CloudEvent]>([])
+
+        func add(_ messages: [(topic: String, event: CloudEvent)]) {
+            events.withLock { $0 += messages.map(\.event) }
+        }
+
+        func count(_ type: String) -> Int {
+            events.withLock { $0.count { $0.type == type } }
+        }
+
+        /// What submissions were said to have become, in the order it was said.
+        func settlements(of id: String) throws -> [SubmissionOutcome] {
+            try events.withLock { $0 }.filter { $0.type == SettlementMessage.type && $0.id == id }.map {
+                try MessageCoding.decode(SettlementMessage.self, from: $0.data).outcome
+            }
+        }
+    }
+
+    /// The lines of the log.
+    final class Lines: Sendable {
+        private let kept = Mutex<[(message: String, fields: [String: String])]>([])
+
+        func add(_ message: String, _ fields: [(name: String, value: String)]) {
+            kept.withLock {
+                $0.append((message, Dictionary(fields.map { ($0.name, $0.value) }) { first, _ in first }))
+            }
+        }
+
+        var all: [(message: String, fields: [String: String])] { kept.withLock { $0 } }
+    }
+
+    private var submissions: SettleSubmissions {
+        SettleSubmissions(backOff: BackOff(delayMaximum: .seconds(60)))
+    }
+
+    private var recorder: OrderRecorder { OrderRecorder(eventLease: .seconds(30)) }
+
+    /// Settles a batch of verdicts.
+    func settle(_ verdicts: [VerdictMessage]) async throws {
+        let settle = SettleVerdicts(
+            pool: pool, orders: SettleOrders(catalogue: products, recorder: recorder), submissions: submissions,
+            announce: AnnounceOutcomes { published.add($0) })
+        try await settle.settle(verdicts)
+    }
+
+    /// Looks for submissions that are too old.
+    func lookForAlarms() async throws {
+        try await RaiseAlarms(store: AlarmStore(pool: pool), age: alarmAge) { lines.add($0, $1) }.look()
+    }
+
+    /// Looks for parked orders whose doubt is over.
+    func grantParked() async throws -> Int {
+        let grant = GrantParkedOrders(
+            pool: pool, catalogue: products, recorder: recorder, submissions: submissions,
+            announce: AnnounceOutcomes { published.add($0) })
+        return try await grant.grant(limit: 1000)
+    }
+
+    /// Accepts a submission and returns the verdict that a worker would send.
+    func verdict(
+        _ id: String, _ verdict: Verdict, account: String = "player", claims: [String]? = nil,
+        isPartial: Bool = false, attempt: Int = 0
+    ) async throws -> VerdictMessage {
+        let message = SubmissionMessage(
+            submissionId: id, app: Self.app, account: account, kind: .receipt, proof: "cmVjZWlwdA==", attempt: 0,
+            correlationId: "req_\(id)")
+        _ = try await SubmissionStore(pool: pool).accept(
+            [SubmissionStore.NewSubmission(message: message, partitionKey: account)], lease: .seconds(30))
+        return VerdictMessage(
+            submissionId: id, app: Self.app, account: account, correlationId: "req_\(id)", attempt: attempt,
+            verdict: verdict, claims: claims, isPartial: isPartial)
+    }
+
+    /// A transaction as a receipt tells of it: no type, no price, no owner.
+    static func entry(
+        _ id: String, product: String = "gems.100", environment: StoreEnvironment = .production
+    ) -> PurchasedTransaction {
+        PurchasedTransaction(
+            environment: environment, transactionId: id, originalTransactionId: id, bundleId: app,
+            productId: product, productType: .unstated, quantity: 1,
+            purchaseDate: Date(timeIntervalSince1970: 1_700_000_000),
+            signedDate: Date(timeIntervalSince1970: 1_700_000_500))
+    }
+
+    /// The same as StoreKit 2 signs it.
+    static func signed(
+        _ id: String, product: String = "gems.100", token: UUID? = nil, environment: StoreEnvironment = .production
+    ) -> PurchasedTransaction {
+        var transaction = entry(id, product: product, environment: environment)
+        transaction.productType = product == "pro" ? .nonConsumable : .consumable
+        transaction.signedDate = Date(timeIntervalSince1970: 1_700_000_001)
+        transaction.ownership = "PURCHASED"
+        transaction.priceMilliunits = 990
+        transaction.currency = "EUR"
+        transaction.storefront = "DEU"
+        transaction.appAccountToken = token
+        transaction.evidence = #"{"transactionId":"\#(id)"}"#
+        return transaction
+    }
+
+    /// The column of an order, as text; nil where it is null.
+    func column(_ name: String, of id: String, _ environment: StoreEnvironment = .production) async throws -> String? {
+        let result = try await pool.query(
+            "SELECT (\(name))::text AS value FROM orders WHERE environment = $1 AND transaction_id = $2",
+            [.text(environment.rawValue), .text(id)])
+        return try #require(result.rows.first).decodeIfPresent("value", as: String.self)
+    }
+
+    /// `state reason account` of an order, with `-` for null.
+    func standing(of id: String, _ environment: StoreEnvironment = .production) async throws -> String? {
+        try await column(
+            "concat_ws(' ', state, coalesce(reason, '-'), coalesce(account, '-'))", of: id, environment)
+    }
+
+    /// What the app is told of a submission.
+    func outcome(_ id: String) async throws -> SubmissionOutcome? {
+        try await SubmissionStore(pool: pool).statuses(of: [id])[id]?.outcome
+    }
+
+    /// A number out of the database.
+    func number(_ sql: String) async throws -> Int64 {
+        let row = try #require(try await pool.query("SELECT (\(sql))::int8 AS n").rows.first)
+        return try row.decode("n", as: Int64.self)
+    }
+
+    /// Every rule of the audit holds.
+    func expectClean(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        for rule in try await ConsistencyCheck(pool: pool).run().rules {
+            #expect(rule.examples.isEmpty, "\(rule.sentence)", sourceLocation: sourceLocation)
+        }
+    }
+}
