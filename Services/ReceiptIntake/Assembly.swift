@@ -23,7 +23,8 @@ struct Assembly {
     /// - Throws: `SettingsFileError`, `KeySetError`, `KafkaError`.
     func services() async throws -> ServiceAssembly {
         let logger = context.logger
-        let apps = try AppsFile.load(path: configuration.appsFile)
+        // The process that faces the players has no business with the keys to Apple.
+        let apps = try AppsFile.load(path: configuration.appsFile, secrets: .callers)
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let store = SubmissionStore(pool: pool)
         let keySets = try KeySetRefresh(

@@ -17,7 +17,8 @@ import ServiceRuntime
 /// | `http.host`, `http.port` | where apps post | 127.0.0.1, 8080 |
 /// | `submission.lease` | seconds after which an accepted purchase without outcome is sent again; then it doubles | 30 |
 /// | `redrive.interval` | seconds between looks for what is due | 1 |
-/// | `intake.body_bytes_maximum` | largest body | 262144 |
+/// | `intake.body_bytes_maximum` | largest body: a receipt in base64 and 300 bytes around it | 2097152 |
+/// | `intake.held_bytes_maximum` | bytes of bodies that are being read or wait to be written | 134217728 |
 /// | `intake.queue_maximum` | requests that may wait to be written | 2000 |
 /// | `intake.waiters_maximum` | requests that may wait for an outcome | 5000 |
 /// | `intake.connections_maximum` | connections at a time | 4000 |
@@ -43,8 +44,12 @@ struct Configuration: Sendable {
     var redriveInterval: Duration
     /// The largest body in bytes.
     ///
-    /// Defaults to 262,144 (256 KiB).
+    /// Defaults to 2,097,152 (2 MiB), a receipt of some 3,500 purchases; 6 MiB take the largest that is verified.
     var bodyBytesMaximum: Int
+    /// The most bytes of bodies that are held: being read, or waiting to be written.
+    ///
+    /// The process needs up to three times as much. Defaults to 134,217,728 (128 MiB).
+    var heldBytesMaximum: Int
     /// The most requests that wait to be written.
     ///
     /// Defaults to 2,000.
@@ -75,7 +80,9 @@ struct Configuration: Sendable {
         redriveInterval = try settings.duration(
             "redrive.interval", default: .seconds(1), in: .milliseconds(10)...(.seconds(3600)))
         bodyBytesMaximum = try settings.int(
-            "intake.body_bytes_maximum", default: 256 << 10, in: CompactJWS.bytesMaximum...(16 << 20))
+            "intake.body_bytes_maximum", default: 2 << 20, in: CompactJWS.bytesMaximum...(16 << 20))
+        heldBytesMaximum = try settings.int(
+            "intake.held_bytes_maximum", default: 128 << 20, in: bodyBytesMaximum...(64 << 30))
         queueMaximum = try settings.int("intake.queue_maximum", default: 2000, in: 1...100_000)
         waitersMaximum = try settings.int("intake.waiters_maximum", default: 5000, in: 0...100_000)
         connectionsMaximum = try settings.int("intake.connections_maximum", default: 4000, in: 1...100_000)

@@ -25,7 +25,9 @@ struct IntakeServer: Service, CustomStringConvertible {
     ) {
         self.configuration = configuration
         self.logger = logger
-        let body = JSONBody(bytesMaximum: configuration.bodyBytesMaximum)
+        let body = JSONBody(
+            bytesMaximum: configuration.bodyBytesMaximum,
+            budget: BodyBudget(bytesMaximum: configuration.heldBytesMaximum))
         purchases = PurchaseRoutes(
             authenticator: authenticator, submissions: submissions, accountTokens: accountTokens, body: body,
             connections: connections)

@@ -16,18 +16,6 @@ struct PurchaseRoutes: Sendable {
     let body: JSONBody
     let connections: ConnectionSignals
 
-    /// What an app posts.
-    struct PurchaseRequest: Decodable {
-        let app: String
-        let signedTransaction: String
-        let account: String?
-
-        enum CodingKeys: String, CodingKey {
-            case app, account
-            case signedTransaction = "signed_transaction"
-        }
-    }
-
     /// Takes a proof.
     ///
     /// Nothing is written before every check has passed.
@@ -37,20 +25,35 @@ struct PurchaseRoutes: Sendable {
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
         guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
         let wait = try WaitParameter.read(request)
-        let purchase = try await body.decode(PurchaseRequest.self, from: request)
+        let accepted = try await body.withValue(PurchaseRequest.self, from: request) {
+            _ = try await authenticator.callers(token)
+        } _: { purchase in
+            try await accept(purchase, from: token, isAwaited: wait > .zero, context)
+        }
+        // What waits from here on holds an id, and no proof.
+        let answer = await submissions.answer(
+            to: accepted, wait: wait, connection: connections.connection(of: context.channel))
+        return try Self.response(answer, route: "post", logger: context.logger)
+    }
+
+    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
+    private func accept(
+        _ purchase: PurchaseRequest, from token: BearerToken, isAwaited: Bool, _ context: IntakeContext
+    ) async throws -> PurchaseSubmissions.Accepted {
         guard authenticator.knows(app: purchase.app) else { throw ProblemDetails.appUnknown }
         let caller = try await authenticator.caller(token, app: purchase.app)
         let account = try Self.account(of: caller, body: purchase.account)
-        guard let jws = CompactJWS(purchase.signedTransaction) else { throw ProblemDetails.proofMalformed }
+        let proof = try purchase.proof()
+        let environment = try purchase.expectedEnvironment()
         // Before the proof is accepted, so that fulfillment knows whose token Apple signed.
         if case .account(let app, let name, let accountToken?) = caller {
             try await accountTokens.learn(accountToken, app: app, account: name, logger: context.logger)
         }
-        let answer = try await submissions.submit(
-            PurchaseSubmissions.Proof(
-                app: caller.app, account: account.text, jws: jws, correlationId: context.correlationId),
-            wait: wait, connection: connections.connection(of: context.channel))
-        return try Self.response(answer, route: "post", logger: context.logger)
+        return try await submissions.accept(
+            PurchaseSubmissions.Posting(
+                app: caller.app, account: account.text, proof: proof, expectedEnvironment: environment,
+                correlationId: context.correlationId), isAwaited: isAwaited)
     }
 
     /// Tells how a submission stands; another account's does not exist for the caller.

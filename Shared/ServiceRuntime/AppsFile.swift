@@ -1,6 +1,6 @@
 import Foundation
 
-/// The apps that this installation serves, from a YAML file.
+/// The apps that this installation serves, from a YAML file; a field that it does not know is a mistake.
 ///
 /// ```yaml
 /// authentication:               # for every app that has none of its own
@@ -83,137 +83,120 @@ public struct AppsFile: Sendable {
         public let apiKeySHA256: [String]
     }
 
+    /// Which of the file's secrets a process reads; those of others need not be within its reach.
+    public struct Secrets: OptionSet, Sendable {
+        /// The bits.
+        public let rawValue: Int
+
+        /// Takes bits.
+        public init(rawValue: Int) {
+            self.rawValue = rawValue
+        }
+
+        /// What callers prove themselves with.
+        public static let callers = Secrets(rawValue: 1)
+        /// What Apple is asked with: the key of its Server API, and the shared secret.
+        public static let apple = Secrets(rawValue: 2)
+        /// All of them.
+        public static let all: Secrets = [.callers, .apple]
+    }
+
     /// The apps by bundle id.
     public let apps: [String: App]
 
     /// Reads the file.
     ///
+    /// - Parameters:
+    ///   - secrets: those that are read; the others are nil in every app.
+    ///   - environment: where the variables are that the file names; the process's own by default.
     /// - Throws: `SettingsFileError`.
-    public static func load(path: String) throws -> AppsFile {
-        let document = try SettingsFile.load(Document.self, path: path)
-        var apps: [String: App] = [:]
-        for entry in document.apps {
-            let app = try app(entry, document, path: path)
+    public static func load(
+        path: String, secrets: Secrets = .all, environment: [String: String]? = nil
+    ) throws -> AppsFile {
+        try AppsReader(
+            path: path, secrets: secrets, environment: environment ?? ProcessInfo.processInfo.environment
+        ).read()
+    }
+}
+
+/// Turns the file as it is written into the apps that it means.
+private struct AppsReader {
+    let path: String
+    let secrets: AppsFile.Secrets
+    let environment: [String: String]
+
+    func read() throws -> AppsFile {
+        let document = try SettingsFile.load(StrictlyNamed<AppsDocument>.self, path: path).value
+        var apps: [String: AppsFile.App] = [:]
+        for entry in document.apps.map(\.value) {
+            guard !entry.bundle_id.isEmpty else { throw mistake("an app's `bundle_id` is empty") }
+            let app = try app(entry, document)
             guard apps.updateValue(app, forKey: entry.bundle_id) == nil else {
-                throw SettingsFileError(path: path, problem: "the app \(entry.bundle_id) is listed twice")
+                throw mistake("the app \(entry.bundle_id) is listed twice")
             }
         }
         return AppsFile(apps: apps)
     }
 
-    private static func app(_ entry: Document.Entry, _ document: Document, path: String) throws -> App {
-        let secret = try secret(
-            file: entry.shared_secret_file, variable: entry.shared_secret_env, of: entry.bundle_id, path: path)
-        return App(
-            bundleId: entry.bundle_id, appAppleId: entry.app_apple_id,
-            isReleased: entry.released ?? (entry.app_apple_id != nil),
-            sandbox: try choice(entry.sandbox, or: .accept, "sandbox", of: entry.bundle_id, path: path),
-            receipts: try choice(entry.receipts, or: .offline, "receipts", of: entry.bundle_id, path: path),
-            sharedSecret: secret,
-            serverAPI: try serverAPI(entry.app_store_server_api ?? document.app_store_server_api, entry, path: path),
-            authentication: try authentication(entry.authentication ?? document.authentication, path: path))
+    private func app(_ entry: AppsDocument.Entry, _ document: AppsDocument) throws -> AppsFile.App {
+        let id = entry.bundle_id
+        let sharedSecret = SecretPlace(
+            name: "shared_secret", owner: id, file: entry.shared_secret_file, variable: entry.shared_secret_env)
+        let key = entry.app_store_server_api ?? document.app_store_server_api
+        let access = entry.authentication ?? document.authentication
+        return AppsFile.App(
+            bundleId: id, appAppleId: entry.app_apple_id, isReleased: entry.released ?? (entry.app_apple_id != nil),
+            sandbox: try choice(entry.sandbox, or: .accept, "sandbox", of: id),
+            receipts: try choice(entry.receipts, or: .offline, "receipts", of: id),
+            sharedSecret: secrets.contains(.apple)
+                ? try sharedSecret.read(namedIn: path, environment: environment) : nil,
+            serverAPI: secrets.contains(.apple) ? try key.map { try serverAPI($0.value, of: id) } : nil,
+            authentication: try authentication(secrets.contains(.callers) ? access?.value : nil))
     }
 
-    private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ text: String?, or standard: Choice, _ field: String, of app: String, path: String
+    private func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ text: String?, or standard: Choice, _ field: String, of app: String
     ) throws -> Choice {
         guard let text else { return standard }
         guard let choice = Choice(rawValue: text) else {
             let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-            throw SettingsFileError(
-                path: path, problem: "`\(field)` of \(app) is \"\(text)\", not one of \(known)")
+            throw mistake("`\(field)` of \(app) is \"\(text)\", not one of \(known)")
         }
         return choice
     }
 
-    private static func serverAPI(
-        _ entry: Document.Key?, _ app: Document.Entry, path: String
-    ) throws -> ServerAPIKey? {
-        guard let entry else { return nil }
-        let key = try secret(
-            file: entry.private_key_file, variable: entry.private_key_env, of: app.bundle_id, path: path)
-        guard let key else {
-            throw SettingsFileError(
-                path: path,
-                problem: "`app_store_server_api` of \(app.bundle_id) lacks `private_key_file` or `private_key_env`")
+    private func serverAPI(_ entry: AppsDocument.Key, of app: String) throws -> AppsFile.ServerAPIKey {
+        for (field, id) in [("issuer_id", entry.issuer_id), ("key_id", entry.key_id)] where id.isEmpty {
+            throw mistake("`\(field)` of \(app)'s `app_store_server_api` is empty")
         }
-        return ServerAPIKey(issuerId: entry.issuer_id, keyId: entry.key_id, privateKey: key)
+        let place = SecretPlace(
+            name: "private_key", owner: app, file: entry.private_key_file, variable: entry.private_key_env)
+        guard let key = try place.read(namedIn: path, environment: environment) else {
+            throw mistake("`app_store_server_api` of \(app) lacks `private_key_file` or `private_key_env`")
+        }
+        guard key.value.hasPrefix("-----BEGIN "), key.value.hasSuffix("PRIVATE KEY-----") else {
+            throw mistake("the private key of \(app) is not the whole text of a .p8 file")
+        }
+        return AppsFile.ServerAPIKey(issuerId: entry.issuer_id, keyId: entry.key_id, privateKey: key)
     }
 
-    /// A secret that stands in a file or in a variable of the environment; an empty one is a mistake.
-    private static func secret(
-        file: String?, variable: String?, of app: String, path: String
-    ) throws -> Redacted<String>? {
-        var text: String?
-        if let file { text = try SettingsFile.secret(at: file, namedIn: path) }
-        if let variable {
-            text = ProcessInfo.processInfo.environment[variable]
-            guard text != nil else {
-                throw SettingsFileError(path: path, problem: "\(variable), which \(app) names, is not set")
-            }
-        }
-        guard let text else { return nil }
-        guard !text.isEmpty else { throw SettingsFileError(path: path, problem: "a secret of \(app) is empty") }
-        return Redacted(text)
-    }
-
-    private static func authentication(_ entry: Document.Access?, path: String) throws -> Authentication {
-        let jwt = entry?.jwt
+    private func authentication(_ entry: AppsDocument.Access?) throws -> AppsFile.Authentication {
+        let jwt = entry?.jwt?.value
         var secret = jwt?.hs256_secret
         if let file = jwt?.hs256_secret_file { secret = try SettingsFile.secret(at: file, namedIn: path) }
-        if let name = jwt?.hs256_secret_env { secret = ProcessInfo.processInfo.environment[name] }
+        if let name = jwt?.hs256_secret_env { secret = environment[name] }
         // RFC 7518, section 3.2: an HS256 key has at least as many bits as the hash.
-        if let secret, secret.utf8.count < 32 {
-            throw SettingsFileError(path: path, problem: "the HS256 secret is shorter than 32 bytes")
-        }
+        if let secret, secret.utf8.count < 32 { throw mistake("the HS256 secret is shorter than 32 bytes") }
         let keys = (entry?.api_keys_sha256 ?? []).map { $0.lowercased() }
         for key in keys where key.count != 64 || !key.allSatisfy(\.isHexDigit) {
-            throw SettingsFileError(path: path, problem: "an entry of `api_keys_sha256` is not 64 hexadecimal digits")
+            throw mistake("an entry of `api_keys_sha256` is not 64 hexadecimal digits")
         }
-        return Authentication(
+        return AppsFile.Authentication(
             hs256Secret: secret.map { Redacted($0) }, jwksFile: jwt?.jwks_file, jwksURL: jwt?.jwks_url,
             issuer: jwt?.issuer, audience: jwt?.audience, apiKeySHA256: keys)
     }
 
-    // The names are the file's own.
-    // swift-format-ignore: AlwaysUseLowerCamelCase
-    private struct Document: Decodable {
-        let authentication: Access?
-        let app_store_server_api: Key?
-        let apps: [Entry]
-
-        struct Entry: Decodable {
-            let bundle_id: String
-            let app_apple_id: Int64?
-            let released: Bool?
-            let sandbox: String?
-            let receipts: String?
-            let shared_secret_file: String?
-            let shared_secret_env: String?
-            let app_store_server_api: Key?
-            let authentication: Access?
-        }
-
-        struct Key: Decodable {
-            let issuer_id: String
-            let key_id: String
-            let private_key_file: String?
-            let private_key_env: String?
-        }
-
-        struct Access: Decodable {
-            let jwt: Token?
-            let api_keys_sha256: [String]?
-        }
-
-        struct Token: Decodable {
-            let hs256_secret: String?
-            let hs256_secret_file: String?
-            let hs256_secret_env: String?
-            let jwks_file: String?
-            let jwks_url: String?
-            let issuer: String?
-            let audience: String?
-        }
+    private func mistake(_ problem: String) -> SettingsFileError {
+        SettingsFileError(path: path, problem: problem)
     }
 }

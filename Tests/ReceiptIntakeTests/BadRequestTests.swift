@@ -78,8 +78,18 @@ struct BadRequestTests {
                 Case(slug: "field-invalid", status: 422, token: player, body: "{\"app\":7}"),
                 Case(
                     slug: "body-too-large", status: 413, token: player,
-                    body: Self.body(more: ",\"x\":\"\(String(repeating: "x", count: 256 << 10))\"")),
+                    body: Self.body(more: ",\"x\":\"\(String(repeating: "x", count: 2 << 20))\"")),
             ]
+            + [
+                ("proof-ambiguous", "\"signed_transaction\":\"e30.e30.c2ln\",\"receipt\":\"MIIB\""),
+                ("proof-ambiguous", "\"signed_transaction\":\"e30.e30.c2ln\",\"transaction_id\":\"1\""),
+                ("proof-malformed", "\"receipt\":\"\""), ("proof-malformed", "\"receipt\":\"AAAA\""),
+                ("field-invalid", "\"receipt\":\"MIIB\",\"transaction_id\":\"\""),
+                ("field-invalid", "\"transaction_id\":\"1 2\""), ("field-invalid", "\"transaction_id\":12"),
+                ("field-invalid", "\"transaction_id\":\"1\",\"environment\":\"Sandbox\""),
+            ].map { slug, fields in
+                Case(slug: slug, status: 422, token: player, body: "{\"app\":\"\(TestIntake.app)\",\(fields)}")
+            }
             + ["-1", "31", "x", "1.5", "", "030", "٣"].map { wait in
                 Case(
                     slug: "field-invalid", status: 422, token: player, body: good,

@@ -8,7 +8,7 @@ struct ProofShapeTests {
     @Test("a real shape is taken, and its payload found")
     func realShape() throws {
         let jws = try #require(CompactJWS(Proofs.jws(originalTransactionId: "2000000123456789")))
-        #expect(PartitionKey.make(proof: jws, account: "player") == "2000000123456789")
+        #expect(PartitionKey.make(.signedTransaction(jws), account: "player") == "2000000123456789")
     }
 
     @Test(
@@ -45,14 +45,14 @@ struct ProofShapeTests {
         let text = "e30." + (payload.isEmpty ? "AA" : Proofs.encode(Data(payload.utf8))) + ".c2ln"
         let jws = CompactJWS(text)
         #expect(jws != nil)
-        #expect(jws.map { PartitionKey.make(proof: $0, account: "player") } == "player")
+        #expect(jws.map { PartitionKey.make(.signedTransaction($0), account: "player") } == "player")
     }
 
     @Test("64 digits are the most that is believed")
     func longestKey() throws {
         let digits = String(repeating: "1", count: 64)
         let jws = try #require(CompactJWS(Proofs.jws(originalTransactionId: digits)))
-        #expect(PartitionKey.make(proof: jws, account: "player") == digits)
+        #expect(PartitionKey.make(.signedTransaction(jws), account: "player") == digits)
     }
 
     @Test("a body may nest sixteen deep, and brackets in texts do not count")

@@ -13,6 +13,7 @@ import Testing
 private final class FakeStore: Sendable {
     struct State {
         var batches: [[String]] = []
+        var proofBytes: [Int] = []
         var rows: Set<String> = []
         var isHeld = false
         var held: [CheckedContinuation<Void, Never>] = []
@@ -36,6 +37,7 @@ private final class FakeStore: Sendable {
         await withCheckedContinuation { continuation in
             let passes = state.withLock { state in
                 state.batches.append(ids)
+                state.proofBytes += submissions.map(\.message.proof.utf8.count)
                 state.inFlight += 1
                 state.inFlightMost = max(state.inFlightMost, state.inFlight)
                 if state.isHeld { state.held.append(continuation) }
@@ -67,20 +69,23 @@ private final class FakeStore: Sendable {
 
 @Suite("Group commit", .timeLimit(.minutes(1)))
 struct SubmissionBatcherTests {
-    private func submission(_ id: String) -> SubmissionStore.NewSubmission {
+    private func submission(
+        _ id: String, proof: String = "a.b.c", isAwaited: Bool = false
+    ) -> SubmissionStore.NewSubmission {
         SubmissionStore.NewSubmission(
             message: SubmissionMessage(
-                submissionId: id, app: "app", account: "account", kind: .signedTransaction, proof: "a.b.c", attempt: 0,
-                correlationId: "req"), partitionKey: "1")
+                submissionId: id, app: "app", account: "account", kind: .signedTransaction, proof: proof, attempt: 0,
+                correlationId: "req", isAwaited: isAwaited), partitionKey: "1")
     }
 
     private func withBatcher<Value: Sendable>(
-        _ store: FakeStore, queueMaximum: Int = 10_000,
+        _ store: FakeStore, queueMaximum: Int = 10_000, queueBytesMaximum: Int = 64 << 20,
         onAccepted: @escaping @Sendable ([SubmissionStore.NewSubmission]) -> Void = { _ in },
         _ body: @Sendable (SubmissionBatcher) async throws -> Value
     ) async throws -> Value {
         let batcher = SubmissionBatcher(
-            queueMaximum: queueMaximum, accept: { try await store.accept($0) }, onAccepted: onAccepted)
+            queueMaximum: queueMaximum, queueBytesMaximum: queueBytesMaximum,
+            accept: { try await store.accept($0) }, onAccepted: onAccepted)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await batcher.run() }
             let value = try await body(batcher)
@@ -156,6 +161,75 @@ struct SubmissionBatcherTests {
             }
         }
         #expect(store.state.withLock { $0.rows.count } == 5)
+    }
+
+    @Test("beyond the queue's bytes a request is refused at once, and the rows of a commit are bounded in bytes too")
+    func boundsBytes() async throws {
+        let store = FakeStore(isHeld: true)
+        let megabyte = String(repeating: "x", count: 1 << 20)
+        try await withBatcher(store, queueBytesMaximum: 20 << 20) { batcher in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                var arrivals = store.arrivals.stream.makeAsyncIterator()
+                for number in 0..<2 {
+                    group.addTask { _ = try await batcher.submit(submission("busy-\(number)")) }
+                    _ = await arrivals.next()
+                }
+                for number in 0..<20 {
+                    group.addTask { _ = try await batcher.submit(submission("large-\(number)", proof: megabyte)) }
+                }
+                while batcher.waitingCount < 20 { await Task.yield() }
+                await #expect(throws: IntakeOverloadedError.self) { try await batcher.submit(submission("late")) }
+                store.release()
+                try await group.waitForAll()
+            }
+            _ = try await batcher.submit(submission("there is room again", proof: megabyte))
+        }
+        let sizes = store.state.withLock { $0.batches.map(\.count) }
+        #expect(sizes.reduce(0, +) == 23)
+        #expect(sizes.max() == 8)
+    }
+
+    @Test("what is to be sent says that a caller waits, whichever of two equal posts came from it", arguments: [0, 1])
+    func awaitedTwin(awaited: Int) async throws {
+        let store = FakeStore(isHeld: true)
+        let published = Mutex<[SubmissionMessage]>([])
+        try await withBatcher(
+            store, onAccepted: { rows in published.withLock { $0 += rows.map(\.message) } }
+        ) { batcher in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                var arrivals = store.arrivals.stream.makeAsyncIterator()
+                for number in 0..<2 {
+                    group.addTask { _ = try await batcher.submit(submission("busy-\(number)")) }
+                    _ = await arrivals.next()
+                }
+                for number in 0..<2 {
+                    group.addTask {
+                        _ = try await batcher.submit(submission("same", isAwaited: number == awaited))
+                    }
+                    while batcher.waitingCount <= number { await Task.yield() }
+                }
+                store.release()
+                try await group.waitForAll()
+            }
+        }
+        #expect(published.withLock { $0.filter { $0.submissionId == "same" }.map(\.isAwaited) } == [true])
+    }
+
+    @Test("a proof that is too large for a message is written whole, and sent as a claim check")
+    func claimCheck() async throws {
+        let store = FakeStore()
+        let published = Mutex<[SubmissionMessage]>([])
+        let limit = SubmissionStore.messageProofBytesMaximum
+        try await withBatcher(
+            store, onAccepted: { rows in published.withLock { $0 += rows.map(\.message) } }
+        ) { batcher in
+            for bytes in [limit, limit + 1] {
+                _ = try await batcher.submit(submission("\(bytes)", proof: String(repeating: "x", count: bytes)))
+            }
+        }
+        #expect(store.state.withLock { $0.proofBytes } == [limit, limit + 1])
+        #expect(published.withLock { $0.map(\.isClaimCheck) } == [false, true])
+        #expect(published.withLock { $0.map(\.proof.utf8.count) } == [limit, 0])
     }
 
     @Test("a row that the database never takes fails alone")

@@ -14,6 +14,20 @@ struct SubmissionIdentifierTests {
         #expect(make("com.example.game", "player-1", "a.b.c") == "sub_1f91f15bd81dd81d2c9cb7f84a64c96f")
     }
 
+    @Test(
+        "hashes the named transaction of a receipt too, and nothing where there is none, so that old ids stay",
+        arguments: [
+            (ProofKind.receipt, "MIIB", nil, "sub_aa89d8b18d0941508f6f46bc48542461"),
+            (.receipt, "MIIB", "2000000123456789", "sub_881cdcb4219bb37f0938ec9bca2bb7be"),
+            (.transactionId, "2000000123456789", nil, "sub_ba6c5a00c3eed0df27fe5c7b21f26df6"),
+        ] as [(ProofKind, String, String?, String)])
+    func namesBelongToReceipts(kind: ProofKind, proof: String, named: String?, id: String) {
+        #expect(
+            SubmissionIdentifier.make(
+                app: "com.example.game", account: "player-1", kind: kind, proof: proof, namedTransactionId: named) == id
+        )
+    }
+
     @Test("does not confuse one part's end with the next one's beginning")
     func separatesParts() {
         #expect(make("ab", "c", "x") != make("a", "bc", "x"))

@@ -44,6 +44,22 @@ struct TestDatabase: Sendable {
         return try Int(#require(result.rows.first).decode("n", as: Int64.self))
     }
 
+    /// How many statements wait for a lock on the table.
+    func insertsThatWait() async throws -> Int {
+        let result = try await pool.query(
+            """
+            SELECT count(*) AS n FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'INSERT INTO submissions%'
+            """)
+        return try Int(#require(result.rows.first).decode("n", as: Int64.self))
+    }
+
+    /// One column of a submission that may be NULL.
+    func optionalColumn(_ name: String, of id: String) async throws -> String? {
+        let result = try await pool.query("SELECT \(name) AS value FROM submissions WHERE id = $1", [.text(id)])
+        return try #require(result.rows.first).decodeIfPresent("value")
+    }
+
     /// One column of a submission.
     func column(_ name: String, of id: String) async throws -> String {
         let result = try await pool.query("SELECT \(name) AS value FROM submissions WHERE id = $1", [.text(id)])

@@ -30,9 +30,11 @@ struct TestIntake: Sendable {
     /// Runs intake on a database.
     ///
     /// - Parameters:
+    ///   - settings: keys of the configuration that a test sets.
     ///   - onPublish: told of every new row after its commit.
     static func with<Value: Sendable>(
         url: String, setup: TestingSetup = .router, queueMaximum: Int = 1000, waitersMaximum: Int = 100,
+        settings: [String: String] = [:],
         onPublish: @escaping @Sendable (SubmissionStore.NewSubmission, OutcomeWaiters) -> Void = { _, _ in },
         _ body: @Sendable (TestIntake) async throws -> Value
     ) async throws -> Value {
@@ -43,10 +45,11 @@ struct TestIntake: Sendable {
         let appsFile = folder.appending(path: "apps.yaml")
         try apps().write(to: appsFile, atomically: true, encoding: .utf8)
         let configuration = try Configuration(
-            SettingReader([
-                "postgres.url": url, "kafka.bootstrap_servers": "127.0.0.1:1", "apps.file": appsFile.path,
-                "http.port": "0",
-            ]))
+            SettingReader(
+                [
+                    "postgres.url": url, "kafka.bootstrap_servers": "127.0.0.1:1", "apps.file": appsFile.path,
+                    "http.port": "0",
+                ].merging(settings) { $1 }))
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let store = SubmissionStore(pool: pool)
         let waiters = OutcomeWaiters(waitersMaximum: waitersMaximum)
@@ -92,6 +95,14 @@ struct TestIntake: Sendable {
             """
     }
 
+    /// What was first sent on, once it is: that comes after the caller has its answer.
+    func firstPublished() async -> SubmissionMessage {
+        while true {
+            if let first = published.withLock({ $0.first }) { return first.message }
+            await Task.yield()
+        }
+    }
+
     /// Sends a request.
     func send(
         _ method: HTTPRequest.Method, _ path: String, token: String?, body: String? = nil,
@@ -111,6 +122,16 @@ struct TestIntake: Sendable {
         try await send(
             .post, "/v1/purchases?wait=\(wait)", token: token,
             body: "{\"app\":\"\(Self.app)\",\"signed_transaction\":\"\(proof)\",\"unknown\":{\"a\":[1]}}",
+            headers: headers)
+    }
+
+    /// Posts fields with whatever proof they hold.
+    func post(
+        fields: [String: String], as token: String, wait: Int = 0, headers: HTTPFields = [:]
+    ) async throws -> Answer {
+        let body = try JSONSerialization.data(withJSONObject: fields.merging(["app": Self.app]) { $1 })
+        return try await send(
+            .post, "/v1/purchases?wait=\(wait)", token: token, body: String(decoding: body, as: UTF8.self),
             headers: headers)
     }
 

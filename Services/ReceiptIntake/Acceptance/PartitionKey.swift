@@ -13,8 +13,18 @@ enum PartitionKey {
     }
 
     /// The key of a proof.
-    static func make(proof: CompactJWS, account: String) -> String {
-        guard let payload = Base64URL.decode(proof.encodedPayload),
+    ///
+    /// A receipt is not opened here: the transaction that is named in it, or the account, keeps its order.
+    static func make(_ proof: PurchaseProof, account: String) -> String {
+        switch proof {
+        case .signedTransaction(let jws): peek(jws, account: account)
+        case .receipt(_, let named): named?.text ?? account
+        case .transactionId(let id): id.text
+        }
+    }
+
+    private static func peek(_ jws: CompactJWS, account: String) -> String {
+        guard let payload = Base64URL.decode(jws.encodedPayload),
             let peeked = try? JSONDecoder().decode(Payload.self, from: payload)
         else { return account }
         let digits = peeked.originalTransactionId.utf8

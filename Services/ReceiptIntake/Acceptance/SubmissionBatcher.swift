@@ -15,6 +15,12 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
     static let batchRowsMaximum = 500
     /// How many batches may be on their way to the database at once: one commits while the next is parsed and sent.
     static let flushesMaximum = 2
+    /// The most bytes of proofs in one statement; a larger proof has a statement of its own.
+    ///
+    /// A batch of signed transactions has 2 MB. More would be held three times, as rows, as parameters and by libpq.
+    static let batchBytesMaximum = 8 << 20
+    /// The most bytes of proofs that wait for a batch: dozens of large receipts, or thousands of signed transactions.
+    static let queueBytesMaximum = 64 << 20
 
     /// What accepting led to.
     struct Acceptance: Sendable {
@@ -45,13 +51,17 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - queueMaximum: the most requests that wait for a batch; one more is refused.
+    ///   - queueBytesMaximum: the most bytes of their proofs.
     ///   - accept: writes a batch.
-    ///   - onAccepted: told of the rows that are new, after their commit; must return at once.
+    ///   - onAccepted: told of the rows that are new, as they are to be sent, after their commit; must return at once.
     init(
-        queueMaximum: Int, accept: @escaping Accept,
+        queueMaximum: Int, queueBytesMaximum: Int = Self.queueBytesMaximum, accept: @escaping Accept,
         onAccepted: @escaping @Sendable ([SubmissionStore.NewSubmission]) -> Void
     ) {
-        queue = BatchQueue(capacity: queueMaximum, batchMaximum: Self.batchRowsMaximum)
+        let limits = BatchQueue<Entry>.Limits(
+            elements: queueMaximum, bytes: queueBytesMaximum, batchElements: Self.batchRowsMaximum,
+            batchBytes: Self.batchBytesMaximum)
+        queue = BatchQueue(limits: limits) { $0.submission.message.proof.utf8.count }
         self.accept = accept
         self.onAccepted = onAccepted
     }
@@ -95,7 +105,11 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
 
     private func flush(_ entries: [Entry]) async {
         var distinct: [String: SubmissionStore.NewSubmission] = [:]
-        for entry in entries { distinct[entry.submission.message.submissionId] = entry.submission }
+        for entry in entries {
+            let id = entry.submission.message.submissionId
+            // Of two equal posts the one whose caller waits tells the workers so.
+            if distinct[id]?.message.isAwaited != true { distinct[id] = entry.submission }
+        }
         let submissions = Array(distinct.values)
         do {
             let start = ContinuousClock.now
@@ -108,7 +122,8 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
                     returning: Acceptance(isNew: result.new.contains(id), status: result.existing[id]))
             }
             if !result.new.isEmpty {
-                onAccepted(submissions.filter { result.new.contains($0.message.submissionId) })
+                onAccepted(
+                    submissions.filter { result.new.contains($0.message.submissionId) }.map(\.withClaimCheck))
             }
         } catch {
             await fail(entries, with: error)

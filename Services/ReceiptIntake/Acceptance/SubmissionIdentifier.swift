@@ -9,9 +9,15 @@ enum SubmissionIdentifier {
     private static let digestBytes = 16
 
     /// The id of a proof that an account posts for an app.
-    static func make(app: String, account: String, kind: ProofKind, proof: String) -> String {
+    ///
+    /// The transaction that is named in a receipt belongs to it, since naming another one claims another purchase. The
+    /// expected environment does not: it is a hint.
+    static func make(
+        app: String, account: String, kind: ProofKind, proof: String, namedTransactionId: String? = nil
+    ) -> String {
         var hash = SHA256()
-        for part in [app, account, kind.rawValue, proof] {
+        // A part that is absent is no part, so that ids from before there was one stay what they were.
+        for part in [app, account, kind.rawValue, proof] + (namedTransactionId.map { [$0] } ?? []) {
             // The length goes first, so that no two lists of parts are the same bytes.
             withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { hash.update(bufferPointer: $0) }
             hash.update(data: Array(part.utf8))

@@ -13,8 +13,12 @@ import Synchronization
 struct SubmissionPublisher: Service, CustomStringConvertible {
     /// The most submissions that wait to be sent; while the broker is down, more are left to the redriver.
     static let queueMaximum = 10_000
+    /// The most bytes of their proofs.
+    static let queueBytesMaximum = 64 << 20
     /// The most submissions of one publication.
     static let batchMaximum = 500
+    /// The most bytes of proofs of one publication; the producer keeps them until they are acknowledged.
+    static let batchBytesMaximum = 8 << 20
     /// How many publications may be under way at once, so that one slow partition does not hold up the others.
     static let publicationsMaximum = 4
 
@@ -22,7 +26,10 @@ struct SubmissionPublisher: Service, CustomStringConvertible {
     typealias Publish = @Sendable ([SubmissionStore.NewSubmission]) async -> Int
 
     private let queue = BatchQueue<SubmissionStore.NewSubmission>(
-        capacity: queueMaximum, batchMaximum: batchMaximum)
+        limits: .init(
+            elements: queueMaximum, bytes: queueBytesMaximum, batchElements: batchMaximum,
+            batchBytes: batchBytesMaximum)
+    ) { $0.message.proof.utf8.count }
     private let publish: Publish
     private let dropped = Counter(label: "countersign_publications_dropped_total")
 
@@ -59,8 +66,13 @@ struct SubmissionPublisher: Service, CustomStringConvertible {
     }
 }
 
+extension ProofKind {
+    /// Where a new submission is sent: what only Apple can settle never waits before what can be settled offline.
+    var topic: String { self == .transactionId ? Topics.lookups : Topics.submissions }
+}
+
 extension EventPublisher {
-    /// Sends submissions to the verification workers.
+    /// Sends submissions to the verification workers, each to the topic of its kind.
     ///
     /// - Returns: how many did not arrive, or may not have.
     func publish(submissions: [SubmissionStore.NewSubmission], logger: Logger) async -> Int {
@@ -74,7 +86,7 @@ extension EventPublisher {
             let id = submission.message.submissionId
             events.append(
                 (
-                    topic: Topics.submissions,
+                    topic: submission.message.kind.topic,
                     event: event(
                         id: id, type: SubmissionMessage.type, subject: id, key: submission.partitionKey, data: data)
                 ))

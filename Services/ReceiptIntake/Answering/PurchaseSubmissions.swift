@@ -12,34 +12,62 @@ struct PurchaseSubmissions: Sendable {
     let statuses: Statuses
 
     /// What a caller posts, checked as far as intake checks.
-    struct Proof: Sendable {
+    struct Posting: Sendable {
         let app: String
         let account: String
-        let jws: CompactJWS
+        let proof: PurchaseProof
+        var expectedEnvironment: StoreEnvironment?
         let correlationId: String
+    }
+
+    /// A submission that is on disk.
+    struct Accepted: Sendable {
+        /// The submission's id.
+        let id: String
+        /// Its outcome, where it had one already.
+        let outcome: SubmissionOutcome?
+        /// Listens for an outcome; ``answer(to:wait:connection:)`` ends that.
+        fileprivate let waiter: Waiter?
     }
 
     /// Accepts a proof; it is on disk when this returns.
     ///
+    /// - Parameter isAwaited: whether the caller is going to wait for the outcome.
+    /// - Throws: `PostgresError`, `IntakeOverloadedError`; then the caller is to post again, which is harmless.
+    func accept(_ posting: Posting, isAwaited: Bool) async throws -> Accepted {
+        let proof = posting.proof
+        let id = SubmissionIdentifier.make(
+            app: posting.app, account: posting.account, kind: proof.kind, proof: proof.text,
+            namedTransactionId: proof.namedTransactionId)
+        // Before the row is written, since the outcome may come before the commit's answer does.
+        let waiter = isAwaited ? waiters.register(id) : nil
+        let submission = SubmissionStore.NewSubmission(
+            message: SubmissionMessage(
+                submissionId: id, app: posting.app, account: posting.account, kind: proof.kind, proof: proof.text,
+                attempt: 0, correlationId: posting.correlationId, namedTransactionId: proof.namedTransactionId,
+                expectedEnvironment: posting.expectedEnvironment, isAwaited: waiter != nil),
+            partitionKey: PartitionKey.make(proof, account: posting.account))
+        do {
+            let acceptance = try await batcher.submit(submission)
+            return Accepted(id: id, outcome: acceptance.status?.outcome, waiter: waiter)
+        } catch {
+            if let waiter { waiters.remove(waiter) }
+            throw error
+        }
+    }
+
+    /// What the caller is told, at the latest after its wait; called once, whatever becomes of the caller.
+    ///
     /// - Parameters:
     ///   - wait: how long the caller waits for the outcome.
     ///   - connection: tells when the caller hangs up.
-    /// - Throws: `PostgresError`, `IntakeOverloadedError`; then the caller is to post again, which is harmless.
-    func submit(_ proof: Proof, wait: Duration, connection: ConnectionSignals.Connection) async throws -> PurchaseAnswer
-    {
-        let id = SubmissionIdentifier.make(
-            app: proof.app, account: proof.account, kind: .signedTransaction, proof: proof.jws.text)
-        let submission = SubmissionStore.NewSubmission(
-            message: SubmissionMessage(
-                submissionId: id, app: proof.app, account: proof.account, kind: .signedTransaction,
-                proof: proof.jws.text, attempt: 0, correlationId: proof.correlationId),
-            partitionKey: PartitionKey.make(proof: proof.jws, account: proof.account))
-        // Before the row is written, since the outcome may come before the commit's answer does.
-        let waiter = wait > .zero ? waiters.register(id) : nil
-        defer { if let waiter { waiters.remove(waiter) } }
-        let acceptance = try await batcher.submit(submission)
-        if let outcome = acceptance.status?.outcome { return PurchaseAnswer(id: id, outcome: outcome) }
-        guard let waiter else { return PurchaseAnswer(id: id, outcome: nil) }
+    func answer(
+        to accepted: Accepted, wait: Duration, connection: ConnectionSignals.Connection
+    ) async -> PurchaseAnswer {
+        defer { if let waiter = accepted.waiter { waiters.remove(waiter) } }
+        guard accepted.outcome == nil, let waiter = accepted.waiter else {
+            return PurchaseAnswer(id: accepted.id, outcome: accepted.outcome)
+        }
         return await answer(waiter, wait: wait, connection: connection)
     }
 

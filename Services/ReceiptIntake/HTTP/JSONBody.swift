@@ -10,24 +10,70 @@ struct JSONBody: Sendable {
     /// How deep a body may nest; ours are flat, and unknown fields are passed over.
     static let nestingMaximum = 16
 
+    /// A longer body is read only for callers whose credentials are good; nothing but a receipt is as long.
+    static let strangersBytesMaximum = 256 << 10
+
     /// The most bytes of a body.
     let bytesMaximum: Int
+    /// What all bodies together may have.
+    let budget: BodyBudget
 
-    /// The value in a request's body; unknown fields are ignored.
+    /// The value in a request's body that is too short to be held back from strangers; unknown fields are ignored.
     ///
-    /// - Throws: `ProblemDetails`.
-    func decode<Value: Decodable>(_ type: Value.Type, from request: Request) async throws -> Value {
+    /// - Throws: `ProblemDetails`, `IntakeOverloadedError`.
+    func decode<Value: Decodable & Sendable>(_ type: Value.Type, from request: Request) async throws -> Value {
+        let short = JSONBody(bytesMaximum: min(bytesMaximum, Self.strangersBytesMaximum), budget: budget)
+        return try await short.withValue(type, from: request) {
+        } _: {
+            $0
+        }
+    }
+
+    /// Runs `body` with the value in a request's body; until it returns, the bytes count as held.
+    ///
+    /// - Parameter admit: called once before the part of a body that is not read for strangers.
+    /// - Throws: `ProblemDetails`, `IntakeOverloadedError`, and what `admit` and `body` throw.
+    // Swift 6.3.1's optimiser crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
+    func withValue<Value: Decodable & Sendable, Result: Sendable>(
+        _ type: Value.Type, from request: Request, admit: () async throws -> Void,
+        _ body: (Value) async throws -> Result
+    ) async throws -> Result {
         guard Self.isJSON(request.headers[.contentType]) else { throw ProblemDetails.contentTypeUnsupported }
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bytesMaximum {
             throw ProblemDetails.bodyTooLarge(bytesMaximum: bytesMaximum)
         }
-        let buffer: ByteBuffer
-        do {
-            buffer = try await request.body.collect(upTo: bytesMaximum)
-        } catch is NIOTooManyBytesError {
-            throw ProblemDetails.bodyTooLarge(bytesMaximum: bytesMaximum)
+        var held = 0
+        defer { budget.giveBack(held) }
+        return try await body(try await value(type, in: request.body, held: &held, admit: admit))
+    }
+
+    /// A function of its own, so that nothing but the value is left of the bytes.
+    @inline(never)
+    private func value<Value: Decodable & Sendable>(
+        _ type: Value.Type, in parts: RequestBody, held: inout Int, admit: () async throws -> Void
+    ) async throws -> Value {
+        try Self.decode(type, from: try await collect(parts, held: &held, admit: admit))
+    }
+
+    @inline(never)
+    private func collect(
+        _ parts: RequestBody, held: inout Int, admit: () async throws -> Void
+    ) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var isAdmitted = false
+        for try await part in parts {
+            let count = bytes.count + part.readableBytes
+            guard count <= bytesMaximum else { throw ProblemDetails.bodyTooLarge(bytesMaximum: bytesMaximum) }
+            if count > Self.strangersBytesMaximum, !isAdmitted {
+                try await admit()
+                isAdmitted = true
+            }
+            guard budget.take(part.readableBytes) else { throw IntakeOverloadedError() }
+            held += part.readableBytes
+            bytes.append(contentsOf: part.readableBytesView)
         }
-        return try Self.decode(type, from: Array(buffer.readableBytesView))
+        return bytes
     }
 
     /// The value that bytes mean.

@@ -61,6 +61,24 @@ extension ProblemDetails {
         detail: "`signed_transaction` must be StoreKit's jwsRepresentation: three parts of base64url, at most "
             + "\(CompactJWS.bytesMaximum) bytes.", extensions: ["field": "signed_transaction"])
 
+    static func receiptMalformed(_ flaw: ReceiptText.Flaw) -> ProblemDetails {
+        ProblemDetails(
+            "proof-malformed", title: "The proof is not a receipt", status: .unprocessableContent,
+            detail: "`receipt` \(flaw)", extensions: ["field": "receipt"])
+    }
+
+    static let proofMissing = ProblemDetails(
+        "field-missing", title: "A field is missing", status: .unprocessableContent,
+        detail: "One of the fields `signed_transaction`, `receipt` and `transaction_id` is required.",
+        extensions: ["field": "signed_transaction"])
+
+    static func proofAmbiguous(_ first: String, _ second: String) -> ProblemDetails {
+        ProblemDetails(
+            "proof-ambiguous", title: "There is more than one proof", status: .unprocessableContent,
+            detail: "Send `\(first)` or `\(second)`, not both. `transaction_id` stands alone, or beside a `receipt`, "
+                + "where it names the account's transaction.", extensions: ["field": second])
+    }
+
     static let accountForbidden = ProblemDetails(
         "account-forbidden", title: "The account is another one", status: .forbidden,
         detail: "The body's `account` is not the one that the token names.")

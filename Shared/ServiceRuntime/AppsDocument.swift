@@ -1,0 +1,91 @@
+import Foundation
+
+/// The apps file as it is written; `AppsFile` says what it means.
+// The names are the file's own.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+struct AppsDocument: NamedFields {
+    let authentication: StrictlyNamed<Access>?
+    let app_store_server_api: StrictlyNamed<Key>?
+    let apps: [StrictlyNamed<Entry>]
+
+    enum CodingKeys: String, CodingKey, CaseIterable { case authentication, app_store_server_api, apps }
+
+    struct Entry: NamedFields {
+        let bundle_id: String
+        let app_apple_id: Int64?
+        let released: Bool?
+        let sandbox: String?
+        let receipts: String?
+        let shared_secret_file: String?
+        let shared_secret_env: String?
+        let app_store_server_api: StrictlyNamed<Key>?
+        let authentication: StrictlyNamed<Access>?
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case bundle_id, app_apple_id, released, sandbox, receipts, shared_secret_file, shared_secret_env
+            case app_store_server_api, authentication
+        }
+    }
+
+    struct Key: NamedFields {
+        let issuer_id: String
+        let key_id: String
+        let private_key_file: String?
+        let private_key_env: String?
+
+        enum CodingKeys: String, CodingKey, CaseIterable { case issuer_id, key_id, private_key_file, private_key_env }
+    }
+
+    struct Access: NamedFields {
+        let jwt: StrictlyNamed<Token>?
+        let api_keys_sha256: [String]?
+
+        enum CodingKeys: String, CodingKey, CaseIterable { case jwt, api_keys_sha256 }
+    }
+
+    struct Token: NamedFields {
+        let hs256_secret: String?
+        let hs256_secret_file: String?
+        let hs256_secret_env: String?
+        let jwks_file: String?
+        let jwks_url: String?
+        let issuer: String?
+        let audience: String?
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case hs256_secret, hs256_secret_file, hs256_secret_env, jwks_file, jwks_url, issuer, audience
+        }
+    }
+}
+
+/// Something in a settings file whose fields have known names.
+protocol NamedFields: Decodable {
+    associatedtype CodingKeys: CodingKey, CaseIterable
+}
+
+/// A mapping of a settings file that has no other fields than those with a meaning.
+///
+/// A typing error in a name must not leave a default in force: `sandbx: refuse` would accept the sandbox.
+struct StrictlyNamed<Value: NamedFields>: Decodable {
+    let value: Value
+
+    private struct AnyName: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    init(from decoder: any Decoder) throws {
+        let known = Value.CodingKeys.allCases.map(\.stringValue)
+        let names = try decoder.container(keyedBy: AnyName.self).allKeys.map(\.stringValue)
+        if let unknown = names.sorted().first(where: { !known.contains($0) }) {
+            throw DecodingError.dataCorrupted(
+                .init(
+                    codingPath: decoder.codingPath,
+                    debugDescription: "`\(unknown)` has no meaning here; known are \(known.joined(separator: ", "))"))
+        }
+        value = try Value(from: decoder)
+    }
+}
