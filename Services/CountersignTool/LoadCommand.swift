@@ -29,6 +29,12 @@ struct LoadCommand: AsyncParsableCommand {
     @Option(help: "Requests at the same time, at most.") var concurrency = 32
     @Option(help: "The share of purchases posted twice, half of those at the same moment.") var duplicates = 0.0
     @Option(help: "Forged transactions, as a share of the purchases.") var forgeries = 0.0
+    @Option(
+        help: """
+            The kinds of proof that purchases are posted as, in turn: signed_transaction, receipt, transaction_id. \
+            One that is named twice comes twice as often.
+            """)
+    var proofs = LoadProofKinds.signedTransactions
     @Option(help: "Accounts that buy: player-1 and on.") var accounts = 100
     @Option(help: "Seconds that a post waits for its outcome.") var wait = 0
     @Option(help: "The app's bundle id.") var app = "com.example.game"
@@ -71,22 +77,25 @@ struct LoadCommand: AsyncParsableCommand {
         let settings = try await ToolSettings.load().reader
         let plan = LoadPlan(
             LoadPlan.Settings(
-                count: count, accounts: accounts, duplicateShare: duplicates, forgeryShare: forgeries, seed: seed))
+                count: count, accounts: accounts, duplicateShare: duplicates, forgeryShare: forgeries, seed: seed,
+                proofs: proofs.kinds))
         let shop = SimulatorClient(
             http: http, base: try Self.base(simulator ?? settings.string("simulator.url"), "--simulator"),
             sale: SimulatorClient.Sale(bundleId: app, productId: product, type: type, environment: environment))
         let client = IntakeClient(
             http: http, base: try Self.base(intake ?? settings.string("receipt_intake.url"), "--intake"), app: app,
             credentials: try await credentials(settings, accounts: plan.buyers + plan.forgers))
-        let sold = try await sell(shop)
+        let sold = try await LoadShopper(shop: shop, run: String(UUID().uuidString.prefix(8)).lowercased())
+            .buy(plan.proofs)
         let forged = try await forge(shop, plan)
         let records = LoadRecords(
             purchases: zip(sold, plan.buyers).map {
                 LoadReport.Purchase(
-                    transactionId: $0.transactionId, originalTransactionId: $0.originalTransactionId, account: $1)
+                    transactionId: $0.transactionId, originalTransactionId: $0.originalTransactionId, account: $1,
+                    proof: $0.kind)
             }, forgeries: forged.map(\.record))
         let runner = LoadRunner(
-            plan: plan, proofs: sold.map(\.signedTransaction), forgedProofs: forged.map(\.proof), intake: client,
+            plan: plan, proofs: sold, forgedProofs: forged.map(\.proof), intake: client,
             records: records, rate: rate, concurrency: concurrency, wait: wait, timeout: .seconds(timeout))
         return try await carryOut(runner)
     }
@@ -124,27 +133,21 @@ struct LoadCommand: AsyncParsableCommand {
             purchases: records.purchases, forgeries: records.forgeries)
     }
 
-    private func sell(_ shop: SimulatorClient) async throws -> [SimulatorClient.Sold] {
-        var sold: [SimulatorClient.Sold] = []
-        while sold.count < count {
-            sold += try await shop.sell(min(SimulatorClient.salesPerRequest, count - sold.count))
-        }
-        return sold
-    }
-
     private func forge(
         _ shop: SimulatorClient, _ plan: LoadPlan
-    ) async throws -> [(record: LoadReport.Forgery, proof: String)] {
+    ) async throws -> [(record: LoadReport.Forgery, proof: LoadProof)] {
         guard !plan.forgers.isEmpty else { return [] }
         let kinds = try await shop.forgeryKinds()
         guard !kinds.isEmpty else { throw ToolFailure("the simulator knows no forgeries") }
-        var forged: [(record: LoadReport.Forgery, proof: String)] = []
+        var forged: [(record: LoadReport.Forgery, proof: LoadProof)] = []
         for (index, account) in plan.forgers.enumerated() {
             let kind = kinds[index % kinds.count]
             forged.append(
                 (
                     LoadReport.Forgery(kind: kind.kind, expectedReason: kind.expectedRejection, account: account),
-                    try await shop.forge(kind.kind).signedTransaction
+                    LoadProof(
+                        kind: .signedTransaction, transactionId: "", originalTransactionId: "",
+                        content: try await shop.forge(kind.kind).signedTransaction)
                 ))
         }
         return forged

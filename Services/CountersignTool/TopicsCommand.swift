@@ -10,7 +10,7 @@ struct TopicsCommand: AsyncParsableCommand {
     /// How long the broker has for an answer.
     static let timeout = Duration.seconds(15)
 
-    @Option(help: "Partitions of the three main topics; the default is 12. The dead letters keep 3.")
+    @Option(help: "Partitions of the four main topics; the default is 12. The dead letters keep 3.")
     var partitions: Int?
 
     @Option(help: "Copies of each partition; at most the number of brokers, and 3 in production.")

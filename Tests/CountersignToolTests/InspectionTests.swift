@@ -61,6 +61,42 @@ struct InspectionTests {
         }
     }
 
+    @Test(arguments: ["sub_1", "1000"])
+    func inspectShowsWhatWasPostedAndWhatIsWrong(id: String) async throws {
+        try await withPurchase { pool in
+            try await execute(
+                """
+                UPDATE submissions SET kind = 'receipt', named_transaction_id = '1000',
+                    expected_environment = 'production', alarmed_at = '2026-01-02T03:04:05Z';
+                UPDATE orders SET test_purchase = 'app_review';
+                """, in: pool)
+            let json = try #require(try await InspectionStore(pool: pool).inspect(id))
+            let text = try Dossier(json: json).text
+            #expect(text.contains("receipt of 5 bytes"))
+            #expect(text.contains("names the transaction 1000"))
+            #expect(text.contains("the app expects production"))
+            #expect(text.contains("ALARM: without an outcome for too long, told 2026-01-02 03:04:05Z"))
+            #expect(text.contains("a test purchase (app_review)"))
+        }
+    }
+
+    @Test func inspectFindsWhoAskedAboutATransactionThatNobodyKnowsYet() async throws {
+        try await TestDatabase.with { pool in
+            try await execute(
+                """
+                INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, due_at, proof,
+                    named_transaction_id)
+                VALUES ('sub_7', 'a', 'p', 'transaction_id', '7000', 'r', now(), '7000', NULL),
+                    ('sub_8', 'a', 'p', 'receipt', '7000', 'r', now(), 'MIIB', '7000'),
+                    ('sub_9', 'a', 'p', 'signed_transaction', '7000', 'r', now(), 'x.y.z', NULL)
+                """, in: pool)
+            let json = try #require(try await InspectionStore(pool: pool).inspect("7000"))
+            let dossier = try Dossier(json: json)
+            #expect(Set(dossier.submissions.map(\.id)) == ["sub_7", "sub_8"])
+            #expect(dossier.orders.isEmpty)
+        }
+    }
+
     @Test func auditOfWhatAgreesIsClean() async throws {
         try await withPurchase { pool in
             let report = try await ConsistencyCheck(pool: pool).run()

@@ -54,6 +54,34 @@ import Testing
         }
     }
 
+    @Test func kindsOfProofComeInTurn() throws {
+        let kinds = try #require(LoadProofKinds(argument: "signed_transaction,receipt,signed_transaction"))
+        var mixed = settings
+        mixed.proofs = kinds.kinds
+        let plan = LoadPlan(mixed)
+        #expect(plan.proofs.count == 1000)
+        #expect(plan.proofs.prefix(4) == [.signedTransaction, .receipt, .signedTransaction, .signedTransaction])
+        #expect(plan.proofs.count { $0 == .receipt } == 333)
+        #expect(plan.steps == LoadPlan(settings).steps, "the same seed is the same order")
+    }
+
+    @Test(arguments: ["", ",", "receipt,", "receipts", "receipt, transaction_id", "Receipt"])
+    func otherKindsAreRefused(argument: String) {
+        #expect(LoadProofKinds(argument: argument) == nil)
+    }
+
+    @Test func eachKindIsNamedAsItsField() throws {
+        func fields(_ kind: LoadProofKind, _ content: String?) -> [String: String] {
+            LoadProof(kind: kind, transactionId: "1", originalTransactionId: "1", content: content).fields
+        }
+        #expect(fields(.signedTransaction, "a.b.c") == ["signed_transaction": "a.b.c"])
+        #expect(fields(.receipt, "MIIB") == ["receipt": "MIIB", "transaction_id": "1"])
+        #expect(fields(.transactionId, nil) == ["transaction_id": "1"])
+        let all = try #require(LoadProofKinds(argument: LoadProofKind.allCases.map(\.rawValue).joined(separator: ",")))
+        #expect(all.kinds == LoadProofKind.allCases)
+        #expect(all.defaultValueDescription == "signed_transaction,receipt,transaction_id")
+    }
+
     @Test(arguments: [(1.0, 100, 50), (0.0, 0, 0), (0.01, 1, 1), (0.03, 3, 2)])
     func sharesAreRoundedToWholePurchases(share: Double, duplicates: Int, atOnce: Int) {
         let plan = LoadPlan(

@@ -5,8 +5,11 @@ import Testing
 
 /// A report counts what happened, and calls a run failed for each of the reasons that matter.
 @Suite struct LoadReportTests {
-    private func purchase(_ state: String?, reason: String? = nil, outcome: Double? = nil) -> LoadReport.Purchase {
-        var purchase = LoadReport.Purchase(transactionId: "2000", originalTransactionId: "2000", account: "player-1")
+    private func purchase(
+        _ state: String?, reason: String? = nil, outcome: Double? = nil, proof: LoadProofKind = .signedTransaction
+    ) -> LoadReport.Purchase {
+        var purchase = LoadReport.Purchase(
+            transactionId: "2000", originalTransactionId: "2000", account: "player-1", proof: proof)
         purchase.submissionId = state == nil ? nil : "sub_1"
         purchase.state = state
         purchase.reason = reason
@@ -57,6 +60,35 @@ import Testing
         #expect(text.hasSuffix("good: every genuine purchase has an outcome"))
     }
 
+    @Test func eachKindOfProofIsReportedByItself() throws {
+        let report = report([
+            purchase("fulfilled", outcome: 10), purchase("fulfilled", outcome: 30, proof: .receipt),
+            purchase("rejected", reason: "receipt_revoked", outcome: 20, proof: .receipt),
+            purchase("received", proof: .transactionId),
+        ])
+        #expect(report.byProof.map(\.kind) == [.signedTransaction, .receipt, .transactionId])
+        #expect(report.byProof.map(\.result.settled) == [1, 2, 0])
+        #expect(report.text.contains("as receipt                        2 of 2 purchases settled\n  fulfilled "))
+        #expect(report.text.contains("as transaction_id                 0 of 1 purchases settled\n  received "))
+        #expect(report.text.contains("  outcome                         p50 20.0 ms, p95 30.0 ms"))
+        struct Document: Decodable {
+            struct Kind: Decodable {
+                let purchases: Int
+                let outcomes: [String: Int]
+            }
+            let byProof: [String: Kind]
+
+            enum CodingKeys: String, CodingKey { case byProof = "by_proof" }
+        }
+        let document = try JSONDecoder().decode(Document.self, from: Data(try report.json().utf8))
+        #expect(document.byProof["receipt"]?.outcomes == ["fulfilled": 1, "rejected: receipt_revoked": 1])
+        #expect(document.byProof["transaction_id"]?.purchases == 1)
+    }
+
+    @Test func oneKindOfProofNeedsNoPartOfItsOwn() {
+        #expect(!report([purchase("fulfilled", outcome: 10)]).text.contains("as signed_transaction"))
+    }
+
     @Test func genuinePurchaseWithoutOutcomeFailsTheRun() {
         let report = report([purchase("fulfilled", outcome: 1), purchase("received"), purchase(nil)])
         #expect(report.failures == ["2 genuine purchases have no outcome"])
@@ -70,6 +102,24 @@ import Testing
             forgeries: [forgery("fulfilled", reason: nil), forgery("parked", reason: nil), forgery(nil, reason: nil)],
             mismatchedIds: 1)
         #expect(report.failures == ["2 forgeries were taken for genuine", "1 duplicates got another submission id"])
+    }
+
+    @Test("a forgery that intake refuses for its shape is refused for the expected reason, and no other refusal is")
+    func refusalsAtTheDoor() {
+        func refused(_ expected: String, _ status: Int, _ slug: String) -> LoadReport.Forgery {
+            let body = #"{"type":"urn:countersign:problem:\#(slug)","title":"No","detail":"It is none."}"#
+            var forgery = LoadReport.Forgery(kind: "four_parts", expectedReason: expected, account: "p")
+            forgery.note(
+                IntakeClient.interpret(HTTPCaller.Answer(status: status, retryAfter: nil, body: Data(body.utf8))))
+            return forgery
+        }
+        let shapeless = refused("not_a_jws", 422, "proof-malformed")
+        #expect(report([], forgeries: [shapeless]).text.contains("1 of 1 refused, 1 for the expected reason"))
+        for other in [
+            refused("not_a_jws", 401, "authentication-failed"), refused("signature_invalid", 422, "proof-malformed"),
+        ] {
+            #expect(report([], forgeries: [other]).text.contains("1 of 1 refused, 0 for the expected reason"))
+        }
     }
 
     @Test func jsonNamesEveryTransactionWithItsAccount() throws {

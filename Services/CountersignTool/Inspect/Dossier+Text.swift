@@ -27,11 +27,14 @@ extension Dossier.Submission {
             } else {
                 "due \(dueAt.map(Dossier.time) ?? "never"), sent again \(attempts) times"
             }
-        return [
+        var lines = [
             "\(id)  \(state)\(reason.map { " (\($0))" } ?? "")",
             "  of \(account) for \(app), \(kind) of \(proofBytes) bytes; received \(Dossier.time(receivedAt)), \(end)",
-            "  correlation \(correlationId)",
         ]
+        if let namedTransactionId { lines.append("  names the transaction \(namedTransactionId)") }
+        if let expectedEnvironment { lines.append("  the app expects \(expectedEnvironment)") }
+        if let alarmedAt { lines.append("  ALARM: without an outcome for too long, told \(Dossier.time(alarmedAt))") }
+        return lines + ["  correlation \(correlationId)"]
     }
 }
 
@@ -44,6 +47,7 @@ extension Dossier.Order {
         if originalTransactionId != transactionId { lines.append("  renews \(originalTransactionId)") }
         if let expiresDate { lines.append("  paid until \(Dossier.time(expiresDate))") }
         if let revocationDate { lines.append("  revoked by Apple \(Dossier.time(revocationDate))") }
+        if let testPurchase { lines.append("  a test purchase (\(testPurchase)): nobody paid for it") }
         if let appAccountToken { lines.append("  appAccountToken \(appAccountToken)") }
         lines.append(
             "  brought by \(submissionId), recorded \(Dossier.time(createdAt))"

@@ -16,6 +16,7 @@ struct Dossier: Decodable, Sendable {
     struct Submission: Decodable, Sendable {
         let id, state, app, account, kind, receivedAt, correlationId: String
         let reason, dueAt, settledAt: String?
+        let namedTransactionId, expectedEnvironment, alarmedAt: String?
         let attempts, proofBytes: Int
     }
 
@@ -23,6 +24,7 @@ struct Dossier: Decodable, Sendable {
         let environment, transactionId, state, app, productId, productType, originalTransactionId: String
         let purchaseDate, submissionId, correlationId, createdAt: String
         let reason, account, expiresDate, revocationDate, appAccountToken, currency, storefront, grantedAt: String?
+        let testPurchase: String?
         let quantity: Int
         let priceMilliunits: Int64?
     }

@@ -33,15 +33,18 @@ struct IntakeClient: Sendable {
     }
 
     /// Posts a proof for an account.
-    func post(_ proof: String, account: String, wait: Int) async -> Reply {
-        let body = Body(
-            app: app, signedTransaction: proof, account: credentials.isServerKey ? account : nil)
+    func post(_ proof: LoadProof, account: String, wait: Int) async -> Reply {
+        var fields = proof.fields
+        fields["app"] = app
+        if credentials.isServerKey { fields["account"] = account }
+        let body = fields
         let url = "\(base)/v1/purchases\(Self.query(wait))"
         return await reply(wait) { timeout in
             let encoder = JSONEncoder()
-            encoder.keyEncodingStrategy = .convertToSnakeCase
+            encoder.outputFormatting = .withoutEscapingSlashes
             return try await http.post(
-                url, json: try encoder.encode(body), headers: credentials.headers(account: account), timeout: timeout)
+                url, json: try encoder.encode(body), headers: credentials.headers(account: account),
+                timeout: timeout)
         }
     }
 
@@ -51,12 +54,6 @@ struct IntakeClient: Sendable {
         return await reply(wait) { timeout in
             try await http.get(url, headers: credentials.headers(account: account), timeout: timeout)
         }
-    }
-
-    private struct Body: Encodable {
-        let app: String
-        let signedTransaction: String
-        let account: String?
     }
 
     private static func query(_ wait: Int) -> String {

@@ -12,6 +12,8 @@ struct LoadPlan: Sendable, Equatable {
         var forgeryShare: Double
         /// The same seed is the same plan.
         var seed: UInt64
+        /// The kinds of proof that the purchases have in turn; at least one.
+        var proofs: [LoadProofKind] = [.signedTransaction]
     }
 
     /// One thing to do.
@@ -29,6 +31,8 @@ struct LoadPlan: Sendable, Equatable {
 
     /// The account of each purchase.
     let buyers: [String]
+    /// The kind of proof that each purchase is posted as.
+    let proofs: [LoadProofKind]
     /// The account that posts each forgery.
     let forgers: [String]
     /// In the order of their start.
@@ -41,6 +45,7 @@ struct LoadPlan: Sendable, Equatable {
             (0..<number).map { _ in "player-\(Int.random(in: 1...settings.accounts, using: &generator))" }
         }
         buyers = accounts(count)
+        proofs = (0..<count).map { settings.proofs[$0 % settings.proofs.count] }
         forgers = accounts(Int((Double(count) * settings.forgeryShare).rounded()))
         let repeated = (0..<count).shuffled(using: &generator)
             .prefix(Int((Double(count) * settings.duplicateShare).rounded()))

@@ -1,5 +1,3 @@
-import Foundation
-
 /// What a load did and what came of it: printed as text, written as JSON.
 struct LoadReport: Codable, Sendable {
     /// One genuine purchase.
@@ -7,6 +5,8 @@ struct LoadReport: Codable, Sendable {
         let transactionId: String
         let originalTransactionId: String
         let account: String
+        /// What it was posted as.
+        var proof = LoadProofKind.signedTransaction
         /// The submission's id; nil when it was never accepted.
         var submissionId: String?
         /// `received` until it has an outcome; nil when it was never accepted.
@@ -63,7 +63,36 @@ struct LoadReport: Codable, Sendable {
     var outcomeLatency: Percentiles? { Percentiles(purchases.compactMap(\.outcomeMilliseconds)) }
 
     /// Purchases by state, with the reason where there is one: `fulfilled`, `rejected: sandbox_refused`.
-    var outcomes: [String: Int] {
+    var outcomes: [String: Int] { Self.outcomes(purchases) }
+
+    /// What came of the purchases that were posted as one kind of proof.
+    struct KindResult: Encodable, Sendable {
+        let purchases: Int
+        let accepted: Int
+        let settled: Int
+        let outcomes: [String: Int]
+        let acceptLatency: Percentiles?
+        let outcomeLatency: Percentiles?
+    }
+
+    /// The same for each kind of proof that was posted, in the order of their declaration.
+    var byProof: [(kind: LoadProofKind, result: KindResult)] {
+        let groups = Dictionary(grouping: purchases, by: \.proof)
+        return LoadProofKind.allCases.compactMap { kind in
+            groups[kind].map { purchases in
+                (
+                    kind,
+                    KindResult(
+                        purchases: purchases.count, accepted: purchases.count { $0.submissionId != nil },
+                        settled: purchases.count { $0.isSettled }, outcomes: Self.outcomes(purchases),
+                        acceptLatency: Percentiles(purchases.compactMap(\.acceptedMilliseconds)),
+                        outcomeLatency: Percentiles(purchases.compactMap(\.outcomeMilliseconds)))
+                )
+            }
+        }
+    }
+
+    private static func outcomes(_ purchases: [Purchase]) -> [String: Int] {
         purchases.reduce(into: [:]) { counts, purchase in
             let state = purchase.state ?? "not accepted"
             counts[purchase.reason.map { "\(state): \($0)" } ?? state, default: 0] += 1
@@ -79,75 +108,5 @@ struct LoadReport: Codable, Sendable {
         if breaches > 0 { failures.append("\(breaches) forgeries were taken for genuine") }
         if mismatchedIds > 0 { failures.append("\(mismatchedIds) duplicates got another submission id") }
         return failures
-    }
-}
-
-extension LoadReport {
-    /// The report as a person reads it.
-    var text: String {
-        var rows: [(String, String)] = [
-            (
-                "sent",
-                "\(sent) requests: \(purchases.count) purchases, \(duplicates) duplicates, \(forgeries.count) forgeries"
-            ),
-            ("accepted", "\(accepted) of \(purchases.count) purchases"),
-            ("settled", "\(settled) of \(purchases.count) purchases"),
-        ]
-        rows += outcomes.sorted { $0.key < $1.key }.map { ("  " + $0.key, "\($0.value)") }
-        if !forgeries.isEmpty {
-            let refused = forgeries.filter { $0.state == "rejected" }
-            let asExpected = refused.count { $0.reason == $0.expectedReason }
-            rows.append(
-                ("forgeries", "\(refused.count) of \(forgeries.count) refused, \(asExpected) for the expected reason"))
-        }
-        rows.append(
-            ("HTTP", statuses.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")))
-        rows.append(("retries", "\(retries)"))
-        rows.append(("accept", Self.line(acceptLatency)))
-        rows.append(("outcome", Self.line(outcomeLatency)))
-        let posted = ToolOutput.number(Double(sent) / max(postingSeconds, 0.001), digits: 1)
-        let settledRate = ToolOutput.number(Double(settled) / max(settlingSeconds, 0.001), digits: 1)
-        rows.append(
-            (
-                "rate",
-                "\(posted) posted/s over \(ToolOutput.number(postingSeconds, digits: 1)) s, \(settledRate) settled/s"
-            ))
-        let verdict =
-            failures.isEmpty ? ["good: every genuine purchase has an outcome"] : failures.map { "FAILED: \($0)" }
-        return (rows.map { ToolOutput.padded($0.0, 34) + $0.1 } + verdict).joined(separator: "\n")
-    }
-
-    private static func line(_ latency: Percentiles?) -> String {
-        guard let latency else { return "none" }
-        func text(_ milliseconds: Double) -> String { ToolOutput.number(milliseconds, digits: 1) }
-        return "p50 \(text(latency.p50)) ms, p95 \(text(latency.p95)) ms, p99 \(text(latency.p99)) ms, "
-            + "max \(text(latency.max)) ms"
-    }
-
-    /// The report for programs, with what the text derives.
-    ///
-    /// - Throws: `EncodingError`.
-    func json() throws -> String {
-        try ToolOutput.json(Document(report: self))
-    }
-
-    /// The report's own fields, and beside them the derived ones.
-    private struct Document: Encodable {
-        let report: LoadReport
-
-        enum DerivedKeys: String, CodingKey {
-            case accepted, settled, outcomes, acceptLatency, outcomeLatency, failures
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            try report.encode(to: encoder)
-            var derived = encoder.container(keyedBy: DerivedKeys.self)
-            try derived.encode(report.accepted, forKey: .accepted)
-            try derived.encode(report.settled, forKey: .settled)
-            try derived.encode(report.outcomes, forKey: .outcomes)
-            try derived.encodeIfPresent(report.acceptLatency, forKey: .acceptLatency)
-            try derived.encodeIfPresent(report.outcomeLatency, forKey: .outcomeLatency)
-            try derived.encode(report.failures, forKey: .failures)
-        }
     }
 }

@@ -14,9 +14,9 @@ struct LoadRunner: Sendable {
     private static let pollInterval = Duration.milliseconds(500)
 
     let plan: LoadPlan
-    /// The signed transactions of the purchases and of the forgeries.
-    let proofs: [String]
-    let forgedProofs: [String]
+    /// What is posted for the purchases and for the forgeries.
+    let proofs: [LoadProof]
+    let forgedProofs: [LoadProof]
     let intake: IntakeClient
     let records: LoadRecords
     /// Steps begun a second; nil for as many as go.

@@ -19,6 +19,8 @@ struct SimulatorClient: Sendable {
         var environment: String
         var count: Int?
         var kind: String?
+        /// The Apple ID that buys; a guest where there is none.
+        var account: String?
     }
 
     /// A transaction that was sold.
@@ -39,18 +41,33 @@ struct SimulatorClient: Sendable {
         let signedTransaction: String
     }
 
-    /// Sells so many, 500 or less.
+    /// Sells so many, 500 or less: to guests, or to an Apple ID.
     ///
     /// - Throws: `ToolFailure`.
-    func sell(_ count: Int) async throws -> [Sold] {
+    func sell(_ count: Int, to account: String? = nil) async throws -> [Sold] {
         struct Answer: Decodable { let transactions: [Sold] }
         var sale = sale
         sale.count = count
+        sale.account = account
         let answer = try await post("sales", sale, as: Answer.self)
         guard answer.transactions.count == count else {
             throw ToolFailure("the simulator at \(base) sold \(answer.transactions.count) of \(count)")
         }
         return answer.transactions
+    }
+
+    /// The receipt of an Apple ID's copy of the app, in base64.
+    ///
+    /// - Throws: `ToolFailure`.
+    func receipt(of account: String) async throws -> String {
+        struct Answer: Decodable { let receipt: String }
+        var components = URLComponents()
+        components.queryItems = [
+            URLQueryItem(name: "bundleId", value: sale.bundleId), URLQueryItem(name: "account", value: account),
+            URLQueryItem(name: "environment", value: sale.environment),
+        ]
+        let url = "\(base)/simulator/v1/receipts?\(components.percentEncodedQuery ?? "")"
+        return try await decoded(Answer.self) { try await http.get(url, timeout: Self.timeout) }.receipt
     }
 
     /// The ways of cheating that the simulator knows.
@@ -93,7 +110,7 @@ struct SimulatorClient: Sendable {
         do {
             return try JSONDecoder().decode(type, from: answer.body)
         } catch {
-            throw ToolFailure("the simulator at \(base) answers something that is not a sale; is it one?")
+            throw ToolFailure("the simulator at \(base) answers something else than it should; is it one?")
         }
     }
 }
