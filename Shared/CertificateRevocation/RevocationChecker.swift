@@ -1,0 +1,152 @@
+public import AsyncHTTPClient
+import Crypto
+public import Foundation
+import X509
+
+/// Asks the responders of certificates whether those are revoked (OCSP, RFC 6960), and remembers what they answer.
+///
+/// One question is under way for a certificate at a time, however many ask. An answer counts until its `nextUpdate`;
+/// before that it is renewed in the background. While no new one can be had, an answer of *good* counts on for a grace,
+/// and *revoked* for ever. Nobody is asked about a certificate that has expired by now. Everything that goes wrong is *unknown*, with the reason; nothing is thrown or logged.
+///
+/// Whether a certificate is otherwise valid, and who issued it, the caller has verified before. The `HTTPClient` belongs
+/// to the caller, who shuts it down and who best forbids redirects in its configuration: no responder needs them.
+public final class RevocationChecker: Sendable {
+    enum Limit {
+        /// Bytes of a certificate in DER; Apple's have 1.1 kB.
+        static let certificateBytes = 8_192
+    }
+
+    /// What was given.
+    public let settings: Settings
+
+    private let exchange: ResponderExchange
+    private let now: @Sendable () -> Date
+    private let book: AnswerBook
+
+    /// Makes a checker that remembers nothing yet.
+    ///
+    /// - Parameters:
+    ///   - http: sends the requests; the caller shuts it down.
+    ///   - settings: how long it waits and remembers, and whom it asks.
+    ///   - now: the wall clock that answers are judged by.
+    public init(
+        http: HTTPClient, settings: Settings = .init(), now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.settings = settings
+        self.now = now
+        exchange = ResponderExchange(http: http, timeout: settings.timeout)
+        book = AnswerBook(settings: settings)
+    }
+
+    /// How many certificates are remembered now, with answers or failures.
+    public var certificatesRemembered: Int { book.count }
+
+    /// Whether a certificate is revoked.
+    ///
+    /// It waits only when nothing is known: for ``Settings/timeout`` at most. When the task is cancelled, it says
+    /// *unknown* at once; the question goes on for the others who ask.
+    ///
+    /// - Parameters:
+    ///   - certificate: DER.
+    ///   - issuer: the certificate of who issued it, DER; the caller has verified that.
+    public func status(of certificate: [UInt8], issuer: [UInt8]) async -> RevocationStatus {
+        guard certificate.count <= Limit.certificateBytes, issuer.count <= Limit.certificateBytes else {
+            return .unknown("a certificate is larger than \(Limit.certificateBytes) bytes")
+        }
+        let key = CertificateKey(certificate, issuer: issuer)
+        switch book.lookUp(key, at: now()) {
+        case .known(let status, let mustAsk):
+            if mustAsk { ask(about: certificate, issuer: issuer, key: key) }
+            return status
+        case .awaited(let mustAsk):
+            if mustAsk { ask(about: certificate, issuer: issuer, key: key) }
+            return await answer(of: key)
+        case .full:
+            return .unknown("too many questions are under way")
+        }
+    }
+
+    /// Whether a leaf or its intermediate is revoked; both are asked about at once.
+    ///
+    /// - Parameter certificates: leaf, intermediate and root in DER, which the caller has verified.
+    /// - Returns: *revoked*, by the earlier time, when one of them is; else *unknown* when one of them is; else *expired*
+    ///   when one of them is; else *good*.
+    public func status(ofChain certificates: [[UInt8]]) async -> RevocationStatus {
+        guard certificates.count == 3 else { return .unknown("not a chain of three certificates") }
+        async let leaf = status(of: certificates[0], issuer: certificates[1])
+        async let intermediate = status(of: certificates[1], issuer: certificates[2])
+        return Self.worse(await leaf, await intermediate)
+    }
+
+    private static func worse(_ first: RevocationStatus, _ second: RevocationStatus) -> RevocationStatus {
+        switch (first, second) {
+        case (.revoked(let one), .revoked(let other)): .revoked(at: min(one, other))
+        case (.revoked, _): first
+        case (_, .revoked): second
+        case (.unknown, _): first
+        case (_, .unknown): second
+        case (.expired, _): first
+        default: second
+        }
+    }
+
+    /// Begins a question that nobody's cancellation ends.
+    ///
+    /// Others may wait for it, and it is over by the time-out.
+    private func ask(about certificate: [UInt8], issuer: [UInt8], key: CertificateKey) {
+        Task {
+            let outcome = await outcome(of: certificate, issuer: issuer)
+            book.settle(key, outcome, at: now())
+        }
+    }
+
+    // Never inlined: the compiler of Swift 6.3.1 crashes on some async functions inside closures.
+    @inline(never)
+    private func outcome(of certificate: [UInt8], issuer: [UInt8]) async -> QuestionOutcome {
+        do {
+            let question = try CertificateQuestion(certificate: certificate, issuer: issuer)
+            // Responders need not keep what expired (RFC 6960, section 4.4.4), and do not: there is nothing to ask for.
+            let expiry = question.certificate.notValidAfter
+            if expiry < now() { return .expired(expiry) }
+            let url = try ResponderAddress.url(of: question.certificate, instead: settings.responder)
+            let bytes = try await exchange.answer(to: question.request, at: url)
+            let response = try OCSPResponse(derEncoded: bytes)
+            return try AnswerJudge(question: question, settings: settings, now: now()).judge(response)
+        } catch let failure as RevocationFailure {
+            return .failed(failure)
+        } catch {
+            return .failed(RevocationFailure("the answer cannot be read"))
+        }
+    }
+
+    private func answer(of key: CertificateKey) async -> RevocationStatus {
+        let waiter = book.makeWaiter()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if let status = book.enlist(waiter, continuation, for: key, at: now()) {
+                    continuation.resume(returning: status)
+                } else if Task.isCancelled {
+                    // The handler may have run before there was anybody to dismiss.
+                    book.dismiss(waiter, of: key)
+                }
+            }
+        } onCancel: {
+            book.dismiss(waiter, of: key)
+        }
+    }
+}
+
+/// A certificate with its issuer, by which answers are remembered.
+struct CertificateKey: Hashable, Sendable {
+    private let digest: SHA256Digest
+
+    init(_ certificate: [UInt8], issuer: [UInt8]) {
+        var hash = SHA256()
+        // The length says where one ends and the other begins.
+        withUnsafeBytes(of: certificate.count.littleEndian) { hash.update(bufferPointer: $0) }
+        hash.update(data: certificate)
+        hash.update(data: issuer)
+        digest = hash.finalize()
+    }
+}

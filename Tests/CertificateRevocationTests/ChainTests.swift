@@ -1,0 +1,69 @@
+import CertificateRevocation
+import Foundation
+import Testing
+import X509
+
+/// Leaf and intermediate together.
+@Suite("Chains", .timeLimit(.minutes(2)))
+struct ChainTests {
+    /// One answer that speaks of nothing but one certificate.
+    private func answer(
+        _ certificate: Authority.Member, by issuer: Authority.Member, _ standing: AnswerDraft.Standing
+    ) throws -> [UInt8] {
+        var draft = AnswerDraft(about: certificate.certificate, issuer: issuer)
+        draft.single.standing = standing
+        return try draft.encoded()
+    }
+
+    @Test("both are asked about at once; revoked wins, then unknown")
+    func worst() async throws {
+        try await Responder.with { leafs, leafURL, http in
+            try await Responder.with { intermediates, intermediateURL, _ in
+                let root = try Authority().root
+                let intermediate = try Authority.member(
+                    "Intermediate", issuer: root, recipe: .init(isAuthority: true, locations: [intermediateURL]))
+                let leaf = try Authority.member("Leaf", issuer: intermediate, recipe: .init(locations: [leafURL]))
+                let chain = [try leaf.encoded, try intermediate.encoded, try root.encoded]
+                leafs.answer = .held
+                intermediates.answer = .held
+                let early = Authority.now - 100
+                let late = Authority.now - 50
+                let cases: [(AnswerDraft.Standing, AnswerDraft.Standing, RevocationStatus)] = [
+                    (.good, .good, .good),
+                    (.revoked(late), .good, .revoked(at: late)),
+                    (.good, .revoked(late), .revoked(at: late)),
+                    (.unknown, .revoked(late), .revoked(at: late)),
+                    (.revoked(late), .unknown, .revoked(at: late)),
+                    (.revoked(late), .revoked(early), .revoked(at: early)),
+                    (.unknown, .good, .unknown("the responder does not know the certificate")),
+                    (.good, .unknown, .unknown("the responder does not know the certificate")),
+                ]
+                for (index, (ofLeaf, ofIntermediate, expected)) in cases.enumerated() {
+                    let checker = RevocationChecker(http: http, now: { Authority.now })
+                    let status = Task { await checker.status(ofChain: chain) }
+                    // Neither waits for the other.
+                    await leafs.waitForRequests(index + 1)
+                    await intermediates.waitForRequests(index + 1)
+                    leafs.release(.ocsp(try answer(leaf, by: intermediate, ofLeaf)))
+                    intermediates.release(.ocsp(try answer(intermediate, by: root, ofIntermediate)))
+                    #expect(await status.value == expected)
+                }
+            }
+        }
+    }
+
+    @Test("a chain has three certificates, in order")
+    func counts() async throws {
+        try await Bench.run { bench in
+            let checker = bench.checker()
+            let chain = try bench.authority.chain
+            for wrong in [[], [chain[0]], [chain[0], chain[1]], chain + [chain[2]]] {
+                let status = await checker.status(ofChain: wrong)
+                #expect(status == .unknown("not a chain of three certificates"))
+            }
+            let reversed = await checker.status(ofChain: chain.reversed())
+            #expect(reversed == .unknown("the certificate was issued by somebody else"))
+            #expect(bench.responder.requests.isEmpty)
+        }
+    }
+}
