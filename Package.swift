@@ -73,6 +73,8 @@ let package = Package(
         .library(name: "Postgres", targets: ["Postgres"]),
         .library(name: "AppStore", targets: ["AppStore"]),
         .library(name: "AppStoreServerAPI", targets: ["AppStoreServerAPI"]),
+        .library(name: "CertificateRevocation", targets: ["CertificateRevocation"]),
+        .library(name: "Pacing", targets: ["Pacing"]),
         .library(name: "WebhookSigning", targets: ["WebhookSigning"]),
     ],
     dependencies: [
@@ -104,13 +106,16 @@ let package = Package(
         shared("Postgres", ["CLibpq", "BlockingThreads", log, lifecycle]),
         shared("AppStore", [crypto, cryptoExtras, x509, asn1]),
         shared("AppStoreServerAPI", [crypto, httpClient, nio, nioHTTP]),
+        shared("CertificateRevocation", [crypto, x509, asn1, httpClient, nio, nioHTTP]),
+        shared("Pacing"),
         shared("WebhookSigning", [crypto]),
         shared("Messages", ["PurchaseModel"]),
         // Layer 3: what is kept, and how a process lives.
         shared(
             "Persistence", ["Postgres", "PurchaseModel", "Messages"],
             resources: [
-                .embedInCode("Migrations/0001_create_purchases.sql"), .embedInCode("Migrations/0002_take_every_proof.sql"),
+                .embedInCode("Migrations/0001_create_purchases.sql"),
+                .embedInCode("Migrations/0002_take_every_proof.sql"),
             ]),
         shared(
             "ServiceRuntime",
@@ -136,7 +141,8 @@ let package = Package(
         service(
             "VerificationWorker",
             [
-                "EventProcessing", "ServiceRuntime", "Messages", "PurchaseModel", "Kafka", "AppStore", log, metrics,
+                "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "Kafka", "Postgres",
+                "AppStore", "AppStoreServerAPI", "CertificateRevocation", "Pacing", httpClient, nio, log, metrics,
                 lifecycle,
             ]),
         service(
@@ -181,6 +187,16 @@ let package = Package(
                 httpClient, httpTypes, lifecycle, log, nio, nioHTTP, nioPosix, nioTLS,
             ]),
         suite("AppStoreServerAPITests", ["AppStoreServerAPI", crypto, httpClient, nio, nioHTTP]),
+        suite("PacingTests", ["Pacing"]),
+        suite(
+            "CertificateRevocationTests",
+            ["CertificateRevocation", "AppStore", crypto, x509, asn1, httpClient, nio, nioHTTP, nioPosix]),
+        suite(
+            "VerificationWorkerTests",
+            [
+                "VerificationWorker", "AppStore", "AppStoreServerAPI", "CertificateRevocation", "Pacing", "Messages",
+                "PurchaseModel", "Persistence", "Postgres", "ServiceRuntime", httpClient, nio, nioHTTP, log,
+            ]),
         suite("WebhookSigningTests", ["WebhookSigning", crypto]),
         suite(
             "ServiceRuntimeTests",

@@ -1,32 +1,52 @@
-import AppStore
 import EventProcessing
 import Kafka
+import Logging
 import Messages
+import Postgres
+import ServiceLifecycle
 import ServiceRuntime
 
 /// Makes everything, in start order; what starts first stops last.
 struct Assembly {
+    /// The consumer groups.
+    private enum Group {
+        static let submissions = "countersign.verification-worker"
+        static let lookups = "countersign.verification-worker.lookups"
+    }
+
     let services: ServiceAssembly
 
     init(_ configuration: Configuration, context: ServiceContext) throws {
+        let logger = context.logger
         let producer = try KafkaProducer(
-            configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: context.logger)
-        let publisher = EventPublisher(producer: producer, source: "verification-worker")
-        let verify = VerifySubmissions(
-            apps: configuration.apps.apps, verifier: SignedDataVerifier(roots: configuration.roots))
-        let publish = PublishVerdicts(publisher: publisher)
-        let consumer = try EventConsumer<SubmissionMessage>(
-            kafka: configuration.kafka,
-            settings: KafkaSettings.consumer(
-                context.settings, group: "countersign.verification-worker", topic: Topics.submissions,
-                batchMaximum: configuration.batchMaximum),
-            accepts: { $0 == SubmissionMessage.type },
-            deadLetters: DeadLetters(
-                producer: producer, consumer: "countersign.verification-worker", logger: context.logger),
-            context: context
-        ) { batch in
-            try await publish.publish(await verify.verdicts(for: batch.map(\.message)))
+            configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
+        let pool = configuration.postgres.map { PostgresPool(configuration: $0, logger: logger) }
+        let gate = LookupGate()
+        let access = try AppStoreAccess(
+            settings: configuration.appStore, apps: configuration.apps, roots: configuration.roots,
+            receiptRoots: configuration.receiptRoots, logger: logger
+        ) { gate.set(isClosed: $0) }
+        let parts = Parts(
+            configuration: configuration, context: context, producer: producer,
+            publisher: EventPublisher(producer: producer, source: "verification-worker"),
+            proofs: ProofReader(pool: pool, logger: logger), access: access)
+        let submissions = try parts.submissions(group: Group.submissions, isPaused: { gate.isClosed })
+        let lookups = try parts.lookups(group: Group.lookups)
+        let prober = OutageProber(pace: access.pace)
+        let check = context.health.register("app-store")
+        check.set(ready: true, detail: "asking")
+        gate.attach { isClosed in
+            check.set(ready: true, detail: isClosed ? "lookups are paused: Apple does not answer" : "asking")
+            if isClosed {
+                lookups.pause()
+                prober.wake()
+            } else {
+                lookups.resume()
+            }
         }
-        services = ServiceAssembly(services: [producer, consumer])
+        LookupMetrics.register(access, in: context.metrics)
+        let share = try parts.rateShare(of: lookups)
+        services = ServiceAssembly(
+            services: [producer] + (pool.map { [$0] } ?? []) + [access, share, prober, submissions, lookups])
     }
 }

@@ -1,9 +1,10 @@
 import AppStore
 import EventProcessing
 import Kafka
+import Postgres
 import ServiceRuntime
 
-/// What the process can be told.
+/// What the process can be told; for how it asks Apple, see `AppStoreSettings`.
 ///
 /// | variable | meaning | default |
 /// |---|---|---|
@@ -11,24 +12,50 @@ import ServiceRuntime
 /// | `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | more librdkafka properties (SASL, TLS), one `key=value` a line | none |
 /// | `COUNTERSIGN_KAFKA_SESSION_TIMEOUT` | seconds until the others take over from a process that died | 10 |
 /// | `COUNTERSIGN_APPS_FILE` | the apps, see `AppsFile` | required |
-/// | `COUNTERSIGN_TRUSTED_ROOTS` | SHA-256 fingerprints of root certificates, in place of Apple's | Apple Root CA – G3 |
+/// | `COUNTERSIGN_TRUSTED_ROOTS` | SHA-256 fingerprints of the roots of signed data, in place of Apple's | Apple Root CA – G3 |
+/// | `COUNTERSIGN_RECEIPT_ROOTS` | the same, of receipts | Apple Root CA |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | submissions judged and acknowledged together | 256 |
+/// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message | none: such proofs wait |
+/// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections to it | 2 |
 struct Configuration: Sendable {
+    enum Limit {
+        /// Connections to the database unless configured otherwise: large proofs are rare.
+        static let poolSize = 2
+    }
+
     let kafka: KafkaConfiguration
     let apps: AppsFile
     let roots: TrustedRoots
+    let receiptRoots: TrustedRoots
     let batchMaximum: Int
+    let postgres: PostgresConfiguration?
+    let appStore: AppStoreSettings
 
     init(_ settings: SettingReader) throws {
         kafka = try KafkaSettings.read(settings, clientId: "verification-worker")
         apps = try AppsFile.load(path: settings.requiredString("apps.file"))
-        let fingerprints = try settings.stringList("trusted.roots")
-        do {
-            roots = fingerprints.isEmpty ? .appleRootG3 : try TrustedRoots(fingerprints: fingerprints)
-        } catch {
-            throw SettingError.invalid(
-                "trusted.roots", expected: "SHA-256 fingerprints of 64 hexadecimal digits", found: nil)
-        }
+        roots = try Self.roots(settings, "trusted.roots", default: .appleRootG3)
+        receiptRoots = try Self.roots(settings, "receipt.roots", default: .appleRoot)
         batchMaximum = try settings.int("batch.maximum", default: 256, in: 1...10_000)
+        if try settings.secret("postgres.url") != nil {
+            var configuration = try PostgresSettings.read(settings, applicationName: "verification-worker")
+            configuration.poolSizeMaximum = try settings.int(
+                "postgres.pool_size", default: Limit.poolSize, in: 1...PostgresConfiguration.poolSizeLimit)
+            postgres = configuration
+        } else {
+            postgres = nil
+        }
+        appStore = try AppStoreSettings(settings)
+    }
+
+    private static func roots(
+        _ settings: SettingReader, _ key: String, default roots: TrustedRoots
+    ) throws -> TrustedRoots {
+        let fingerprints = try settings.stringList(key)
+        do {
+            return fingerprints.isEmpty ? roots : try TrustedRoots(fingerprints: fingerprints)
+        } catch {
+            throw SettingError.invalid(key, expected: "SHA-256 fingerprints of 64 hexadecimal digits", found: nil)
+        }
     }
 }

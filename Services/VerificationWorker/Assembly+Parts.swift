@@ -1,0 +1,78 @@
+import EventProcessing
+import Kafka
+import Messages
+import ServiceRuntime
+
+/// What the consumers are made of.
+struct Parts {
+    enum Limit {
+        /// What the verdicts of a batch may take to be published at shutdown.
+        static let publishing = Duration.seconds(5)
+    }
+
+    let configuration: Configuration
+    let context: ServiceContext
+    let producer: KafkaProducer
+    let publisher: EventPublisher
+    let proofs: ProofReader
+    let access: AppStoreAccess
+
+    /// Judges offline what can be, and hands over the rest; the offsets wait for the broker's word on both.
+    func submissions(
+        group: String, isPaused: @escaping @Sendable () -> Bool
+    ) throws -> EventConsumer<SubmissionMessage> {
+        let judge = JudgeSubmissions(
+            judge: access.judge.offline, proofs: proofs, revocation: access.revocation, isPaused: isPaused)
+        let publish = PublishVerdicts(publisher: publisher)
+        let forward = ForwardLookups(publisher: publisher)
+        let settings = try KafkaSettings.consumer(
+            context.settings, group: group, topic: Topics.submissions, batchMaximum: configuration.batchMaximum)
+        return try consumer(settings) { batch in
+            var settled: [JudgedSubmission] = []
+            var asked: [Received<SubmissionMessage>] = []
+            for (received, outcome) in zip(batch, await judge.outcomes(for: batch.map(\.message))) {
+                switch outcome {
+                case .settled(let finding): settled.append(.init(submission: received.message, finding: finding))
+                case .needsLookup: asked.append(received)
+                }
+            }
+            try await forward.forward(asked)
+            try await publish.publish(settled)
+        }
+    }
+
+    /// Asks Apple about a batch at once.
+    func lookups(group: String) throws -> EventConsumer<SubmissionMessage> {
+        let inFlightMaximum = configuration.appStore.inFlightMaximum
+        let judge = JudgeLookups(judge: access.judge, proofs: proofs, inFlightMaximum: inFlightMaximum)
+        let publish = PublishVerdicts(publisher: publisher)
+        var settings = try KafkaSettings.consumer(
+            context.settings, group: group, topic: Topics.lookups,
+            batchMaximum: inFlightMaximum * JudgeLookups.Limit.batchFactor)
+        // One batch waits behind the one in hand, and no more: a receipt may have 256 KiB.
+        settings.bufferRecordsMaximum = settings.batchRecordsMaximum
+        settings.drainTimeout = configuration.appStore.patience * 2 + Limit.publishing
+        return try consumer(settings) { batch in
+            let messages = batch.map(\.message)
+            let findings = await judge.findings(for: messages)
+            try await publish.publish(zip(messages, findings).map { JudgedSubmission(submission: $0, finding: $1) })
+        }
+    }
+
+    /// Gives the budgets the share of the lookups' partitions that is ours.
+    func rateShare(of lookups: EventConsumer<SubmissionMessage>) throws -> RateShare {
+        let admin = try KafkaAdmin(configuration: configuration.kafka, logger: context.logger)
+        return RateShare(
+            pace: access.pace, total: { try await admin.partitionCounts()[Topics.lookups] },
+            assigned: { lookups.assignedPartitions }, logger: context.logger, close: { await admin.close() })
+    }
+
+    private func consumer(
+        _ settings: KafkaConsumerSettings, handler: @escaping EventConsumer<SubmissionMessage>.Handler
+    ) throws -> EventConsumer<SubmissionMessage> {
+        let deadLetters = DeadLetters(producer: producer, consumer: settings.groupId, logger: context.logger)
+        return try EventConsumer<SubmissionMessage>(
+            kafka: configuration.kafka, settings: settings, accepts: { $0 == SubmissionMessage.type },
+            deadLetters: deadLetters, context: context, handler: handler)
+    }
+}

@@ -1,0 +1,74 @@
+import AppStoreServerAPI
+import Foundation
+import PurchaseModel
+
+extension PurchasedTransaction {
+    /// A purchase as verifyReceipt states it.
+    ///
+    /// - Parameters:
+    ///   - bundleId: of the receipt, already compared with the app's.
+    ///   - environment: of the host that answered.
+    ///   - stated: when Apple said so; used where the answer does not tell.
+    init(
+        _ purchase: VerifyReceiptAnswer.Purchase, bundleId: String, environment: AppStoreEnvironment, stated: Date
+    ) {
+        self.init(
+            environment: StoreEnvironment(appleName: environment.rawValue), transactionId: purchase.transactionId,
+            originalTransactionId: purchase.originalTransactionId, bundleId: bundleId, productId: purchase.productId,
+            productType: .unstated, quantity: purchase.quantity, purchaseDate: purchase.purchaseDate,
+            signedDate: stated)
+        originalPurchaseDate = purchase.originalPurchaseDate
+        expiresDate = purchase.expiresDate
+        appAccountToken = purchase.appAccountToken
+        ownership = purchase.inAppOwnershipType
+        revocationDate = purchase.cancellationDate
+        revocationReason = purchase.cancellationReason.flatMap { Int($0) }
+        evidence = Self.statement(purchase, environment: environment)
+    }
+
+    /// This statement with what a newer one of the same transaction adds.
+    ///
+    /// The older one is signed and knows the product's type; the newer one knows what came after.
+    func updated(by newer: PurchasedTransaction) -> PurchasedTransaction {
+        var updated = self
+        updated.expiresDate = newer.expiresDate ?? expiresDate
+        updated.appAccountToken = appAccountToken ?? newer.appAccountToken
+        updated.ownership = ownership ?? newer.ownership
+        updated.revocationDate = newer.revocationDate ?? revocationDate
+        updated.revocationReason = newer.revocationReason ?? revocationReason
+        updated.signedDate = max(signedDate, newer.signedDate)
+        return updated
+    }
+
+    /// What can be shown later of an answer that nobody signed.
+    private struct Evidence: Encodable {
+        let source = "verifyReceipt"
+        let environment: String
+        let transactionId: String
+        let originalTransactionId: String
+        let productId: String
+        let webOrderLineItemId: String?
+        let isInReceipt: Bool
+
+        enum CodingKeys: String, CodingKey {
+            case source, environment
+            case transactionId = "transaction_id"
+            case originalTransactionId = "original_transaction_id"
+            case productId = "product_id"
+            case webOrderLineItemId = "web_order_line_item_id"
+            case isInReceipt = "in_receipt"
+        }
+    }
+
+    private static func statement(
+        _ purchase: VerifyReceiptAnswer.Purchase, environment: AppStoreEnvironment
+    ) -> String? {
+        let statement = Evidence(
+            environment: environment.rawValue, transactionId: purchase.transactionId,
+            originalTransactionId: purchase.originalTransactionId, productId: purchase.productId,
+            webOrderLineItemId: purchase.webOrderLineItemId, isInReceipt: purchase.isInReceipt)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        return (try? encoder.encode(statement)).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

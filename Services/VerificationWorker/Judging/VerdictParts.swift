@@ -1,0 +1,70 @@
+import Messages
+import PurchaseModel
+
+/// Cuts a finding into messages that a broker takes.
+enum VerdictParts {
+    enum Limit {
+        /// Transactions of one message: with their evidence, some 300 kB.
+        static let transactions = 200
+        /// Bytes of evidence in one message; brokers take a megabyte by default.
+        static let evidenceBytes = 512 << 10
+    }
+
+    /// The messages in their order: all but the last are partial, and what the poster claims comes last.
+    ///
+    /// Each claims what it holds of the claims; the last one also claims what no part holds.
+    static func messages(for submission: SubmissionMessage, _ finding: Finding) -> [VerdictMessage] {
+        guard case .genuine(let transactions) = finding.verdict else {
+            return [message(submission, finding.verdict, claims: finding.claims, isPartial: false)]
+        }
+        let claimed = finding.claims.map { Set($0) }
+        let isClaimed = { (transaction: PurchasedTransaction) in
+            claimed?.contains(transaction.transactionId) ?? true
+        }
+        let parts = cut(transactions.filter { !isClaimed($0) } + transactions.filter(isClaimed))
+        let held = Set(transactions.map(\.transactionId))
+        return parts.enumerated().map { index, part in
+            let isLast = index == parts.count - 1
+            let inPart = Set(part.map(\.transactionId))
+            let claims = finding.claims?.filter { inPart.contains($0) || isLast && !held.contains($0) }
+            return message(submission, .genuine(part), claims: claims, isPartial: !isLast)
+        }
+    }
+
+    /// The Kafka key of all messages of a finding: the lineage, so that everything about one subscription is settled by
+    /// one process after another.
+    static func key(for submission: SubmissionMessage, _ finding: Finding) -> String {
+        guard case .genuine(let transactions) = finding.verdict, let first = transactions.first else {
+            return submission.submissionId
+        }
+        let claimed = finding.claims.map { Set($0) }
+        let mine = claimed.flatMap { claimed in transactions.first { claimed.contains($0.transactionId) } }
+        return (mine ?? first).originalTransactionId
+    }
+
+    /// Parts within the limits; one empty part when there is nothing.
+    private static func cut(_ transactions: [PurchasedTransaction]) -> [[PurchasedTransaction]] {
+        var parts: [[PurchasedTransaction]] = [[]]
+        var bytes = 0
+        for transaction in transactions {
+            let size = transaction.evidence?.utf8.count ?? 0
+            let isFull = parts[parts.count - 1].count >= Limit.transactions || bytes + size > Limit.evidenceBytes
+            if isFull, !parts[parts.count - 1].isEmpty {
+                parts.append([])
+                bytes = 0
+            }
+            parts[parts.count - 1].append(transaction)
+            bytes += size
+        }
+        return parts
+    }
+
+    private static func message(
+        _ submission: SubmissionMessage, _ verdict: Verdict, claims: [String]?, isPartial: Bool
+    ) -> VerdictMessage {
+        VerdictMessage(
+            submissionId: submission.submissionId, app: submission.app, account: submission.account,
+            correlationId: submission.correlationId, attempt: submission.attempt, verdict: verdict, claims: claims,
+            isPartial: isPartial)
+    }
+}

@@ -1,0 +1,104 @@
+import AppStore
+import AppStoreServerAPI
+import AsyncHTTPClient
+import CertificateRevocation
+import Logging
+import NIOCore
+import Pacing
+import ServiceLifecycle
+import ServiceRuntime
+
+/// All that asks Apple, over one HTTP client: made together, ended together.
+struct AppStoreAccess: Service {
+    enum Limit {
+        /// How long a connection may take to be made, TLS included.
+        static let connect = TimeAmount.seconds(5)
+        /// How long a responder of certificates is waited for.
+        static let responder = Duration.seconds(5)
+    }
+
+    let pace: AppStorePace
+    let judge: LookupJudge
+    let revocation: RevocationQuestions?
+    private let http: HTTPClient
+
+    /// - Throws: `SettingError`, for a key of the App Store Server API that cannot be used.
+    init(
+        settings: AppStoreSettings, apps: AppsFile, roots: TrustedRoots, receiptRoots: TrustedRoots, logger: Logger,
+        onOutage: @escaping AppStorePace.OnOutage
+    ) throws {
+        let keys = try Self.keys(of: apps)
+        let http = HTTPClient(
+            eventLoopGroupProvider: .singleton, configuration: Self.configuration(of: settings))
+        let pace = AppStorePace(rates: settings.rates, breaker: settings.breaker, logger: logger, onOutage: onOutage)
+        let verifier = SignedDataVerifier(roots: roots)
+        let offline = OfflineJudge(
+            apps: apps.apps, signedData: verifier, receipts: ReceiptVerifier(roots: receiptRoots))
+        let attention = AttentionLog(logger: logger)
+        let revocation =
+            settings.asksAboutRevocation
+            ? RevocationQuestions(
+                verifier: verifier,
+                checker: RevocationChecker(
+                    http: http,
+                    settings: .init(
+                        responder: settings.responder, timeout: min(settings.patience, Limit.responder))))
+            : nil
+        let clients = keys.mapValues { key, bundleId in
+            AppStoreServerClient(
+                http: http, key: key, bundleId: bundleId, hosts: settings.hosts, limits: settings.callLimits)
+        }
+        let transactions = TransactionLookups(
+            clients: clients, pace: pace, judge: offline, revocation: revocation, attention: attention,
+            patience: settings.patience, flightsMaximum: settings.inFlightMaximum)
+        let receipts = ReceiptLookups(
+            client: VerifyReceiptClient(http: http, hosts: settings.verifyReceiptHosts, limits: settings.callLimits),
+            pace: pace, attention: attention, patience: settings.patience,
+            flightsMaximum: settings.inFlightMaximum)
+        self.http = http
+        self.pace = pace
+        self.revocation = revocation
+        judge = LookupJudge(
+            offline: offline, transactions: transactions, receipts: receipts, patience: settings.patience)
+    }
+
+    /// Waits for graceful shutdown, then ends what flies; whoever used it has ended before.
+    func run() async throws {
+        try? await gracefulShutdown()
+        await close()
+    }
+
+    /// Ends what flies, then the connections.
+    func close() async {
+        await judge.close()
+        try? await http.shutdown()
+    }
+
+    private static func keys(of apps: AppsFile) throws -> [String: (key: SigningKey, bundleId: String)] {
+        var keys: [String: (key: SigningKey, bundleId: String)] = [:]
+        for app in apps.apps.values {
+            guard let entry = app.serverAPI else { continue }
+            guard
+                let key = try? SigningKey(
+                    issuerId: entry.issuerId, keyId: entry.keyId, pem: entry.privateKey.value)
+            else {
+                throw SettingError.invalid(
+                    "apps.file", expected: "a P-256 key in PEM at `private_key` of \(app.bundleId)", found: nil)
+            }
+            keys[app.bundleId] = (key, app.bundleId)
+        }
+        return keys
+    }
+
+    private static func configuration(of settings: AppStoreSettings) -> HTTPClient.Configuration {
+        var configuration = HTTPClient.Configuration()
+        // Apple sends none; whoever does is not Apple.
+        configuration.redirectConfiguration = .disallow
+        configuration.timeout.connect = Limit.connect
+        // All that may be in flight has a connection; a queue in here would have no priorities.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = settings.inFlightMaximum
+        // A refused connection is an answer to the breaker's question, and worth knowing at once.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return configuration
+    }
+}

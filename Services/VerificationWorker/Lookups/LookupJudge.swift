@@ -1,0 +1,154 @@
+import AppStoreServerAPI
+import Messages
+import Pacing
+import PurchaseModel
+import ServiceRuntime
+
+/// Judges what only Apple's servers can settle; knows nothing of topics.
+struct LookupJudge: Sendable {
+    enum Limit {
+        /// So often "there is none" is not believed yet, over some fifteen minutes: the API may lag behind a purchase, and
+        /// a refusal is for good.
+        static let notFoundBelievedFrom = 5
+    }
+
+    let offline: OfflineJudge
+    let transactions: TransactionLookups
+    let receipts: ReceiptLookups
+    /// How long one submission waits for Apple.
+    let patience: Duration
+
+    /// A finding within the patience, whatever Apple does.
+    func finding(for submission: SubmissionMessage, proof: String) async -> Finding {
+        guard let app = offline.apps[submission.app] else {
+            return .unknown(.appUnknown, after: RetryTime.deployment)
+        }
+        switch submission.kind {
+        case .transactionId: return await transaction(proof, submission, of: app)
+        case .receipt: return await receipt(proof, submission, of: app)
+        default:
+            // Not sent here by this version; what can be said offline is said.
+            if case .settled(let finding) = offline.judge(submission, proof: proof) { return finding }
+            return .unknown(.proofKindUnknown, after: RetryTime.deployment)
+        }
+    }
+
+    /// Ends what flies, at shutdown: whoever still waits gets an unknown.
+    func close() async {
+        await transactions.close()
+        await receipts.close()
+    }
+
+    // MARK: A bare id
+
+    private func transaction(
+        _ id: String, _ submission: SubmissionMessage, of app: AppsFile.App
+    ) async -> Finding {
+        guard transactions.canAsk(app) else {
+            return .unknown(.appStoreNotConfigured, after: RetryTime.notConfigured)
+        }
+        let question = TransactionLookups.Question(
+            app: app, transactionId: id, order: Self.order(submission), priority: Self.priority(submission))
+        switch await transactions.find(question, within: patience) {
+        case .found(let transaction):
+            return Finding(
+                EnvironmentFirewall.pass(
+                    [transaction], proved: transaction.environment, policy: app.sandbox,
+                    expected: submission.expectedEnvironment))
+        case .notFound where submission.attempt < Limit.notFoundBelievedFrom:
+            return .unknown(.transactionNotFound, after: RetryTime.notFoundYet)
+        case .notFound:
+            return .rejected(.transactionNotFound, "Apple knows no transaction of this id in this app")
+        case .stated(let verdict): return Finding(verdict)
+        }
+    }
+
+    /// Production first, unless the app was built for the sandbox: a hint saves a call, and decides nothing.
+    private static func order(_ submission: SubmissionMessage) -> [AppStoreEnvironment] {
+        submission.expectedEnvironment == .sandbox ? [.sandbox, .production] : [.production, .sandbox]
+    }
+
+    /// A player waits for the first answer only; whatever comes again has its time.
+    private static func priority(_ submission: SubmissionMessage) -> Priority {
+        submission.isAwaited && submission.attempt == 0 ? .player : .deadline
+    }
+
+    // MARK: A receipt
+
+    private func receipt(_ proof: String, _ submission: SubmissionMessage, of app: AppsFile.App) async -> Finding {
+        let end = ContinuousClock.now + patience
+        var content: ReceiptContent
+        var mayHide = false
+        if app.receipts == .verifyReceipt {
+            switch await receipts.find(Self.question(proof, submission, of: app), within: patience) {
+            case .stated(let verdict): return Finding(verdict)
+            case .found(let found, let unreadablePurchases):
+                content = found
+                mayHide = unreadablePurchases > 0
+            }
+        } else {
+            switch offline.receipt(proof, of: app) {
+            case .failure(let refusal): return Finding(refusal.verdict)
+            case .success(let read): content = read
+            }
+            if app.receipts == .offlineThenVerifyReceipt {
+                let newer = await receipts.find(Self.question(proof, submission, of: app), within: patience)
+                // Whatever else it says: what Apple signed is genuine, and stands.
+                if case .found(let newer, _) = newer { content.update(by: newer) }
+            }
+        }
+        let finding = content.finding(for: submission, of: app)
+        guard let named = submission.namedTransactionId, content.lacksNamed(submission), !finding.isRejected else {
+            return finding
+        }
+        guard transactions.canAsk(app) else {
+            return mayHide ? .unknown(.receiptEntryUnreadable, after: RetryTime.unreadable) : finding
+        }
+        return await receipt(content, lacking: named, submission, of: app, within: max(.zero, end - .now))
+    }
+
+    /// A receipt that lacks the named transaction: it may have been bought since, so Apple is asked about that one, in the
+    /// receipt's environment.
+    private func receipt(
+        _ content: ReceiptContent, lacking named: String, _ submission: SubmissionMessage, of app: AppsFile.App,
+        within time: Duration
+    ) async -> Finding {
+        let question = TransactionLookups.Question(
+            app: app, transactionId: named, order: [content.environment == .sandbox ? .sandbox : .production],
+            priority: Self.priority(submission))
+        switch await transactions.find(question, within: time) {
+        case .found(let transaction):
+            var content = content
+            content.transactions.append(transaction)
+            return content.finding(for: submission, of: app)
+        case .notFound where submission.attempt < Limit.notFoundBelievedFrom:
+            return .unknown(.transactionNotFound, after: RetryTime.notFoundYet)
+        case .notFound, .stated(.rejected): return content.finding(for: submission, of: app)
+        case .stated(let verdict): return Finding(verdict)
+        }
+    }
+
+    private static func question(
+        _ proof: String, _ submission: SubmissionMessage, of app: AppsFile.App
+    ) -> ReceiptLookups.Question {
+        ReceiptLookups.Question(
+            app: app, receipt: proof, first: order(submission)[0], priority: priority(submission),
+            attempt: submission.attempt)
+    }
+}
+
+extension ReceiptContent {
+    /// Takes in what a later answer about the same receipt says: what is new, and what changed.
+    mutating func update(by newer: ReceiptContent) {
+        guard newer.environment == environment else { return }
+        var places: [[UInt8]: Int] = [:]
+        for (index, transaction) in transactions.enumerated() { places[Array(transaction.transactionId.utf8)] = index }
+        for transaction in newer.transactions {
+            if let place = places[Array(transaction.transactionId.utf8)] {
+                transactions[place] = transactions[place].updated(by: transaction)
+            } else {
+                transactions.append(transaction)
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import AppStoreServerAPI
+import Pacing
+import PurchaseModel
+import ServiceRuntime
+
+/// Asks the App Store Server API about transaction ids: each id once at a time, at the pace that Apple allows.
+final class TransactionLookups: Sendable {
+    /// What became known of an id.
+    enum Finding: Sendable, Hashable {
+        /// Apple signed it; the firewall has not seen it yet.
+        case found(PurchasedTransaction)
+        /// Apple has none of this id in the environments that were asked.
+        case notFound
+        /// Nothing is known, or it can never be an id.
+        case stated(Verdict)
+    }
+
+    /// How an id is asked about.
+    struct Question: Sendable {
+        let app: AppsFile.App
+        let transactionId: String
+        /// Where to look, in this order.
+        let order: [AppStoreEnvironment]
+        let priority: Priority
+    }
+
+    private struct Key: Hashable {
+        let app: String
+        let transactionId: String
+        /// Where it is looked for, whatever the order.
+        let environments: Set<AppStoreEnvironment>
+    }
+
+    private let clients: [String: AppStoreServerClient]
+    private let pace: AppStorePace
+    private let judge: OfflineJudge
+    private let revocation: RevocationQuestions?
+    private let attention: AttentionLog
+    private let patience: Duration
+    private let flights: SingleFlight<Key, Finding>
+    private let recent: RecentAnswers<Key, PurchasedTransaction>
+
+    /// - Parameters:
+    ///   - clients: by bundle id; an app without a key has none.
+    ///   - patience: how long a call may wait for room.
+    ///   - flightsMaximum: ids that are asked about at a time.
+    init(
+        clients: [String: AppStoreServerClient], pace: AppStorePace, judge: OfflineJudge,
+        revocation: RevocationQuestions?, attention: AttentionLog, patience: Duration,
+        flightsMaximum: Int
+    ) {
+        self.clients = clients
+        self.pace = pace
+        self.judge = judge
+        self.revocation = revocation
+        self.attention = attention
+        self.patience = patience
+        recent = RecentAnswers(
+            maximum: AppStoreSettings.Limit.remembered, lifetime: AppStoreSettings.Limit.rememberedFor)
+        // What was found is kept below, whoever got it; everything else may be different at the next look.
+        flights = SingleFlight(limits: .init(flightsMaximum: flightsMaximum)) { _ in false }
+    }
+
+    /// Whether an app can be asked about.
+    func canAsk(_ app: AppsFile.App) -> Bool { clients[app.bundleId] != nil }
+
+    /// How many ids are being asked about.
+    var inFlight: Int { flights.flights }
+
+    /// What Apple knows of an id, as far as it answers within the time; its answer is remembered when it is late.
+    func find(_ question: Question, within time: Duration) async -> Finding {
+        let key = Key(
+            app: question.app.bundleId, transactionId: question.transactionId, environments: Set(question.order))
+        if let found = recent.value(of: key) { return .found(found) }
+        let result = await flights.value(of: key, within: time) {
+            let finding = await self.ask(question)
+            if case .found(let transaction) = finding { self.recent.keep(transaction, of: key) }
+            return finding
+        }
+        switch result {
+        case .value(let finding): return finding
+        case .late: return .stated(.unknown(.appStoreSlow, retryAfterSeconds: RetryTime.late))
+        case .full: return .stated(.unknown(.rateLimited, retryAfterSeconds: RetryTime.rateLimited))
+        }
+    }
+
+    /// Ends what flies.
+    func close() async {
+        await flights.cancelAll()
+    }
+
+    private func ask(_ question: Question) async -> Finding {
+        guard let client = clients[question.app.bundleId] else {
+            return .stated(.unknown(.appStoreNotConfigured, retryAfterSeconds: RetryTime.notConfigured))
+        }
+        let id = question.transactionId
+        for environment in question.order {
+            let outcome = await pace.call(
+                AppStoreHost(kind: .serverAPI, environment: environment), app: question.app.bundleId,
+                priority: question.priority, patience: patience
+            ) { try await client.transactionInfo(id, in: environment) }
+            switch outcome {
+            case .answer(let answer):
+                return await checked(answer.signedTransactionInfo, question, in: environment)
+            case .unavailable(let seconds):
+                return .stated(.unknown(.appStoreUnavailable, retryAfterSeconds: seconds))
+            case .rateLimited(let seconds):
+                return .stated(.unknown(.rateLimited, retryAfterSeconds: seconds))
+            case .refused(let error):
+                if let finding = finding(about: error, question, in: environment) { return finding }
+            }
+        }
+        return .notFound
+    }
+
+    /// What an error means; nil when the next environment is to be asked.
+    private func finding(
+        about error: AppStoreServerError, _ question: Question, in environment: AppStoreEnvironment
+    ) -> Finding? {
+        let app = question.app
+        switch TransactionRefusal(error) {
+        case .notHere: return nil
+        // Production knows no key of an app that was never released; its transactions are all in the sandbox.
+        case .unauthorized where environment == .production && !app.isReleased: return nil
+        case .unauthorized:
+            attention.raise(.appStoreUnauthorized, app: app.bundleId, "the App Store does not accept the app's key")
+            return .stated(.unknown(.appStoreUnauthorized, retryAfterSeconds: RetryTime.attention))
+        case .gone: return .notFound
+        case .invalidId: return .stated(.rejected(.transactionIdInvalid, detail: "it cannot be a transaction id"))
+        case .passing: return .stated(.unknown(.appStoreUnavailable, retryAfterSeconds: RetryTime.appStoreTrouble))
+        case .misunderstood:
+            attention.raise(.appStoreRefused, app: app.bundleId, "the App Store refuses a lookup: \(error)")
+            return .stated(.unknown(.appStoreRefused, retryAfterSeconds: RetryTime.attention))
+        }
+    }
+
+    /// Apple's answer, if it is what was asked for: nothing is believed because it came over the right connection.
+    private func checked(
+        _ jws: String, _ question: Question, in environment: AppStoreEnvironment
+    ) async -> Finding {
+        let app = question.app.bundleId
+        let mismatch = Finding.stated(.unknown(.answerMismatch, retryAfterSeconds: RetryTime.attention))
+        switch judge.transaction(jws, of: question.app) {
+        case .failure(let refusal):
+            if case .unknown = refusal.verdict { return .stated(refusal.verdict) }
+            attention.raise(.answerMismatch, app: app, "an answer of the App Store is not a transaction of the app")
+            return mismatch
+        case .success(let transaction):
+            guard transaction.transactionId.utf8.elementsEqual(question.transactionId.utf8),
+                transaction.environment == StoreEnvironment(appleName: environment.rawValue)
+            else {
+                attention.raise(.answerMismatch, app: app, "an answer of the App Store is about something else")
+                return mismatch
+            }
+            switch await revocation?.objection(to: jws) {
+            case nil: return .found(transaction)
+            case .rejected?:
+                // The answer is not to be trusted, which says nothing about the purchase: the next one is signed anew.
+                attention.raise(.certificateRevoked, app: app, "an answer of the App Store has a revoked certificate")
+                return .stated(.unknown(.certificateRevoked, retryAfterSeconds: RetryTime.attention))
+            case let objection?: return .stated(objection)
+            }
+        }
+    }
+}

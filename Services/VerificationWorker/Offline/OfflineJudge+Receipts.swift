@@ -1,0 +1,79 @@
+import AppStore
+import Messages
+import PurchaseModel
+import ServiceRuntime
+
+/// What a receipt proves: an environment, and every purchase that stands in it.
+struct ReceiptContent: Sendable {
+    let environment: StoreEnvironment
+    var transactions: [PurchasedTransaction]
+
+    /// The finding about it: the firewall's word, and the poster's claims.
+    func finding(for submission: SubmissionMessage, of app: AppsFile.App) -> Finding {
+        let verdict = EnvironmentFirewall.pass(
+            transactions, proved: environment, policy: app.sandbox, expected: submission.expectedEnvironment)
+        guard case .genuine(let passed) = verdict else { return Finding(verdict) }
+        return Finding(verdict, claims: Claims.of(passed, named: submission.namedTransactionId))
+    }
+
+    /// Whether the app names a transaction that is not in it.
+    func lacksNamed(_ submission: SubmissionMessage) -> Bool {
+        submission.namedTransactionId.map { !Claims.holds(transactions, $0) } ?? false
+    }
+}
+
+extension OfflineJudge {
+    /// Attributes of a receipt that decide what is granted.
+    private enum Attribute {
+        /// The kind of product.
+        static let productType: Int64 = 1_707
+    }
+
+    /// A receipt of an app, before the firewall.
+    func receipt(_ proof: String, of app: AppsFile.App) -> Result<ReceiptContent, Refusal> {
+        switch receipts.receipt(Array(proof.utf8), app: app.identity) {
+        case .failure(let rejection):
+            return .failure(Refusal(verdict: Self.rejected(rejection)))
+        case .success(let receipt):
+            return Self.content(of: receipt)
+        }
+    }
+
+    /// What a verified receipt says, unless something that decides what is granted cannot be read in it.
+    static func content(of receipt: AppReceipt) -> Result<ReceiptContent, Refusal> {
+        guard let environment = StoreEnvironment(appleName: receipt.environment.rawValue) else {
+            // The verifier lets none through; a new one would have to be thought about first.
+            return .failure(Refusal(verdict: .rejected(.payloadInvalid, detail: "neither production nor sandbox")))
+        }
+        // All other fields that decide something are read strictly: a receipt in which they are unreadable is refused.
+        guard !receipt.purchases.contains(where: { $0.unreadableAttributes.contains(Attribute.productType) }) else {
+            return .failure(
+                Refusal(verdict: .unknown(.productTypeUnreadable, retryAfterSeconds: RetryTime.unreadable)))
+        }
+        return .success(
+            ReceiptContent(
+                environment: environment,
+                transactions: distinct(receipt.purchases).map { PurchasedTransaction($0, in: receipt) }))
+    }
+
+    /// One purchase of each transaction id: an order has one, whatever a receipt repeats.
+    private static func distinct(_ purchases: [AppReceipt.Purchase]) -> [AppReceipt.Purchase] {
+        var seen: Set<[UInt8]> = []
+        return purchases.filter { seen.insert(Array($0.transactionId.utf8)).inserted }
+    }
+
+    func judgeReceipt(_ submission: SubmissionMessage, proof: String, of app: AppsFile.App) -> OfflineJudgement {
+        guard app.receipts != .verifyReceipt else { return .needsLookup(stands: nil) }
+        switch receipt(proof, of: app) {
+        case .failure(let refusal):
+            // A signature that is wrong stays wrong, whatever Apple's servers would say.
+            return .settled(Finding(refusal.verdict))
+        case .success(let content):
+            let finding = content.finding(for: submission, of: app)
+            guard !finding.isRejected else { return .settled(finding) }
+            // What the receipt lacks may have been bought since: nothing of the kind stands until Apple was asked.
+            if content.lacksNamed(submission), app.serverAPI != nil { return .needsLookup(stands: nil) }
+            return app.receipts == .offline ? .settled(finding) : .needsLookup(stands: finding)
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import AppStoreServerAPI
+import Foundation
+import Logging
+import Metrics
+import Pacing
+import ServiceRuntime
+import Synchronization
+
+/// Asks Apple's hosts at the pace that they bear: a budget for each app and host, a breaker for each host.
+final class AppStorePace: Sendable {
+    enum Limit {
+        /// The longest that a 429 is believed: Apple counts by the hour.
+        static let closure = Duration.seconds(2 * 3_600)
+        /// The shortest pause between two looks at a host that rests.
+        static let probePause = Duration.milliseconds(10)
+    }
+
+    /// Told when the main host goes away and comes back, in order.
+    typealias OnOutage = @Sendable (_ isOut: Bool) -> Void
+
+    private let budgets: RateBudgets<BudgetKey>
+    private let breakers: [AppStoreHost: CircuitBreaker]
+    /// Repeats the call that last failed at the main host; says whether the host is there.
+    private let lastFailure = Mutex<(@Sendable () async -> AppStoreServerError.HostHealth)?>(nil)
+    private let logger: Logger
+
+    init(
+        rates: AppStoreRates, breaker settings: CircuitBreaker.Settings, logger: Logger,
+        onOutage: @escaping OnOutage = { _ in }
+    ) {
+        budgets = RateBudgets(budgetsMaximum: AppStoreRates.Limit.budgets) { rates.limit(of: $0) }
+        var breakers: [AppStoreHost: CircuitBreaker] = [:]
+        for host in AppStoreHost.all {
+            breakers[host] = CircuitBreaker(settings: settings) { isOpen in
+                logger.warning(
+                    isOpen ? "a host of Apple's rests" : "a host of Apple's is back",
+                    metadata: .fields([.host: "\(host.name)"]))
+                if host == .main { onOutage(isOpen) }
+            }
+        }
+        self.breakers = breakers
+        self.logger = logger
+    }
+
+    /// Our part of every limit, from 0 to 1.
+    func setShare(_ share: Double) {
+        budgets.setShare(share)
+    }
+
+    /// The breaker of a host.
+    func breaker(of host: AppStoreHost) -> CircuitBreaker {
+        breakers[host] ?? CircuitBreaker()
+    }
+
+    /// Whether lookups wait for the main host to come back.
+    var isOut: Bool { breaker(of: .main).isOpen }
+
+    /// Makes one call when there is room for it.
+    ///
+    /// - Parameters:
+    ///   - patience: how long it may wait for room.
+    ///   - body: the call; throws `AppStoreServerError` or `CancellationError`.
+    func call<Value: Sendable>(
+        _ host: AppStoreHost, app: String, priority: Priority, patience: Duration,
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async -> CallOutcome<Value> {
+        let breaker = breaker(of: host)
+        // No room is used up for a call that would not go out.
+        if let wait = breaker.nextProbe, wait > .zero { return .unavailable(retryAfterSeconds: wait.inSeconds) }
+        let budget = budgets.budget(for: BudgetKey(app: app, host: host))
+        if case .refused(let wait) = await budget.acquire(priority, patience: patience) {
+            Self.budgetRefusals(host).increment()
+            return .rateLimited(retryAfterSeconds: wait.inSeconds)
+        }
+        let admission = breaker.admit()
+        if case .refused(let wait) = admission { return .unavailable(retryAfterSeconds: wait.inSeconds) }
+        let result = await Self.caught(body)
+        return outcome(result, host: host, budget: budget, admission, body)
+    }
+
+    /// Calls the main host once more if its turn has come; returns when to look again, nil when the host is back.
+    func probe() async -> Duration? {
+        let breaker = breaker(of: .main)
+        guard breaker.isOpen else { return nil }
+        if let wait = breaker.nextProbe, wait > .zero { return max(wait, Limit.probePause) }
+        guard let call = lastFailure.withLock({ $0 }) else { return Limit.probePause }
+        switch breaker.admit() {
+        case .allowed: return nil
+        case .refused(let wait): return max(wait, Limit.probePause)
+        case .probe: break
+        }
+        let health = await call()
+        switch health {
+        case .isThere: breaker.succeeded(.probe)
+        case .isInTrouble: breaker.failed(.probe)
+        case .isNotKnown: breaker.abandoned(.probe)
+        }
+        Self.calls(.main, outcome: "probe").increment()
+        return breaker.isOpen ? max(breaker.nextProbe ?? .zero, Limit.probePause) : nil
+    }
+
+    private func outcome<Value: Sendable>(
+        _ result: Result<Value, any Error>, host: AppStoreHost, budget: RateBudget,
+        _ admission: CircuitBreaker.Admission, _ body: @escaping @Sendable () async throws -> Value
+    ) -> CallOutcome<Value> {
+        let breaker = breaker(of: host)
+        switch result {
+        case .success(let value):
+            breaker.succeeded(admission)
+            Self.calls(host, outcome: "answer").increment()
+            return .answer(value)
+        case .failure(let error as AppStoreServerError):
+            Self.calls(host, outcome: error.category.rawValue).increment()
+            switch error.hostHealth {
+            case .isThere: breaker.succeeded(admission)
+            case .isInTrouble:
+                if host == .main { remember(body) }
+                breaker.failed(admission)
+            case .isNotKnown: breaker.abandoned(admission)
+            }
+            return refusal(error, host: host, budget: budget)
+        case .failure:
+            // The task was cancelled: nothing is known of the host.
+            breaker.abandoned(admission)
+            Self.calls(host, outcome: "cancelled").increment()
+            return .unavailable(retryAfterSeconds: RetryTime.late)
+        }
+    }
+
+    private func refusal<Value: Sendable>(
+        _ error: AppStoreServerError, host: AppStoreHost, budget: RateBudget
+    ) -> CallOutcome<Value> {
+        switch error.category {
+        case .rateLimited:
+            let wait = Self.wait(until: error.retryAfter, now: Date())
+            budget.close(for: wait)
+            return .rateLimited(retryAfterSeconds: wait.inSeconds)
+        case .server, .transport, .unreadable:
+            let wait = breaker(of: host).nextProbe?.inSeconds ?? RetryTime.appStoreTrouble
+            return .unavailable(retryAfterSeconds: max(wait, RetryTime.late))
+        case .notFound, .unauthorized, .invalidRequest:
+            return .refused(error)
+        }
+    }
+
+    /// How long a 429 keeps us away: to the instant that Apple names, and never less.
+    static func wait(until instant: Date?, now: Date) -> Duration {
+        guard let instant else { return .seconds(RetryTime.rateLimited) }
+        let milliseconds = (instant.timeIntervalSince(now) * 1_000).rounded(.up)
+        let most = Limit.closure.inSeconds * 1_000
+        return .milliseconds(Int64(min(max(milliseconds, 1), most)))
+    }
+
+    private func remember<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) {
+        lastFailure.withLock { last in
+            last = {
+                switch await Self.caught(body) {
+                case .success: .isThere
+                case .failure(let error as AppStoreServerError): error.hostHealth
+                case .failure: .isNotKnown
+                }
+            }
+        }
+    }
+
+    // Swift 6.3.1's optimiser crashes when it inlines this into its callers ("While splitting coroutine").
+    @inline(never)
+    private static func caught<Value: Sendable>(
+        _ body: @Sendable () async throws -> Value
+    ) async -> Result<Value, any Error> {
+        do { return .success(try await body()) } catch { return .failure(error) }
+    }
+
+    private static func calls(_ host: AppStoreHost, outcome: String) -> Counter {
+        Counter(
+            label: "countersign_app_store_calls_total", dimensions: [("host", host.name), ("outcome", outcome)])
+    }
+
+    private static func budgetRefusals(_ host: AppStoreHost) -> Counter {
+        Counter(label: "countersign_app_store_budget_refusals_total", dimensions: [("host", host.name)])
+    }
+}
+
+extension Duration {
+    /// With its fraction.
+    var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

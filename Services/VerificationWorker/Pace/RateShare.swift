@@ -1,0 +1,69 @@
+import Kafka
+import Logging
+import Messages
+import ServiceLifecycle
+import ServiceRuntime
+import Synchronization
+
+/// Divides Apple's limits among the workers: each has the share of the partitions that the group gave it.
+struct RateShare: Service {
+    enum Limit {
+        /// How often our partitions are counted; it costs nothing.
+        static let interval = Duration.seconds(2)
+        /// Every how many counts the topic's partitions are counted: somebody may add some.
+        static let countsBetweenLooks = 30
+    }
+
+    private let task: PeriodicTask
+    private let close: @Sendable () async -> Void
+
+    /// - Parameters:
+    ///   - total: how many partitions there are; nil when nobody knows.
+    ///   - assigned: how many of them are ours.
+    ///   - close: ends what `total` asks.
+    init(
+        pace: AppStorePace, total: @escaping @Sendable () async throws -> Int?,
+        assigned: @escaping @Sendable () -> Int, logger: Logger, close: @escaping @Sendable () async -> Void = {}
+    ) {
+        let known = KnownTotal()
+        self.close = close
+        task = PeriodicTask("rate-share", schedule: .init(every: Limit.interval), logger: logger) {
+            if known.isDue, let count = try await total(), count > 0 { known.set(count) }
+            // Partitions may come right after this look, and a share of nothing would refuse all of theirs until the next.
+            if let count = known.count { pace.setShare(Self.share(of: max(1, assigned()), in: count)) }
+        }
+    }
+
+    /// Our part of a limit: of one partition at least, for the first lookups come before the next count.
+    ///
+    /// Whoever has no partition asks nothing, and takes nothing from the others.
+    static func share(of assigned: Int, in total: Int) -> Double {
+        guard total > 0 else { return 1 }
+        return min(1, Double(max(1, assigned)) / Double(total))
+    }
+
+    /// Counts until graceful shutdown.
+    func run() async throws {
+        try await task.run()
+        await close()
+    }
+
+    /// The partitions of the topic as they were last counted.
+    private final class KnownTotal: Sendable {
+        private let state = Mutex((count: Int?.none, age: 0))
+
+        var count: Int? { state.withLock { $0.count } }
+
+        /// Whether it is time to count again.
+        var isDue: Bool {
+            state.withLock { state in
+                state.age += 1
+                return state.count == nil || state.age >= Limit.countsBetweenLooks
+            }
+        }
+
+        func set(_ count: Int) {
+            state.withLock { $0 = (count, 0) }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import EventProcessing
+import Messages
+import Metrics
+import PurchaseModel
+
+/// A submission and what was found out about it.
+struct JudgedSubmission: Sendable {
+    let submission: SubmissionMessage
+    let finding: Finding
+}
+
+/// Sends verdicts to fulfillment; returns when the broker has them all, so that offsets may be committed.
+struct PublishVerdicts: Sendable {
+    let publisher: EventPublisher
+
+    func publish(_ judged: [JudgedSubmission]) async throws {
+        var events: [(topic: String, event: CloudEvent)] = []
+        for entry in judged {
+            let key = VerdictParts.key(for: entry.submission, entry.finding)
+            for (index, verdict) in VerdictParts.messages(for: entry.submission, entry.finding).enumerated() {
+                // Parts of one submission are different events: each has an id of its own, the same in a repetition.
+                let id = verdict.isPartial ? "\(verdict.submissionId).\(index + 1)" : verdict.submissionId
+                let event = publisher.event(
+                    id: id, type: VerdictMessage.type, subject: verdict.submissionId, key: key,
+                    data: try MessageCoding.encode(verdict))
+                events.append((topic: Topics.verdicts, event: event))
+            }
+            VerdictCount.count(entry.finding.verdict)
+        }
+        try await publisher.publishOrThrow(events)
+    }
+}
+
+/// `countersign_verdicts_total{verdict,reason}`.
+enum VerdictCount {
+    static func count(_ verdict: Verdict) {
+        let (name, reason) =
+            switch verdict {
+            case .genuine: ("genuine", "")
+            case .rejected(let reason, _): ("rejected", reason.rawValue)
+            case .unknown(let reason, _): ("unknown", reason.rawValue)
+            }
+        Counter(label: "countersign_verdicts_total", dimensions: [("verdict", name), ("reason", reason)]).increment()
+    }
+}

@@ -1,0 +1,199 @@
+import AppStoreServerAPI
+import Foundation
+import Pacing
+import PurchaseModel
+import Synchronization
+import Testing
+
+@testable import VerificationWorker
+
+extension CallOutcome {
+    /// Which of the four it is.
+    fileprivate var name: String {
+        switch self {
+        case .answer: "answer"
+        case .refused: "refused"
+        case .unavailable: "unavailable"
+        case .rateLimited: "rateLimited"
+        }
+    }
+
+    fileprivate var seconds: Double? {
+        switch self {
+        case .answer, .refused: nil
+        case .unavailable(let seconds), .rateLimited(let seconds): seconds
+        }
+    }
+}
+
+extension AppStoreServerError {
+    fileprivate static func made(_ category: Category, status: Int?, retryAfter: Date? = nil) -> AppStoreServerError {
+        AppStoreServerError(category: category, status: status, code: nil, message: "", retryAfter: retryAfter)
+    }
+}
+
+@Suite("The pace at which Apple is asked")
+struct AppStorePaceTests {
+    private static let trouble = AppStoreServerError.made(.server, status: 503)
+
+    private func pace(
+        perSecond: Double = 10_000, breaker: CircuitBreaker.Settings = .init(),
+        onOutage: @escaping AppStorePace.OnOutage = { _ in }
+    ) -> AppStorePace {
+        AppStorePace(
+            rates: AppStoreRates(perSecond: perSecond, share: 1), breaker: breaker, logger: Stage.quiet,
+            onOutage: onOutage)
+    }
+
+    private func call(
+        _ pace: AppStorePace, _ host: AppStoreHost = .main, app: String = "a", patience: Duration = .seconds(30),
+        _ body: @escaping @Sendable () async throws -> Bool
+    ) async -> CallOutcome<Bool> {
+        await pace.call(host, app: app, priority: .player, patience: patience, body)
+    }
+
+    @Test("A 429 is honoured to the millisecond: nobody asks before, and who does not wait is told when")
+    func retryAfter() async {
+        let pace = pace()
+        let instant = Date().addingTimeInterval(0.7)
+        let first = await call(pace) { throw AppStoreServerError.made(.rateLimited, status: 429, retryAfter: instant) }
+        #expect(first.name == "rateLimited")
+        #expect(Date().addingTimeInterval(first.seconds ?? 0) >= instant)
+        let impatient = await call(pace, patience: .zero) { true }
+        #expect(impatient.name == "rateLimited")
+        #expect(Date().addingTimeInterval(impatient.seconds ?? 0) >= instant)
+        let asked = Mutex(Date.distantPast)
+        let patient = await call(pace) {
+            asked.withLock { $0 = Date() }
+            return true
+        }
+        #expect(patient.name == "answer")
+        #expect(asked.withLock { $0 } >= instant)
+    }
+
+    @Test("A 429 is for one app in one place")
+    func apart() async {
+        let pace = pace()
+        let later = Date().addingTimeInterval(3_600)
+        _ = await call(pace) { throw AppStoreServerError.made(.rateLimited, status: 429, retryAfter: later) }
+        #expect(await call(pace, patience: .zero) { true }.name == "rateLimited")
+        #expect(await call(pace, app: "b", patience: .zero) { true }.name == "answer")
+        let sandbox = AppStoreHost(kind: .serverAPI, environment: .sandbox)
+        #expect(await call(pace, sandbox, patience: .zero) { true }.name == "answer")
+    }
+
+    @Test("What Retry-After may say")
+    func waits() {
+        let now = Date(timeIntervalSince1970: 1_700_000_000)
+        #expect(AppStorePace.wait(until: now.addingTimeInterval(1.2345), now: now) == .milliseconds(1_235))
+        #expect(AppStorePace.wait(until: nil, now: now) == .seconds(5))
+        #expect(AppStorePace.wait(until: now.addingTimeInterval(-5), now: now) == .milliseconds(1))
+        #expect(AppStorePace.wait(until: .distantFuture, now: now) == .seconds(7_200))
+    }
+
+    @Test("The breaker opens at an outage, and whoever comes then is not let through")
+    func outage() async {
+        let pace = pace()
+        for _ in 0..<20 { #expect(await call(pace) { throw Self.trouble }.name == "unavailable") }
+        #expect(pace.isOut)
+        let wasAsked = Mutex(false)
+        let outcome = await call(pace) {
+            wasAsked.withLock { $0 = true }
+            return true
+        }
+        #expect(outcome.name == "unavailable")
+        #expect(outcome.seconds ?? 0 > 0)
+        #expect(!wasAsked.withLock { $0 })
+    }
+
+    @Test("The breaker stays closed when half of the answers are errors")
+    func half() async {
+        let pace = pace()
+        for index in 0..<400 {
+            _ = await call(pace) {
+                if index % 2 == 0 { throw Self.trouble }
+                return true
+            }
+        }
+        #expect(!pace.isOut)
+    }
+
+    @Test(
+        "An answer that refuses the request says that the host is there",
+        arguments: [
+            AppStoreServerError.made(.notFound, status: 404), .made(.unauthorized, status: 401),
+            .made(.invalidRequest, status: 400), .made(.rateLimited, status: 429, retryAfter: .distantPast),
+            .made(.invalidRequest, status: nil),
+        ])
+    func refusals(error: AppStoreServerError) async {
+        let pace = pace()
+        for _ in 0..<30 { _ = await call(pace) { throw error } }
+        #expect(!pace.isOut)
+    }
+
+    @Test("Each host has a breaker of its own, and only the main one's outage is told")
+    func hosts() async {
+        let told = Mutex<[Bool]>([])
+        let pace = pace { isOut in told.withLock { $0.append(isOut) } }
+        let other = AppStoreHost(kind: .verifyReceipt, environment: .production)
+        for _ in 0..<20 { _ = await call(pace, other) { throw Self.trouble } }
+        #expect(pace.breaker(of: other).isOpen)
+        #expect(!pace.isOut)
+        #expect(told.withLock { $0 } == [])
+        for _ in 0..<20 { _ = await call(pace) { throw Self.trouble } }
+        #expect(told.withLock { $0 } == [true])
+    }
+
+    @Test("While the main host rests, the call that last failed is repeated until it is answered")
+    func prober() async throws {
+        let (changes, change) = AsyncStream<Bool>.makeStream()
+        var settings = CircuitBreaker.Settings(samplesMinimum: 2)
+        settings.probeDelay = .milliseconds(10)
+        settings.probeDelayMaximum = .milliseconds(20)
+        let pace = pace(breaker: settings) { change.yield($0) }
+        let prober = OutageProber(pace: pace)
+        let running = Task { try await prober.run() }
+        let calls = Mutex(0)
+        let body: @Sendable () async throws -> Bool = {
+            let count = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            // Two calls, two probes that fail, and one that is answered.
+            guard count > 4 else { throw Self.trouble }
+            return true
+        }
+        for _ in 0..<2 { _ = await call(pace) { try await body() } }
+        var told = changes.makeAsyncIterator()
+        #expect(await told.next() == true)
+        prober.wake()
+        #expect(await told.next() == false)
+        #expect(calls.withLock { $0 } == 5)
+        #expect(await call(pace) { true }.name == "answer")
+        running.cancel()
+        try await running.value
+    }
+
+    @Test("The gate tells who comes late, and everybody in order")
+    func gate() {
+        let gate = LookupGate()
+        let told = Mutex<[Bool]>([])
+        gate.set(isClosed: true)
+        #expect(gate.isClosed)
+        gate.attach { isClosed in told.withLock { $0.append(isClosed) } }
+        gate.set(isClosed: false)
+        #expect(!gate.isClosed)
+        #expect(told.withLock { $0 } == [true, false])
+    }
+
+    @Test("The sandbox has a tenth, verifyReceipt has not, and a share is a share")
+    func rates() {
+        let rates = AppStoreRates(perSecond: 50, share: 0.8)
+        let limits = AppStoreHost.all.map { rates.limit(of: BudgetKey(app: "a", host: $0)).perSecond }
+        #expect(limits == [40, 4, 40, 40])
+        #expect(RateShare.share(of: 3, in: 12) == 0.25)
+        // None yet: what comes first must not be put off for ever.
+        #expect(RateShare.share(of: 0, in: 12) == 1.0 / 12)
+        #expect(RateShare.share(of: 13, in: 12) == 1)
+    }
+}

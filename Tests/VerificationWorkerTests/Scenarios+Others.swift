@@ -1,0 +1,127 @@
+import AppStoreServerAPI
+import AsyncHTTPClient
+import CertificateRevocation
+import Foundation
+import Messages
+import NIOHTTP1
+import PurchaseModel
+import Testing
+
+@testable import VerificationWorker
+
+extension Stage {
+    /// What becomes of a genuine signed transaction while the responder of certificates behaves like this.
+    fileprivate func certified(_ change: String) async throws -> Finding {
+        let sold = try await simulator.sellOne()
+        try await simulator.control(.PUT, "revocation", change)
+        return try await finding(
+            SubmissionFixture.make(.signedTransaction, sold.signedTransaction), Setup(asksAboutRevocation: true))
+    }
+
+    /// What becomes of a genuine signed transaction in twenty years, when its leaf and its intermediate have expired.
+    ///
+    /// Whoever asked would get no answer.
+    fileprivate func certifiedLongAgo() async throws -> Finding {
+        let sold = try await simulator.sellOne()
+        try await simulator.control(.PUT, "revocation", "{\"responder\":\"unreachable\"}")
+        let submission = SubmissionFixture.make(.signedTransaction, sold.signedTransaction)
+        return try await withAccess { access in
+            let checker = RevocationChecker(
+                http: .shared, settings: .init(responder: simulator.responder, timeout: .seconds(5)),
+                now: { Date() + 20 * 366 * 86_400 })
+            let judge = JudgeSubmissions(
+                judge: access.judge.offline, proofs: ProofReader(pool: nil, logger: Self.quiet),
+                revocation: RevocationQuestions(verifier: access.judge.offline.signedData, checker: checker),
+                isPaused: { false })
+            guard case .settled(let finding)? = await judge.outcomes(for: [submission]).first else {
+                throw Simulator.Trouble(description: "a signed transaction was not settled offline")
+            }
+            #expect(checker.certificatesRemembered == 2)
+            return finding
+        }
+    }
+
+    /// A genuine sandbox purchase.
+    fileprivate func sandboxed(_ expected: StoreEnvironment? = nil) async throws -> SubmissionMessage {
+        let sold = try await simulator.sellOne(environment: .sandbox)
+        return SubmissionFixture.make(.signedTransaction, sold.signedTransaction, expected: expected)
+    }
+
+    /// A genuine sandbox receipt.
+    fileprivate func sandboxReceipt() async throws -> SubmissionMessage {
+        let account = "sandbox-\(UUID().uuidString)"
+        try await simulator.sell(to: account, environment: .sandbox)
+        return receipt(try await simulator.receipt(of: account, environment: .sandbox))
+    }
+}
+
+/// The rows of `OCSP`.
+let revocationScenarios: [String: Scenario] = [
+    "OCSP: good": { try await $0.certified("{}") },
+    "OCSP: the leaf is revoked": { try await $0.certified("{\"leaf\":\"revoked\"}") },
+    "OCSP: the intermediate is revoked": { try await $0.certified("{\"intermediate\":\"revoked\"}") },
+    "OCSP: a certificate that has expired since it signed": { try await $0.certifiedLongAgo() },
+    "OCSP: the responder knows nothing of it": { try await $0.certified("{\"leaf\":\"unknown\"}") },
+    "OCSP: the responder answers with an error, or asks to try later": { stage in
+        #expect(try await stage.certified("{\"responder\":\"tryLater\"}").reason == "revocation_unknown")
+        return try await stage.certified("{\"responder\":\"error\"}")
+    },
+    "OCSP: the responder does not answer": { try await $0.certified("{\"responder\":\"unreachable\"}") },
+    "OCSP: the certificate of an answer of the Server API is revoked": { stage in
+        let sold = try await stage.simulator.sellOne()
+        try await stage.simulator.control(.PUT, "revocation", "{\"leaf\":\"revoked\"}")
+        return try await stage.finding(asked(sold.transactionId), Setup(asksAboutRevocation: true))
+    },
+]
+
+/// The rows of `firewall` and `settings`.
+let otherScenarios: [String: Scenario] = firewallScenarios.merging(settingScenarios) { first, _ in first }
+
+private let firewallScenarios: [String: Scenario] = [
+    "firewall: sandbox, accepted": { stage in
+        let finding = try await stage.finding(try await stage.sandboxed())
+        #expect(finding.transactions.map(\.testPurchase) == [nil])
+        return finding
+    },
+    "firewall: sandbox, accepted as a test": { stage in
+        let finding = try await stage.finding(try await stage.sandboxed(), Setup(sandbox: "test"))
+        #expect(finding.transactions.map(\.testPurchase) == [.sandbox])
+        return finding
+    },
+    "firewall: sandbox, bought by a build for production (App Review)": { stage in
+        for policy in ["accept", "test"] {
+            let finding = try await stage.finding(try await stage.sandboxed(.production), Setup(sandbox: policy))
+            #expect(finding.transactions.map(\.testPurchase) == [.appReview])
+        }
+        return try await stage.finding(try await stage.sandboxed(.production))
+    },
+    "firewall: sandbox, refused: signed transaction": { stage in
+        try await stage.finding(try await stage.sandboxed(.production), Setup(sandbox: "refuse"))
+    },
+    "firewall: sandbox, refused: receipt": { stage in
+        try await stage.finding(try await stage.sandboxReceipt(), Setup(sandbox: "refuse"))
+    },
+    "firewall: sandbox, refused: verifyReceipt": { stage in
+        try await stage.finding(
+            try await stage.sandboxReceipt(), Setup(sandbox: "refuse", receipts: "verify_receipt"))
+    },
+    "firewall: sandbox, refused: Server API": { stage in
+        let sold = try await stage.simulator.sellOne(environment: .sandbox)
+        return try await stage.finding(asked(sold.transactionId), Setup(sandbox: "refuse"))
+    },
+]
+
+private let settingScenarios: [String: Scenario] = [
+    "settings: the app is not known here (a deployment under way)": { stage in
+        try await stage.finding(asked("2000000000000001"), Setup(knowsApp: false))
+    },
+    "settings: the kind of proof is not known here": { stage in
+        try await stage.finding(SubmissionFixture.make(ProofKind(rawValue: "of tomorrow"), "x"))
+    },
+    "settings: no key for the Server API": { stage in
+        try await stage.finding(asked("2000000000000001"), Setup(hasKey: false))
+    },
+    "settings: a large proof, and the database does not answer or is not configured": { stage in
+        try await stage.finding(SubmissionFixture.make(.receipt, "", isClaimCheck: true))
+    },
+]

@@ -1,0 +1,138 @@
+import AppStoreServerAPI
+import Foundation
+import Messages
+import PurchaseModel
+import Testing
+
+@testable import AppStore
+@testable import VerificationWorker
+
+func receipt(_ base64: String, named: String? = nil, attempt: Int = 0) -> SubmissionMessage {
+    SubmissionFixture.make(.receipt, base64, named: named, attempt: attempt)
+}
+
+extension Stage {
+    /// The receipt of somebody who bought something, and what that was.
+    func purchase(
+        _ name: String, _ products: [String] = ["coins.100"]
+    ) async throws -> (receipt: String, sold: [Simulator.Sold]) {
+        let account = "\(name)-\(UUID().uuidString)"
+        var sold: [Simulator.Sold] = []
+        for product in products { sold += try await simulator.sell(product, to: account) }
+        return (try await simulator.receipt(of: account), sold)
+    }
+
+    /// What becomes of an attack on receipts.
+    fileprivate func attacked(_ kind: String) async throws -> Finding {
+        try await finding(receipt(try await simulator.attack(kind)))
+    }
+}
+
+/// The rows of `receipt`.
+let receiptScenarios: [String: Scenario] = provenReceipts.merging(lackingReceipts) { first, _ in first }
+    .merging(refusedReceipts) { first, _ in first }
+
+private let provenReceipts: [String: Scenario] = [
+    "receipt: every check holds": { stage in
+        let (proof, sold) = try await stage.purchase("one")
+        let finding = try await stage.finding(receipt(proof))
+        #expect(finding.transactions.map(\.transactionId) == sold.map(\.transactionId))
+        #expect(finding.transactions.first?.evidence?.hasPrefix("{\"receipt_attributes\":\"") == true)
+        #expect(finding.claims == nil)
+        return finding
+    },
+    "receipt: without purchases": { stage in
+        // Somebody bought once, in the sandbox: the production receipt is empty.
+        try await stage.simulator.sell(to: "empty", environment: .sandbox)
+        let finding = try await stage.finding(receipt(try await stage.simulator.receipt(of: "empty")))
+        #expect(finding.transactions.isEmpty)
+        return finding
+    },
+    "receipt: several purchases, none of them named": { stage in
+        let (proof, _) = try await stage.purchase("several", ["coins.100", "coins.500"])
+        let finding = try await stage.finding(receipt(proof))
+        #expect(finding.transactions.count == 2)
+        #expect(finding.claims == [])
+        return finding
+    },
+]
+
+private let lackingReceipts: [String: Scenario] = [
+    "receipt: lacks the named transaction, and the app has no key": { stage in
+        let (proof, _) = try await stage.purchase("lacking")
+        let finding = try await stage.finding(receipt(proof, named: "2000000099999999"), Setup(hasKey: false))
+        #expect(finding.claims == ["2000000099999999"])
+        return finding
+    },
+    "receipt: lacks the named transaction, which Apple knows": { stage in
+        let (proof, sold) = try await stage.purchase("early")
+        let later = try await stage.simulator.sellOne()
+        let finding = try await stage.finding(receipt(proof, named: later.transactionId))
+        #expect(finding.transactions.map(\.transactionId) == sold.map(\.transactionId) + [later.transactionId])
+        #expect(finding.claims == [later.transactionId])
+        return finding
+    },
+    "receipt: lacks the named transaction, unknown to Apple, too, up to the fifth time": { stage in
+        let (proof, _) = try await stage.purchase("lacking")
+        return try await stage.finding(receipt(proof, named: "2000000099999999", attempt: 2))
+    },
+    "receipt: lacks the named transaction, unknown to Apple, too, the sixth time": { stage in
+        let (proof, _) = try await stage.purchase("lacking")
+        let finding = try await stage.finding(receipt(proof, named: "2000000099999999", attempt: 5))
+        #expect(finding.claims == ["2000000099999999"])
+        return finding
+    },
+    "receipt: lacks the named transaction, and Apple does not answer": { stage in
+        let (proof, _) = try await stage.purchase("lacking")
+        try await stage.simulator.misbehave("{\"kind\":\"status\",\"status\":503}")
+        return try await stage.finding(receipt(proof, named: "2000000099999999", attempt: 9))
+    },
+]
+
+private let refusedReceipts: [String: Scenario] = [
+    "receipt: neither DER nor base64, or cut off": { try await $0.attacked("receipt_truncated") },
+    "receipt: made by Xcode": { try await $0.attacked("receipt_as_xcode_makes") },
+    "receipt: more than 4 MiB": { stage in
+        try await stage.finding(receipt(String(repeating: "M", count: 8 << 20)))
+    },
+    "receipt: another root than the pinned one": { try await $0.attacked("receipt_self_made") },
+    "receipt: certificates that are no path": { try await $0.attacked("receipt_genuine_authorities_foreign_leaf") },
+    "receipt: changed after it was signed": { try await $0.attacked("receipt_edited") },
+    "receipt: another app's": { try await $0.attacked("receipt_of_another_app") },
+    "receipt: a product type that cannot be read": { stage in
+        // Nobody signs such a thing: it is put together from a genuine receipt.
+        let (proof, _) = try await stage.purchase("typed")
+        return try await stage.withAccess { access in
+            let genuine = try access.judge.offline.receipts.receipt(
+                Array(proof.utf8), app: AppIdentity(bundleId: SubmissionFixture.app)
+            ).get()
+            switch OfflineJudge.content(of: genuine.withUnreadableTypes()) {
+            case .success: return Finding(.genuine([]))
+            case .failure(let refusal): return Finding(refusal.verdict)
+            }
+        }
+    },
+]
+
+extension AppReceipt {
+    /// The same, as if the types of its products could not be read.
+    fileprivate func withUnreadableTypes() -> AppReceipt {
+        AppReceipt(
+            type: type, environment: environment, bundleId: bundleId, applicationVersion: applicationVersion,
+            originalApplicationVersion: originalApplicationVersion, creationDate: creationDate,
+            expirationDate: expirationDate, originalPurchaseDate: originalPurchaseDate, appItemId: appItemId,
+            downloadId: downloadId, versionExternalIdentifier: versionExternalIdentifier, opaqueValue: opaqueValue,
+            deviceHash: deviceHash,
+            purchases: purchases.map { purchase in
+                Purchase(
+                    quantity: purchase.quantity, productId: purchase.productId, transactionId: purchase.transactionId,
+                    originalTransactionId: purchase.originalTransactionId, purchaseDate: purchase.purchaseDate,
+                    originalPurchaseDate: purchase.originalPurchaseDate, expiresDate: purchase.expiresDate,
+                    cancellationDate: purchase.cancellationDate, productType: nil,
+                    productItemId: purchase.productItemId, webOrderLineItemId: purchase.webOrderLineItemId,
+                    isTrialPeriod: purchase.isTrialPeriod, isInIntroOfferPeriod: purchase.isInIntroOfferPeriod,
+                    promotionalOfferId: purchase.promotionalOfferId, unreadableAttributes: [1_707],
+                    encoded: purchase.encoded)
+            }, unreadableAttributes: unreadableAttributes, encoded: encoded)
+    }
+}

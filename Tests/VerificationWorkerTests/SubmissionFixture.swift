@@ -1,0 +1,21 @@
+import Messages
+import PurchaseModel
+import Testing
+
+@testable import VerificationWorker
+
+/// Submissions as intake writes them.
+enum SubmissionFixture {
+    static let app = "com.example.game"
+
+    /// A submission of a proof.
+    static func make(
+        _ kind: ProofKind, _ proof: String, named: String? = nil, attempt: Int = 0,
+        expected: StoreEnvironment? = nil, isAwaited: Bool = false, isClaimCheck: Bool = false
+    ) -> SubmissionMessage {
+        SubmissionMessage(
+            submissionId: "sub_test", app: app, account: "player", kind: kind, proof: proof, attempt: attempt,
+            correlationId: "req_test", namedTransactionId: named, expectedEnvironment: expected,
+            isClaimCheck: isClaimCheck, isAwaited: isAwaited)
+    }
+}
