@@ -42,12 +42,13 @@ import Testing
 
     @Test(arguments: [400, 401, 403, 404, 413, 422])
     func refusalIsNotTriedAgainAndSaysWhy(status: Int) {
-        guard case .refused(status, let problem) = reply(status, #"{"title":"No","detail":"the app is not known"}"#)
-        else {
+        let body = #"{"type":"urn:countersign:problem:app-unknown","title":"No","detail":"the app is not known"}"#
+        guard case .refused(status, let problem, let slug) = reply(status, body) else {
             Issue.record("\(status) is tried again")
             return
         }
         #expect(problem == "\(status) the app is not known")
+        #expect(slug == "app-unknown")
     }
 
     @Test func somethingElseThanAPurchaseIsNoSuccess() {

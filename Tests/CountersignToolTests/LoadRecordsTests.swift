@@ -37,7 +37,7 @@ import Testing
         records.note(.purchase(answer("fulfilled")))
         records.note(.tryAgain(status: nil, after: nil, problem: ""))
         records.note(.tryAgain(status: 503, after: nil, problem: ""))
-        records.note(.refused(status: 422, problem: ""))
+        records.note(.refused(status: 422, problem: "", slug: nil))
         #expect(records.counts.statuses == ["202": 1, "200": 1, "unreachable": 1, "503": 1, "422": 1])
     }
 }

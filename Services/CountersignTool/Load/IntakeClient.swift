@@ -28,8 +28,8 @@ struct IntakeClient: Sendable {
         case purchase(Purchase)
         /// Nothing is decided; the same is to be sent again, after a pause if one was asked for.
         case tryAgain(status: Int?, after: Duration?, problem: String)
-        /// Intake does not want it, and will not want it next time either.
-        case refused(status: Int, problem: String)
+        /// Intake does not want it, and will not want it next time either; the slug is the end of the problem's type.
+        case refused(status: Int, problem: String, slug: String?)
     }
 
     /// Posts a proof for an account.
@@ -76,19 +76,22 @@ struct IntakeClient: Sendable {
             if let purchase = try? JSONDecoder().decode(Purchase.self, from: answer.body) { return .purchase(purchase) }
             return .tryAgain(status: answer.status, after: nil, problem: "the answer is not a purchase")
         }
-        let problem = "\(answer.status) \((try? JSONDecoder().decode(Problem.self, from: answer.body))?.text ?? "")"
+        let document = try? JSONDecoder().decode(Problem.self, from: answer.body)
+        let problem = "\(answer.status) \(document?.text ?? "")"
         // 408, 425 and 429 ask for another attempt; so does every fault on intake's side.
         if [408, 425, 429].contains(answer.status) || answer.status >= 500 {
             return .tryAgain(
                 status: answer.status, after: answer.retryAfter.map { min($0, retryAfterMaximum) }, problem: problem)
         }
-        return .refused(status: answer.status, problem: problem)
+        return .refused(status: answer.status, problem: problem, slug: document?.slug)
     }
 
     private struct Problem: Decodable {
+        let type: String?
         let title: String?
         let detail: String?
 
         var text: String { detail ?? title ?? "" }
+        var slug: String? { type?.split(separator: ":").last.map(String.init) }
     }
 }

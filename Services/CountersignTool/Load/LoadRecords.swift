@@ -42,7 +42,7 @@ final class LoadRecords: Sendable {
             switch reply {
             case .purchase(let purchase): purchase.isSettled ? "200" : "202"
             case .tryAgain(let status, _, _): status.map { "\($0)" } ?? "unreachable"
-            case .refused(let status, _): "\(status)"
+            case .refused(let status, _, _): "\(status)"
             }
         state.withLock { $0.counts.statuses[status, default: 0] += 1 }
     }

@@ -12,9 +12,15 @@ extension LoadReport {
         rows += Self.rows(outcomes, indent: "  ")
         if !forgeries.isEmpty {
             let refused = forgeries.filter { $0.state == "rejected" }
-            let asExpected = refused.count { $0.reason == $0.expectedReason }
+            let asExpected = refused.count(where: \.isRefusedAsExpected)
+            let shapeless = refused.count(where: \.isShapeless)
             rows.append(
-                ("forgeries", "\(refused.count) of \(forgeries.count) refused, \(asExpected) for the expected reason"))
+                (
+                    "forgeries",
+                    "\(refused.count) of \(forgeries.count) refused, \(asExpected) for the expected reason"
+                        + (shapeless > 0 ? " (\(shapeless) by intake, for their shape)" : "")
+                ))
+            rows += Self.rows(otherReasons, indent: "  ")
         }
         rows.append(
             ("HTTP", statuses.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")))
@@ -32,6 +38,15 @@ extension LoadReport {
         let verdict =
             failures.isEmpty ? ["good: every genuine purchase has an outcome"] : failures.map { "FAILED: \($0)" }
         return (rows.map { ToolOutput.padded($0.0, 34) + $0.1 } + verdict).joined(separator: "\n")
+    }
+
+    /// Forgeries that were refused for another reason, by kind: `four_parts: header_invalid, not not_a_jws`.
+    private var otherReasons: [String: Int] {
+        forgeries.reduce(into: [:]) { counts, forgery in
+            guard forgery.state == "rejected", !forgery.isRefusedAsExpected else { return }
+            let reason = forgery.reason ?? forgery.problemSlug ?? forgery.problem ?? "no reason"
+            counts["\(forgery.kind): \(reason), not \(forgery.expectedReason)", default: 0] += 1
+        }
     }
 
     /// Each kind of proof by itself, where there are several.

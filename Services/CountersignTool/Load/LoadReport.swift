@@ -33,8 +33,17 @@ struct LoadReport: Codable, Sendable {
         var state: String?
         var reason: String?
         var problem: String?
+        /// The end of the problem's type, where intake refused it at the door, which it does without a reason.
+        var problemSlug: String?
 
         var isBreach: Bool { state == "fulfilled" || state == "parked" }
+
+        /// Whether intake itself saw that it has not the shape of a JWS, so that it never came to be verified.
+        var isShapeless: Bool {
+            submissionId == nil && problemSlug == "proof-malformed" && expectedReason == "not_a_jws"
+        }
+
+        var isRefusedAsExpected: Bool { state == "rejected" && (reason == expectedReason || isShapeless) }
     }
 
     let app: String

@@ -111,7 +111,7 @@ struct LoadRunner: Sendable {
     private func note(_ reply: IntakeClient.Reply, of purchase: Int) {
         switch reply {
         case .purchase(let answer): records.update(purchase, with: answer)
-        case .tryAgain(_, _, let problem), .refused(_, let problem): records.fail(purchase, problem: problem)
+        case .tryAgain(_, _, let problem), .refused(_, let problem, _): records.fail(purchase, problem: problem)
         }
     }
 
@@ -154,7 +154,7 @@ extension LoadReport.Forgery {
     mutating func note(_ reply: IntakeClient.Reply) {
         switch reply {
         case .purchase(let purchase): (submissionId, state, reason) = (purchase.id, purchase.state, purchase.reason)
-        case .refused(_, let problem): (state, self.problem) = ("rejected", problem)
+        case .refused(_, let problem, let slug): (state, self.problem, problemSlug) = ("rejected", problem, slug)
         case .tryAgain(_, _, let problem): self.problem = problem
         }
     }
