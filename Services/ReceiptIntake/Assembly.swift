@@ -49,7 +49,8 @@ struct Assembly {
             configuration: configuration, authenticator: authenticator,
             submissions: PurchaseSubmissions(
                 batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) }),
-            accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))), logger: logger)
+            accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))),
+            accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool), logger: logger)
         registerMetrics(waiters)
         return ServiceAssembly(services: [
             pool, DatabaseGuard(pool: pool, context: context), keySets, tail, producer, publisher, batcher,

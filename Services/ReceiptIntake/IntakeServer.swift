@@ -1,6 +1,7 @@
 import Hummingbird
 import HummingbirdCore
 import Logging
+import Persistence
 import ServiceLifecycle
 import ServiceRuntime
 
@@ -18,10 +19,12 @@ struct IntakeServer: Service, CustomStringConvertible {
     private let logger: Logger
     private let purchases: PurchaseRoutes
     private let accountTokenRoutes: AccountTokenRoutes
+    private let accounts: AccountRoutes
+    private let orders: OrderRoutes
 
     init(
         configuration: Configuration, authenticator: Authenticator, submissions: PurchaseSubmissions,
-        accountTokens: AccountTokens, logger: Logger
+        accountTokens: AccountTokens, accounts: AccountStore, orders: OrderReadingStore, logger: Logger
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -33,6 +36,10 @@ struct IntakeServer: Service, CustomStringConvertible {
             connections: connections)
         accountTokenRoutes = AccountTokenRoutes(
             authenticator: authenticator, accountTokens: accountTokens, body: body)
+        self.accounts = AccountRoutes(
+            authenticator: authenticator, store: accounts,
+            waits: VersionWaits { try await accounts.version(of: $0) }, connections: connections)
+        self.orders = OrderRoutes(authenticator: authenticator, store: orders)
     }
 
     /// The name in logs.
@@ -43,6 +50,11 @@ struct IntakeServer: Service, CustomStringConvertible {
         try await application().run()
     }
 
+    /// Every route, with what answers it.
+    var routes: [IntakeRoute] {
+        IntakeRouter.routes(purchases, accountTokenRoutes, accounts, orders)
+    }
+
     /// The server with its limits.
     func application() -> some ApplicationProtocol {
         let address = configuration.http
@@ -50,7 +62,7 @@ struct IntakeServer: Service, CustomStringConvertible {
         // The server tells at info what is told below.
         quiet.logLevel = max(logger.logLevel, .notice)
         return Application(
-            router: IntakeRouter.make(purchases, accountTokenRoutes),
+            router: IntakeRouter.make(routes),
             server: .http1(
                 configuration: HTTP1Channel.Configuration(
                     additionalChannelHandlers: [connections.makeHandler()],

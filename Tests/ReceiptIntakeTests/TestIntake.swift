@@ -26,6 +26,7 @@ struct TestIntake: Sendable {
     let waiters: OutcomeWaiters
     let client: any TestClientProtocol
     let published: Mutexed<[SubmissionStore.NewSubmission]>
+    let routes: [IntakeRoute]
 
     /// Runs intake on a database.
     ///
@@ -65,11 +66,14 @@ struct TestIntake: Sendable {
             authenticator: await Authenticator(apps: try AppsFile.load(path: configuration.appsFile), keySets: [:]),
             submissions: PurchaseSubmissions(
                 batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) }),
-            accountTokens: AccountTokens(store: Assembly.register(with: AccountTokenStore(pool: pool))), logger: logger)
+            accountTokens: AccountTokens(store: Assembly.register(with: AccountTokenStore(pool: pool))),
+            accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool), logger: logger)
         let value = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await batcher.run() }
             let value = try await server.application().test(setup) { client in
-                try await body(TestIntake(pool: pool, waiters: waiters, client: client, published: published))
+                try await body(
+                    TestIntake(
+                        pool: pool, waiters: waiters, client: client, published: published, routes: server.routes))
             }
             group.cancelAll()
             return value

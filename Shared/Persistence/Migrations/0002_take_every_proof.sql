@@ -17,3 +17,8 @@ CREATE INDEX orders_unclaimed ON orders (app, created_at) WHERE state = 'parked'
 -- Doubts that end by themselves are looked for every second, among ever more orders that nobody claims.
 CREATE INDEX orders_in_doubt ON orders (app, product_id)
     WHERE state = 'parked' AND reason IN ('product_unknown', 'account_token_unknown');
+
+-- An account's transactions are read page by page, newest first.
+DROP INDEX orders_account;
+CREATE INDEX orders_account ON orders (account, app, environment, created_at DESC, transaction_id DESC)
+    WHERE account IS NOT NULL;

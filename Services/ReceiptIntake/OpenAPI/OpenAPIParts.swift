@@ -1,0 +1,90 @@
+/// What the paths refer to: security, parameters, answers.
+enum OpenAPIParts {
+    /// The document's second part, in YAML.
+    static let yaml = #"""
+        components:
+          securitySchemes:
+            player:
+              type: http
+              scheme: bearer
+              bearerFormat: JWT
+              description: The app's own token; `sub` is the account.
+            server:
+              type: http
+              scheme: bearer
+              bearerFormat: csk_…
+              description: A server API key of the app; it speaks for any account of it.
+          parameters:
+            Wait:
+              name: wait
+              in: query
+              description: How many seconds the caller waits for an outcome, or for the version `at_least`.
+              schema: { type: integer, minimum: 0, maximum: 30, default: 0 }
+            App:
+              name: app
+              in: query
+              required: true
+              description: The app's bundle id.
+              schema: { type: string }
+            Environment:
+              name: environment
+              in: query
+              description: Which of Apple's two worlds.
+              schema: { $ref: '#/components/schemas/Environment', default: production }
+            AccountId:
+              name: id
+              in: path
+              required: true
+              description: The account, 1 to 255 printable characters, percent-encoded UTF-8.
+              schema: { type: string }
+            TransactionId:
+              name: transaction_id
+              in: path
+              required: true
+              description: Apple's id of the transaction.
+              schema: { $ref: '#/components/schemas/TransactionId' }
+          headers:
+            RetryAfter:
+              description: After how many seconds to come again.
+              required: true
+              schema: { type: string, pattern: '^[0-9]+$' }
+            Location:
+              description: Where to ask for the outcome.
+              required: true
+              schema: { type: string, pattern: '^/v1/purchases/' }
+          responses:
+            Settled:
+              description: The submission has an outcome.
+              content:
+                application/json:
+                  schema: { $ref: '#/components/schemas/SettledPurchase' }
+            Received:
+              description: The submission is on disk and has no outcome yet.
+              headers:
+                Retry-After: { $ref: '#/components/headers/RetryAfter' }
+                Location: { $ref: '#/components/headers/Location' }
+              content:
+                application/json:
+                  schema: { $ref: '#/components/schemas/ReceivedPurchase' }
+            Problem:
+              description: What is wrong with the request.
+              content:
+                application/problem+json:
+                  schema: { $ref: '#/components/schemas/Problem' }
+            TryLater:
+              description: Nothing is lost; the same request may succeed later.
+              headers:
+                Retry-After: { $ref: '#/components/headers/RetryAfter' }
+              content:
+                application/problem+json:
+                  schema: { $ref: '#/components/schemas/Problem' }
+            VersionNotReached:
+              description: The account's version is lower than `at_least`; the problem says which it is.
+              headers:
+                Retry-After: { $ref: '#/components/headers/RetryAfter' }
+              content:
+                application/problem+json:
+                  schema: { $ref: '#/components/schemas/VersionNotReached' }
+
+        """#
+}

@@ -1,0 +1,38 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+import ServiceRuntime
+
+/// `GET /openapi.yaml` and `GET /openapi.json`: the description of every route, for everybody.
+struct OpenAPIRoutes: Sendable {
+    /// For how many seconds a cache may keep the document.
+    static let cacheSeconds = 300
+
+    /// The document, the only copy: three parts of one text.
+    static let document = OpenAPIPaths.yaml + OpenAPIParts.yaml + OpenAPISchemas.yaml
+
+    /// The document as it was written.
+    @Sendable
+    func yaml(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        // The type's registration is RFC 9512.
+        Self.response(Array(Self.document.utf8), contentType: "application/yaml")
+    }
+
+    /// The document for programs.
+    ///
+    /// - Throws: `YamlError`, `YAMLText.NotJSON`, which the tests rule out.
+    @Sendable
+    func json(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        Self.response(try Self.inJSON.get(), contentType: "application/json")
+    }
+
+    /// Made once: reading YAML takes longer than everything else that intake does for a request.
+    private static let inJSON = Result { try YAMLText.json(document) }
+
+    private static func response(_ bytes: [UInt8], contentType: String) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: contentType, .cacheControl: "public, max-age=\(cacheSeconds)"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}

@@ -1,0 +1,265 @@
+/// The shapes of what is sent and answered.
+enum OpenAPISchemas {
+    /// The document's last part, in YAML; it goes on in `components`.
+    static let yaml = #"""
+          schemas:
+            Environment:
+              type: string
+              enum: [production, sandbox]
+            TransactionId:
+              description: Apple's id of a transaction.
+              type: string
+              pattern: '^[A-Za-z0-9]{1,64}$'
+            AppleId:
+              description: An id as Apple signed it.
+              type: string
+            Time:
+              description: RFC 3339 in UTC with milliseconds.
+              type: string
+              pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$'
+            Reason:
+              description: Why, as a stable word for programs; more words will come.
+              type: string
+              pattern: '^.+$'
+            OrderState:
+              description: granted, parked, revoked; more will come.
+              type: string
+              pattern: '^[a-z_]+$'
+            PurchaseRequest:
+              description: Exactly one of the three proofs; `transaction_id` may stand beside a `receipt`.
+              type: object
+              required: [app]
+              properties:
+                app: { type: string, description: The app's bundle id. }
+                account:
+                  description: The account, 1 to 255 printable characters; required with a server API key.
+                  type: string
+                signed_transaction:
+                  description: StoreKit 2's jwsRepresentation, at most 64 KiB.
+                  type: string
+                  pattern: '^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$'
+                receipt:
+                  description: The app receipt in base64, with or without line breaks, at most 4 MiB decoded.
+                  type: string
+                transaction_id: { $ref: '#/components/schemas/TransactionId' }
+                environment:
+                  description: What the app was built for; a hint, never a proof.
+                  $ref: '#/components/schemas/Environment'
+            SettledPurchase:
+              type: object
+              required: [id, state, finish, transactions]
+              additionalProperties: false
+              properties:
+                id: { type: string }
+                state: { type: string, enum: [fulfilled, rejected, parked] }
+                finish: { type: boolean, description: Whether the app may finish the transaction with StoreKit. }
+                reason: { $ref: '#/components/schemas/Reason' }
+                detail: { type: string, description: A sentence for a developer. }
+                transactions:
+                  type: array
+                  items: { $ref: '#/components/schemas/TransactionOutcome' }
+            ReceivedPurchase:
+              type: object
+              required: [id, state, finish, transactions]
+              additionalProperties: false
+              properties:
+                id: { type: string }
+                state: { type: string, enum: [received] }
+                finish: { type: boolean, enum: [false] }
+                transactions: { type: array, items: { $ref: '#/components/schemas/TransactionOutcome' } }
+            TransactionOutcome:
+              type: object
+              required: [transaction_id, original_transaction_id, product_id, purchase_date, quantity]
+              additionalProperties: false
+              properties:
+                transaction_id: { $ref: '#/components/schemas/AppleId' }
+                original_transaction_id: { $ref: '#/components/schemas/AppleId' }
+                environment: { $ref: '#/components/schemas/Environment' }
+                product_id: { type: string }
+                purchase_date: { $ref: '#/components/schemas/Time' }
+                expires_date: { $ref: '#/components/schemas/Time' }
+                quantity: { type: integer, description: 1 or more. }
+                state: { $ref: '#/components/schemas/OrderState' }
+                reason: { $ref: '#/components/schemas/Reason' }
+                test_purchase: { type: string, description: Nobody paid for it; sandbox or app_review. }
+            AccountTokenRequest:
+              type: object
+              required: [app, account]
+              properties:
+                app: { type: string }
+                account: { type: string }
+            AccountToken:
+              type: object
+              required: [app, token, account]
+              additionalProperties: false
+              properties:
+                app: { type: string }
+                token: { type: string, pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }
+                account: { type: string }
+            Account:
+              type: object
+              required: [app, environment, account, version, entitlements, balances, complete]
+              additionalProperties: false
+              properties:
+                app: { type: string }
+                environment: { $ref: '#/components/schemas/Environment' }
+                account: { type: string }
+                version: { type: integer, format: int64, description: The sequence of the account's newest event. }
+                entitlements: { type: array, items: { $ref: '#/components/schemas/Entitlement' } }
+                balances: { type: array, items: { $ref: '#/components/schemas/Balance' } }
+                complete: { type: boolean, description: False when there is more than is told. }
+            Entitlement:
+              type: object
+              required: [entitlement, transaction_id, granted_at, active]
+              additionalProperties: false
+              properties:
+                entitlement: { type: string }
+                transaction_id: { $ref: '#/components/schemas/AppleId' }
+                granted_at: { $ref: '#/components/schemas/Time' }
+                expires_at: { description: Left out for ever., $ref: '#/components/schemas/Time' }
+                active: { type: boolean, description: Whether it has not ended. }
+            Balance:
+              type: object
+              required: [item, amount]
+              additionalProperties: false
+              properties:
+                item: { type: string }
+                amount: { type: integer, format: int64 }
+            TransactionPage:
+              type: object
+              required: [transactions]
+              additionalProperties: false
+              properties:
+                transactions: { type: array, items: { $ref: '#/components/schemas/Transaction' } }
+                next: { type: string, description: What `after` is for the next page; left out after the last. }
+            Transaction:
+              type: object
+              required: [transaction_id, original_transaction_id, product_id, product_type, quantity, state,
+                purchase_date, recorded_at]
+              additionalProperties: false
+              properties:
+                transaction_id: { $ref: '#/components/schemas/AppleId' }
+                original_transaction_id: { $ref: '#/components/schemas/AppleId' }
+                product_id: { type: string }
+                product_type: { type: string }
+                quantity: { type: integer }
+                state: { $ref: '#/components/schemas/OrderState' }
+                reason: { $ref: '#/components/schemas/Reason' }
+                purchase_date: { $ref: '#/components/schemas/Time' }
+                expires_date: { $ref: '#/components/schemas/Time' }
+                revocation_date: { $ref: '#/components/schemas/Time' }
+                price_milliunits: { type: integer, format: int64, description: Thousandths of the currency's unit. }
+                currency: { type: string, description: ISO 4217. }
+                storefront: { type: string, description: ISO 3166-1 alpha-3. }
+                test_purchase: { type: string }
+                recorded_at: { $ref: '#/components/schemas/Time' }
+                granted_at: { $ref: '#/components/schemas/Time' }
+            Order:
+              type: object
+              required: [app, environment, transaction, submissions, entries, entitlements, events]
+              additionalProperties: false
+              properties:
+                app: { type: string }
+                environment: { $ref: '#/components/schemas/Environment' }
+                account: { type: string, description: Left out while nobody's. }
+                transaction: { $ref: '#/components/schemas/Transaction' }
+                submissions: { type: array, items: { $ref: '#/components/schemas/OrderSubmission' } }
+                entries: { type: array, items: { $ref: '#/components/schemas/LedgerEntry' } }
+                entitlements: { type: array, items: { $ref: '#/components/schemas/Entitlement' } }
+                events: { type: array, items: { $ref: '#/components/schemas/OrderEvent' } }
+                deliveries:
+                  description: Only for server API keys.
+                  type: array
+                  items: { $ref: '#/components/schemas/Delivery' }
+            OrderSubmission:
+              type: object
+              required: [id, account, kind, state, received_at]
+              additionalProperties: false
+              properties:
+                id: { type: string }
+                account: { type: string }
+                kind: { type: string, enum: [signed_transaction, receipt, transaction_id] }
+                transaction_id: { description: Which one a receipt was posted for., $ref: '#/components/schemas/AppleId' }
+                state: { type: string, enum: [received, fulfilled, rejected, parked] }
+                reason: { $ref: '#/components/schemas/Reason' }
+                received_at: { $ref: '#/components/schemas/Time' }
+                settled_at: { $ref: '#/components/schemas/Time' }
+            LedgerEntry:
+              type: object
+              required: [kind, account, item, amount, created_at]
+              additionalProperties: false
+              properties:
+                kind: { type: string }
+                account: { type: string }
+                item: { type: string }
+                amount: { type: integer, format: int64, description: Less than zero was taken. }
+                created_at: { $ref: '#/components/schemas/Time' }
+            OrderEvent:
+              type: object
+              required: [id, type, created_at]
+              additionalProperties: false
+              properties:
+                id: { type: string }
+                type: { type: string, pattern: '^iap\.' }
+                account: { type: string }
+                sequence: { type: integer, format: int64 }
+                reason: { $ref: '#/components/schemas/Reason' }
+                created_at: { $ref: '#/components/schemas/Time' }
+            Delivery:
+              type: object
+              required: [event_id, endpoint, state, attempts, created_at]
+              additionalProperties: false
+              properties:
+                event_id: { type: string }
+                endpoint: { type: string, description: Its name in the settings. }
+                state: { type: string, enum: [pending, delivered, abandoned] }
+                attempts: { type: integer }
+                last_status: { type: integer, description: The HTTP status of the last answer. }
+                created_at: { $ref: '#/components/schemas/Time' }
+                delivered_at: { $ref: '#/components/schemas/Time' }
+                due_at: { $ref: '#/components/schemas/Time' }
+            Why:
+              type: object
+              required: [sentences]
+              additionalProperties: false
+              properties:
+                sentences: { type: array, items: { $ref: '#/components/schemas/Sentence' } }
+            Sentence:
+              type: object
+              required: [at, text]
+              additionalProperties: false
+              properties:
+                at: { $ref: '#/components/schemas/Time' }
+                text: { type: string, description: For a person; the words may change. }
+            Problem:
+              description: RFC 9457.
+              type: object
+              required: [type, title, status]
+              additionalProperties: false
+              properties:
+                type: { type: string, pattern: '^urn:countersign:problem:[a-z-]+$' }
+                title: { type: string }
+                status: { type: integer }
+                detail: { type: string }
+                instance: { type: string }
+                field: { type: string, description: Which field or parameter is meant. }
+            VersionNotReached:
+              type: object
+              required: [type, title, status, version]
+              additionalProperties: false
+              properties:
+                type: { type: string, enum: ['urn:countersign:problem:version-not-reached'] }
+                title: { type: string }
+                status: { type: integer, enum: [409] }
+                detail: { type: string }
+                instance: { type: string }
+                version: { type: string, description: The account's version., pattern: '^[0-9]+$' }
+            Document:
+              description: This document.
+              type: object
+              required: [openapi, info, paths, components]
+              properties:
+                openapi: { type: string, enum: [3.1.0] }
+
+        """#
+}

@@ -1,0 +1,130 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Messages
+import NIOCore
+import Persistence
+import PurchaseModel
+
+/// What `GET /v1/accounts/{id}` answers: `Account` in the OpenAPI document.
+struct AccountAnswer: Encodable, Sendable {
+    let app: String
+    let environment: StoreEnvironment
+    let account: String
+    /// The number of the account's newest event.
+    let version: Int64
+    let entitlements: [Entitlement]
+    let balances: [Balance]
+    /// False when there is more than is told.
+    let complete: Bool
+
+    /// Something the account may use.
+    struct Entitlement: Encodable, Sendable {
+        let entitlement: String
+        let transactionId: String
+        let grantedAt: Date
+        let expiresAt: Date?
+        let active: Bool
+
+        init(_ entitlement: AccountStore.Entitlement) {
+            self.entitlement = entitlement.name
+            transactionId = entitlement.transactionId
+            grantedAt = entitlement.grantedAt
+            expiresAt = entitlement.expiresAt
+            active = entitlement.isActive
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case entitlement, active
+            case transactionId = "transaction_id"
+            case grantedAt = "granted_at"
+            case expiresAt = "expires_at"
+        }
+    }
+
+    /// A total of one item.
+    struct Balance: Encodable, Sendable {
+        let item: String
+        let amount: Int64
+    }
+
+    init(_ account: AccountStore.Account, of customer: EventStore.Customer) {
+        app = customer.app
+        environment = customer.environment
+        self.account = customer.account
+        version = account.version
+        entitlements = account.entitlements.map(Entitlement.init)
+        balances = account.balances.map { Balance(item: $0.item, amount: $0.amount) }
+        complete = account.isComplete
+    }
+}
+
+/// One transaction: `Transaction` in the OpenAPI document.
+struct TransactionAnswer: Encodable, Sendable {
+    let transaction: AccountStore.Transaction
+
+    private enum Key: String, CodingKey {
+        case transactionId = "transaction_id"
+        case originalTransactionId = "original_transaction_id"
+        case productId = "product_id"
+        case productType = "product_type"
+        case quantity, state, reason
+        case purchaseDate = "purchase_date"
+        case expiresDate = "expires_date"
+        case revocationDate = "revocation_date"
+        case priceMilliunits = "price_milliunits"
+        case currency, storefront
+        case testPurchase = "test_purchase"
+        case recordedAt = "recorded_at"
+        case grantedAt = "granted_at"
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Key.self)
+        try members.encode(transaction.transactionId, forKey: .transactionId)
+        try members.encode(transaction.originalTransactionId, forKey: .originalTransactionId)
+        try members.encode(transaction.productId, forKey: .productId)
+        try members.encode(transaction.productType, forKey: .productType)
+        try members.encode(transaction.quantity, forKey: .quantity)
+        try members.encode(transaction.state, forKey: .state)
+        try members.encodeIfPresent(transaction.reason, forKey: .reason)
+        try members.encode(transaction.purchaseDate, forKey: .purchaseDate)
+        try members.encodeIfPresent(transaction.expiresDate, forKey: .expiresDate)
+        try members.encodeIfPresent(transaction.revocationDate, forKey: .revocationDate)
+        try members.encodeIfPresent(transaction.priceMilliunits, forKey: .priceMilliunits)
+        try members.encodeIfPresent(transaction.currency, forKey: .currency)
+        try members.encodeIfPresent(transaction.storefront, forKey: .storefront)
+        try members.encodeIfPresent(transaction.testPurchase, forKey: .testPurchase)
+        try members.encode(transaction.recordedAt, forKey: .recordedAt)
+        try members.encodeIfPresent(transaction.grantedAt, forKey: .grantedAt)
+    }
+}
+
+/// A page of transactions: `TransactionPage` in the OpenAPI document.
+struct TransactionPageAnswer: Encodable, Sendable {
+    let transactions: [TransactionAnswer]
+    /// What `after` is for the next page; left out after the last.
+    let next: String?
+
+    init(_ page: AccountStore.TransactionPage) {
+        transactions = page.transactions.map(TransactionAnswer.init)
+        next = page.next.map(ReadingQuery.cursor)
+    }
+}
+
+/// How answers to readers are sent.
+enum ReadingAnswer {
+    /// JSON that no cache keeps: it is of this moment, and somebody's own.
+    ///
+    /// - Throws: `EncodingError`.
+    static func response(_ value: some Encodable) throws -> Response {
+        response(try MessageCoding.encode(value), contentType: "application/json")
+    }
+
+    /// Bytes that no cache keeps.
+    static func response(_ bytes: [UInt8], contentType: String) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: contentType, .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}

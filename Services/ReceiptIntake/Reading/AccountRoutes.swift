@@ -1,0 +1,82 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Persistence
+import PurchaseModel
+import ServiceRuntime
+
+/// `GET /v1/accounts/{id}` and `GET /v1/accounts/{id}/transactions`.
+struct AccountRoutes: Sendable {
+    let authenticator: Authenticator
+    let store: AccountStore
+    let waits: VersionWaits
+    let connections: ConnectionSignals
+
+    /// Tells what an account has, with `at_least` not before its effects are in it.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw.
+    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
+    @Sendable
+    func account(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        let customer = try await customer(request, context)
+        let includesExpired = try ReadingQuery.includesExpired(request)
+        let wait = try WaitParameter.read(request)
+        if let least = try ReadingQuery.leastVersion(request) {
+            try await waits.wait(
+                for: customer, atLeast: least, within: wait, connection: connections.connection(of: context.channel))
+            let account = try await store.account(customer, includesExpired: includesExpired)
+            guard account.version >= least else { throw ProblemDetails.versionNotReached(account.version) }
+            return try ReadingAnswer.response(AccountAnswer(account, of: customer))
+        }
+        let account = try await store.account(customer, includesExpired: includesExpired)
+        return try ReadingAnswer.response(AccountAnswer(account, of: customer))
+    }
+
+    /// Tells an account's transactions, a page at a time.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw.
+    @inline(never)
+    @Sendable
+    func transactions(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        let customer = try await customer(request, context)
+        let page = try await store.transactions(
+            of: customer, after: try ReadingQuery.position(request), limit: try ReadingQuery.limit(request))
+        return try ReadingAnswer.response(TransactionPageAnswer(page))
+    }
+
+    /// Whose account is asked for; another's does not exist for a player.
+    @inline(never)
+    private func customer(_ request: Request, _ context: IntakeContext) async throws -> EventStore.Customer {
+        let caller = try await ReadingCaller.read(request, authenticator)
+        let environment = try ReadingQuery.environment(request)
+        let name = try ReadingQuery.account(context)
+        guard caller.maySee(app: caller.app, account: name.text) else { throw ProblemDetails.notFound }
+        return EventStore.Customer(environment: environment, app: caller.app, account: name.text)
+    }
+}
+
+/// Who reads, for the app that the query names.
+enum ReadingCaller {
+    /// - Throws: `ProblemDetails`, `AuthenticationError`.
+    @inline(never)
+    static func read(_ request: Request, _ authenticator: Authenticator) async throws -> Caller {
+        guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
+        let app = try ReadingQuery.app(request)
+        guard authenticator.knows(app: app) else { throw ProblemDetails.appUnknown }
+        return try await authenticator.caller(token, app: app)
+    }
+}
+
+extension ProblemDetails {
+    /// After how many seconds to ask again for a version that was not reached.
+    static let versionRetryAfterSeconds = 1
+
+    static func versionNotReached(_ version: Int64) -> ProblemDetails {
+        ProblemDetails(
+            "version-not-reached", title: "The account has not reached the version", status: .conflict,
+            detail: "The account is at version \(version). Ask again, or with a longer `wait`.",
+            extensions: ["version": "\(version)"]
+        ).with(header: .retryAfter, "\(versionRetryAfterSeconds)")
+    }
+}

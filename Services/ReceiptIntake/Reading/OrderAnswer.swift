@@ -1,0 +1,142 @@
+import Foundation
+import Persistence
+import PurchaseModel
+
+/// What `GET /v1/orders/{transaction_id}` answers: `Order` in the OpenAPI document.
+struct OrderAnswer: Encodable, Sendable {
+    let app: String
+    let environment: StoreEnvironment
+    let account: String?
+    let transaction: TransactionAnswer
+    let submissions: [Submission]
+    let entries: [Entry]
+    let entitlements: [AccountAnswer.Entitlement]
+    let events: [Event]
+    /// Left out for players: they concern the studio's own servers.
+    let deliveries: [Delivery]?
+
+    /// Something that was posted.
+    struct Submission: Encodable, Sendable {
+        let id: String
+        let account: String
+        let kind: String
+        let transactionId: String?
+        let state: String
+        let reason: ReasonCode?
+        let receivedAt: Date
+        let settledAt: Date?
+
+        enum CodingKeys: String, CodingKey {
+            case id, account, kind, state, reason
+            case transactionId = "transaction_id"
+            case receivedAt = "received_at"
+            case settledAt = "settled_at"
+        }
+    }
+
+    /// A line of the ledger.
+    struct Entry: Encodable, Sendable {
+        let kind: String
+        let account: String
+        let item: String
+        let amount: Int64
+        let createdAt: Date
+
+        enum CodingKeys: String, CodingKey {
+            case kind, account, item, amount
+            case createdAt = "created_at"
+        }
+    }
+
+    /// Something that was told.
+    struct Event: Encodable, Sendable {
+        let id: String
+        let type: String
+        let account: String?
+        let sequence: Int64?
+        let reason: ReasonCode?
+        let createdAt: Date
+
+        enum CodingKeys: String, CodingKey {
+            case id, type, account, sequence, reason
+            case createdAt = "created_at"
+        }
+    }
+
+    /// How one endpoint was told of one event.
+    struct Delivery: Encodable, Sendable {
+        let eventId: String
+        let endpoint: String
+        let state: String
+        let attempts: Int
+        let lastStatus: Int?
+        let createdAt: Date
+        let deliveredAt: Date?
+        let dueAt: Date?
+
+        enum CodingKeys: String, CodingKey {
+            case endpoint, state, attempts
+            case eventId = "event_id"
+            case lastStatus = "last_status"
+            case createdAt = "created_at"
+            case deliveredAt = "delivered_at"
+            case dueAt = "due_at"
+        }
+    }
+
+    init(_ view: OrderView) {
+        let story = view.story
+        app = story.app
+        environment = story.environment
+        account = story.account
+        transaction = TransactionAnswer(transaction: story.order)
+        submissions = view.submissions.map {
+            Submission(
+                id: $0.id, account: $0.account, kind: $0.kind, transactionId: $0.namedTransactionId, state: $0.state,
+                reason: $0.reason, receivedAt: $0.receivedAt, settledAt: $0.settledAt)
+        }
+        entries = view.entries.map {
+            Entry(kind: $0.kind, account: $0.account, item: $0.item, amount: $0.amount, createdAt: $0.createdAt)
+        }
+        entitlements = story.entitlements.map(AccountAnswer.Entitlement.init)
+        events = view.events.map {
+            Event(
+                id: $0.id, type: $0.type, account: $0.account, sequence: $0.sequence, reason: $0.reason,
+                createdAt: $0.createdAt)
+        }
+        deliveries = view.deliveries?.map {
+            Delivery(
+                eventId: $0.eventId, endpoint: $0.endpointId, state: $0.state, attempts: $0.attempts,
+                lastStatus: $0.lastStatus, createdAt: $0.createdAt, deliveredAt: $0.deliveredAt, dueAt: $0.dueAt)
+        }
+    }
+}
+
+/// An order's story as far as one caller may know it.
+///
+/// A player sees what is of the own account: neither who else posted the same transaction, nor the studio's endpoints.
+struct OrderView: Sendable {
+    let story: OrderReadingStore.Story
+    let submissions: [OrderReadingStore.Submission]
+    let entries: [OrderReadingStore.Entry]
+    let events: [OrderReadingStore.Event]
+    /// Nil for players.
+    let deliveries: [OrderReadingStore.Delivery]?
+
+    /// Nil when the order is not the caller's.
+    init?(_ story: OrderReadingStore.Story, for caller: Caller) {
+        guard caller.app == story.app else { return nil }
+        self.story = story
+        guard case .account = caller else {
+            (submissions, entries, events) = (story.submissions, story.entries, story.events)
+            deliveries = story.deliveries
+            return
+        }
+        func isOwn(_ account: String?) -> Bool { account.map { caller.maySee(app: story.app, account: $0) } ?? false }
+        guard isOwn(story.account) else { return nil }
+        submissions = story.submissions.filter { isOwn($0.account) }
+        entries = story.entries.filter { isOwn($0.account) }
+        events = story.events.filter { isOwn($0.account) }
+        deliveries = nil
+    }
+}

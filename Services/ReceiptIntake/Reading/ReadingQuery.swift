@@ -1,0 +1,127 @@
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import Persistence
+import PurchaseModel
+import ServiceRuntime
+
+/// What the paths and queries of reading requests say.
+enum ReadingQuery {
+    /// How many transactions a page has when the caller does not say.
+    static let limitDefault = 20
+    /// The longest cursor: one that we made has at most 20 digits, a dot and a transaction id, in base64url.
+    static let cursorBytesMaximum = 200
+
+    /// `?app=`.
+    ///
+    /// - Throws: `ProblemDetails` when it is missing.
+    static func app(_ request: Request) throws -> String {
+        guard let app = text("app", in: request), !app.isEmpty else { throw ProblemDetails.fieldMissing("app") }
+        return app
+    }
+
+    /// `?environment=`; production when the caller does not say.
+    ///
+    /// - Throws: `ProblemDetails` for another word.
+    static func environment(_ request: Request) throws -> StoreEnvironment {
+        guard let name = text("environment", in: request) else { return .production }
+        guard let environment = StoreEnvironment(rawValue: name) else {
+            throw ProblemDetails.fieldInvalid("environment", "\"production\" or \"sandbox\"")
+        }
+        return environment
+    }
+
+    /// `?expired=`: whether entitlements that have ended are told too.
+    ///
+    /// - Throws: `ProblemDetails` for anything but `true` and `false`.
+    static func includesExpired(_ request: Request) throws -> Bool {
+        switch text("expired", in: request) {
+        case nil, "false": false
+        case "true": true
+        default: throw ProblemDetails.fieldInvalid("expired", "\"true\" or \"false\"")
+        }
+    }
+
+    /// `?at_least=`: the version that the caller has heard of.
+    ///
+    /// - Throws: `ProblemDetails` for anything but a whole number that is not negative.
+    static func leastVersion(_ request: Request) throws -> Int64? {
+        guard let text = text("at_least", in: request) else { return nil }
+        guard isDigits(text), let version = Int64(text) else {
+            throw ProblemDetails.fieldInvalid("at_least", "a whole number, the `version` or `sequence` to wait for")
+        }
+        return version
+    }
+
+    /// `?limit=`: the most transactions of a page.
+    ///
+    /// - Throws: `ProblemDetails` for anything but 1 to the maximum.
+    static func limit(_ request: Request) throws -> Int {
+        guard let text = text("limit", in: request) else { return limitDefault }
+        guard isDigits(text), let limit = Int(text), (1...AccountStore.pageMaximum).contains(limit) else {
+            throw ProblemDetails.fieldInvalid("limit", "a whole number from 1 to \(AccountStore.pageMaximum)")
+        }
+        return limit
+    }
+
+    /// `?after=`: the `next` of the page before.
+    ///
+    /// - Throws: `ProblemDetails` for what is none of our cursors.
+    static func position(_ request: Request) throws -> AccountStore.Position? {
+        guard let text = text("after", in: request) else { return nil }
+        guard let position = position(cursor: text) else {
+            throw ProblemDetails.fieldInvalid("after", "the `next` of the page before, as it was")
+        }
+        return position
+    }
+
+    /// The account in the path: percent-encoded UTF-8, nothing normalised.
+    ///
+    /// - Throws: `ProblemDetails`: what cannot be an account is not found.
+    static func account(_ context: IntakeContext) throws -> AccountName {
+        guard let text = context.parameters.get("id")?.removingPercentEncoding, let name = AccountName(text) else {
+            throw ProblemDetails.notFound
+        }
+        return name
+    }
+
+    /// The transaction id in the path.
+    ///
+    /// - Throws: `ProblemDetails`: what cannot be an id is not found.
+    static func transactionId(_ context: IntakeContext) throws -> String {
+        guard let text = context.parameters.get("transaction_id"), let id = TransactionId(text) else {
+            throw ProblemDetails.notFound
+        }
+        return id.text
+    }
+
+    /// A position as callers hold it: nothing to read, and nothing to make by hand.
+    static func cursor(_ position: AccountStore.Position) -> String {
+        Data("\(position.microseconds).\(position.transactionId)".utf8).base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    static func position(cursor: String) -> AccountStore.Position? {
+        guard cursor.utf8.count <= cursorBytesMaximum, !cursor.contains("=") else { return nil }
+        let standard = cursor.replacing("-", with: "+").replacing("_", with: "/")
+        let padding = String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4)
+        guard let data = Data(base64Encoded: standard + padding), let text = String(validating: data, as: UTF8.self)
+        else { return nil }
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, isDigits(String(parts[0])), let microseconds = Int64(parts[0]),
+            microseconds <= microsecondsMaximum, let id = TransactionId(String(parts[1]))
+        else { return nil }
+        return AccountStore.Position(microseconds: microseconds, transactionId: id.text)
+    }
+
+    /// The year 9999: the database can add so much to 1970.
+    private static let microsecondsMaximum: Int64 = 253_402_300_799_000_000
+
+    private static func text(_ name: String, in request: Request) -> String? {
+        request.uri.queryParameters[name[...]].map(String.init)
+    }
+
+    private static func isDigits(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    }
+}

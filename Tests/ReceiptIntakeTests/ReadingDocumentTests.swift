@@ -1,0 +1,184 @@
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import Messages
+import Persistence
+import PurchaseModel
+import Testing
+
+@testable import ReceiptIntake
+
+@Suite(
+    "The OpenAPI document",
+    .enabled(if: TestDatabase.serverURL != nil, TestDatabase.skipComment), .timeLimit(.minutes(2)))
+struct ReadingDocumentTests {
+    private typealias Object = [String: Any]
+
+    @Test("the document has every route of the router, and no other")
+    func routes() async throws {
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url) { intake in
+                let paths = try #require(try await Self.document(intake)["paths"] as? [String: Object])
+                let described = paths.flatMap { path, item in item.keys.map { "\($0.uppercased()) \(path)" } }
+                let routed = intake.routes.map { "\($0.method.rawValue) \($0.path)" }
+                #expect(described.sorted() == routed.sorted())
+                #expect(routed.count == 9)
+            }
+        }
+    }
+
+    @Test("every path of the document takes its method, and answers each other with 405")
+    func methods() async throws {
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url) { intake in
+                let paths = try #require(try await Self.document(intake)["paths"] as? [String: Object])
+                for (template, item) in paths {
+                    let path = template.replacing("{uuid}", with: UUID().uuidString).replacing("{id}", with: "x")
+                        .replacing("{transaction_id}", with: "1")
+                    let own = try #require(item.keys.first).uppercased()
+                    for method: HTTPRequest.Method in [.get, .head, .post, .put, .patch, .delete, .options] {
+                        let answer = try await intake.send(method, path, token: nil)
+                        if method.rawValue == own {
+                            #expect([200, 401].contains(answer.status), "\(own) \(path)")
+                        } else {
+                            #expect(answer.status == 405 && answer.headers[.allow] == own, "\(method) \(path)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("both forms are one document, for everybody, and every reference in it leads somewhere")
+    func forms() async throws {
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url) { intake in
+                let yaml = try await intake.send(.get, "/openapi.yaml", token: nil)
+                #expect(yaml.headers[.contentType] == "application/yaml")
+                #expect(yaml.text == OpenAPIRoutes.document)
+                #expect(yaml.text.hasPrefix("openapi: 3.1.0\n"))
+                let document = try await Self.document(intake)
+                // A comma in an unquoted sentence begins a member without a value.
+                #expect(!Self.hasNull(document))
+                let checker = SchemaChecker(document: document)
+                let references = Self.references(in: document)
+                #expect(references.count > 30)
+                for reference in references { #expect(throws: Never.self) { try checker.resolve(reference) } }
+                let components = try #require(document["components"] as? [String: Object])
+                for (kind, parts) in components where kind != "securitySchemes" {
+                    for name in parts.keys {
+                        let isUsed = references.contains("#/components/\(kind)/\(name)")
+                        #expect(isUsed, "nothing refers to \(kind)/\(name)")
+                    }
+                }
+            }
+        }
+    }
+
+    private static func hasNull(_ value: Any) -> Bool {
+        if let object = value as? Object { return object.values.contains(where: hasNull) }
+        if let list = value as? [Any] { return list.contains(where: hasNull) }
+        return value is NSNull
+    }
+
+    private static func references(in value: Any) -> Set<String> {
+        var found: Set<String> = []
+        if let list = value as? [Any] { for item in list { found.formUnion(references(in: item)) } }
+        for (key, item) in value as? Object ?? [:] {
+            if key == "$ref", let text = item as? String { found.insert(text) }
+            found.formUnion(references(in: item))
+        }
+        return found
+    }
+
+    private static func document(_ intake: TestIntake) async throws -> Object {
+        let answer = try await intake.send(.get, "/openapi.json", token: nil)
+        #expect(answer.status == 200)
+        #expect(answer.headers[.contentType] == "application/json")
+        return answer.fields
+    }
+
+    @Test("real answers of every route are as the document says, problems too")
+    func answers() async throws {
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url, waitersMaximum: 10) { intake in
+                let rows = ReadingFixture(pool: database.pool)
+                try await rows.storyOfOneOrder()
+                try await rows.order("2000009", account: "player-1", reason: "product_unknown", at: 20)
+                try await rows.order("2000010", account: "player-1", reason: "revoked_by_apple", at: 20, revoked: 15)
+                try await rows.entitle("player-1", to: "pass", by: "2", endsIn: -60)
+                var answers = try await SampleRequest.all(intake, database)
+                answers.append(("GET", "/openapi.json", try await intake.send(.get, "/openapi.json", token: nil)))
+                answers.append(("GET", "/openapi.yaml", try await intake.send(.get, "/openapi.yaml", token: nil)))
+                let document = try await Self.document(intake)
+                var seen: Set<String> = []
+                for (method, path, answer) in answers {
+                    seen.insert("\(method) \(path) \(answer.status)")
+                    let flaws = try Self.flaws(of: answer, method, path, document)
+                    #expect(flaws.isEmpty, "\(method) \(path) \(answer.status): \(flaws) in \(answer.text)")
+                }
+                for route in intake.routes {
+                    #expect(seen.contains("\(route.method.rawValue) \(route.path) 200"), "no answer of \(route.path)")
+                }
+                for more in ["POST /v1/purchases 202", "GET /v1/purchases/{id} 202", "GET /v1/accounts/{id} 409"] {
+                    #expect(seen.contains(more))
+                }
+                #expect(seen.filter { $0.hasSuffix("422") }.count >= 7)
+            }
+        }
+    }
+
+    /// What of an answer is not as the document says.
+    private static func flaws(
+        of answer: TestIntake.Answer, _ method: String, _ path: String, _ document: Object
+    ) throws -> [String] {
+        let checker = SchemaChecker(document: document)
+        let paths = document["paths"] as? [String: [String: Object]]
+        let operation = try #require(paths?[path]?[method.lowercased()])
+        let responses = operation["responses"] as? [String: Object]
+        guard var response = responses?["\(answer.status)"] else { return ["the status is not described"] }
+        if let reference = response["$ref"] { response = try checker.resolve(reference) }
+        var flaws: [String] = []
+        for (name, header) in response["headers"] as? [String: Object] ?? [:] {
+            let schema = try checker.resolve(header["$ref"] ?? "")["schema"] as? Object
+            guard let field = HTTPField.Name(name), let value = answer.headers[field] else {
+                flaws.append("the header \(name) is missing")
+                continue
+            }
+            flaws += try checker.flaws(of: value, by: try #require(schema), at: name)
+        }
+        let type = String((answer.headers[.contentType] ?? "").prefix { $0 != ";" })
+        guard let content = (response["content"] as? [String: Object])?[type], let schema = content["schema"] as? Object
+        else { return flaws + ["the content type \(type) is not described"] }
+        let value: Any = type.hasSuffix("json") ? answer.fields : answer.text
+        return flaws + (try checker.flaws(of: value, by: schema))
+    }
+
+    @Test("the checker finds what is wrong, and refuses what it does not know")
+    func checker() throws {
+        let checker = SchemaChecker(document: ["a": ["type": "string", "pattern": "^x"]])
+        let schema: Object = [
+            "type": "object", "required": ["n"], "additionalProperties": false,
+            "properties": [
+                "n": ["type": "integer", "minimum": 1.0] as Object, "s": ["$ref": "#/a"],
+                "b": ["type": ["boolean", "null"]],
+                "l": ["type": "array", "items": ["enum": ["p", "q"]]] as Object,
+            ] as Object,
+        ]
+        func flaws(_ json: String) throws -> Int {
+            try checker.flaws(of: try JSONSerialization.jsonObject(with: Data(json.utf8)), by: schema).count
+        }
+        #expect(try flaws(#"{"n":1,"s":"xy","b":true,"l":["p","q"]}"#) == 0)
+        #expect(try flaws(#"{"n":2.0,"b":null}"#) == 0)
+        for bad in [
+            "[]", "{}", #"{"n":true}"#, #"{"n":1.5}"#, #"{"n":"1"}"#, #"{"n":0}"#, #"{"n":1,"s":"y"}"#,
+            #"{"n":1,"s":1}"#,
+            #"{"n":1,"b":1}"#, #"{"n":1,"b":0}"#, #"{"n":1,"l":["r"]}"#, #"{"n":1,"l":{}}"#, #"{"n":1,"z":1}"#,
+        ] {
+            #expect(try flaws(bad) > 0, "\(bad)")
+        }
+        for unknown: Object in [["oneOf": [1]], ["type": "text"], ["$ref": "#/b"], ["items": "a"], ["pattern": 1]] {
+            #expect(throws: SchemaChecker.BadSchema.self) { try checker.flaws(of: [] as [Any], by: unknown) }
+        }
+    }
+}

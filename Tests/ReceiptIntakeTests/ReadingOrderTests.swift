@@ -1,0 +1,157 @@
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import Postgres
+import Testing
+
+@testable import ReceiptIntake
+
+@Suite(
+    "Reading orders",
+    .enabled(if: TestDatabase.serverURL != nil, TestDatabase.skipComment), .timeLimit(.minutes(2)))
+struct ReadingOrderTests {
+    private let query = "?app=\(TestIntake.app)"
+
+    private func player(_ name: String = "player-1") throws -> String {
+        try TestTokens.hs256(TestTokens.claims(name))
+    }
+
+    private func with(
+        _ body: @escaping @Sendable (TestIntake, ReadingFixture) async throws -> Void
+    ) async throws {
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url) { intake in
+                try await body(intake, ReadingFixture(pool: database.pool))
+            }
+        }
+    }
+
+    @Test("a server reads an order with everything that was written because of it, but no proof and no address")
+    func server() async throws {
+        try await with { intake, rows in
+            try await rows.storyOfOneOrder()
+            let answer = try await intake.send(.get, "/v1/orders/2000001\(query)", token: TestIntake.serverKey)
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.fields["account"] as? String == "player-1")
+            func list(_ name: String) -> [[String: Any]] { answer.fields[name] as? [[String: Any]] ?? [] }
+            #expect(list("submissions").map { $0["id"] as? String } == ["s1", "s2"])
+            #expect(list("entries").map { $0["amount"] as? Int } == [100])
+            #expect(list("entitlements").map { $0["entitlement"] as? String } == ["vip"])
+            #expect(list("events").map { $0["sequence"] as? Int } == [1, 2])
+            #expect(list("deliveries").map { $0["attempts"] as? Int } == [1, 2])
+            #expect(!answer.text.contains("secret proof"))
+            #expect(!answer.text.contains("inner.example"))
+        }
+    }
+
+    @Test("a player reads an own order, and nothing in it of other accounts or of the studio's servers")
+    func own() async throws {
+        try await with { intake, rows in
+            try await rows.storyOfOneOrder()
+            for path in ["/v1/orders/2000001", "/v1/orders/2000001/why"] {
+                let answer = try await intake.send(.get, path + query, token: player())
+                #expect(answer.status == 200, "\(answer.text)")
+                #expect(answer.text.contains("player-1"))
+                #expect(!answer.text.contains("player-2") && !answer.text.contains("backend"))
+                #expect(answer.fields["deliveries"] == nil)
+            }
+        }
+    }
+
+    @Test("another's order, another environment's and nobody's do not exist")
+    func others() async throws {
+        try await with { intake, rows in
+            try await rows.storyOfOneOrder()
+            try await rows.order("2000002", account: nil, reason: "unclaimed", at: 20)
+            try await rows.order("2000003", account: "player-1", app: TestIntake.otherApp, at: 20, granted: 30)
+            for tail in ["", "/why"] {
+                func slug(_ id: String, _ token: String?, _ more: String = "") async throws -> String? {
+                    try await intake.send(.get, "/v1/orders/\(id)\(tail)\(query)\(more)", token: token).slug
+                }
+                #expect(try await slug("2000001", player("player-2")) == "not-found")
+                #expect(try await slug("2000001", nil) == "authentication-required")
+                #expect(try await slug("2000001", player(), "&environment=sandbox") == "not-found")
+                #expect(try await slug("2000002", player()) == "not-found", "nobody's is no player's")
+                #expect(try await slug("2000002", TestIntake.serverKey) == nil)
+                #expect(try await slug("2000003", TestIntake.serverKey) == "not-found", "another app's")
+                #expect(try await slug("2000003", player()) == "not-found")
+                #expect(try await slug("2%2F3", TestIntake.serverKey) == "not-found")
+                let other = "/v1/orders/2000001\(tail)?app=\(TestIntake.otherApp)"
+                #expect(try await intake.send(.get, other, token: TestIntake.otherServerKey).slug == "not-found")
+            }
+        }
+    }
+
+    @Test("the story is told in sentences, cause before effect")
+    func why() async throws {
+        try await with { intake, rows in
+            try await rows.storyOfOneOrder()
+            let answer = try await intake.send(.get, "/v1/orders/2000001/why\(query)", token: TestIntake.serverKey)
+            #expect(answer.headers[.vary] == "Accept")
+            let sentences = (answer.fields["sentences"] as? [[String: String]] ?? []).compactMap { $0["text"] }
+            #expect(
+                sentences == [
+                    "Bought 1 × gems100 (consumable) for 0.99 USD in the storefront USA.",
+                    "Received a signed transaction from account player-1 by submission s1.",
+                    "Verified: Apple's word for it is of 2026-11-21T09:59:30.000Z.",
+                    "Parked because the catalogue does not know the product (product_unknown).",
+                    "Event iap.transaction.unclaimed was written (evt_1, number 1 of its account).",
+                    "Webhook of evt_1 to endpoint backend was delivered after 1 attempt.",
+                    "Account player-1 may use vip for ever.",
+                    "Granted to account player-1.",
+                    "Credited 100 gem to account player-1 (ledger: grant).",
+                    "Submission s1 was answered: fulfilled.",
+                    "Event iap.transaction.fulfilled was written (evt_2, number 2 of its account).",
+                    "Webhook of evt_2 to endpoint backend was delivered after 2 attempts.",
+                    "Received a signed transaction from account player-2 by submission s2.",
+                    "Submission s2 was answered: rejected, because it is another account's (belongs_to_another_account).",
+                ])
+        }
+    }
+
+    @Test("the story of what is not granted says why, and what is still to come")
+    func whyNot() async throws {
+        try await with { intake, rows in
+            try await rows.submission("s1", account: "p", kind: "receipt", state: "received", received: 10)
+            try await rows.order("1", account: "p", reason: "product_type_mismatch", at: 20)
+            try await rows.order("2", account: "p", reason: "revoked_by_apple", at: 20, revoked: 15)
+            try await rows.event("evt_3", "iap.transaction.revoked", of: "2", account: "p", sequence: 1, at: 20)
+            let parked = try await intake.send(.get, "/v1/orders/1/why\(query)", token: TestIntake.serverKey).text
+            #expect(parked.contains("Parked because the catalogue says another type of product than Apple"))
+            #expect(parked.contains("Received a receipt from account p"))
+            #expect(parked.contains("Submission s1 has no outcome yet; next try 2026-11-21T11:00:00.000Z"))
+            let revoked = try await intake.send(.get, "/v1/orders/2/why\(query)", token: TestIntake.serverKey).text
+            #expect(revoked.contains("Apple took the purchase back."))
+            #expect(revoked.contains("It is revoked, because Apple took it back before it was granted"))
+            #expect(revoked.contains("is not delivered yet after 1 attempt, last answer 503; next try"))
+        }
+    }
+
+    @Test(
+        "the story comes as text to who rather wants text",
+        arguments: [
+            ("text/plain", true), ("text/*, application/json;q=0.5", true), ("text/plain;q=0.4, */*", false),
+            ("*/*", false), ("application/json", false), ("text/html", false), ("TEXT/PLAIN; q=1", true),
+            ("text/plain;q=0", false), ("", false),
+        ])
+    func accept(header: String, isText: Bool) async throws {
+        try await with { intake, rows in
+            try await rows.storyOfOneOrder()
+            let answer = try await intake.send(
+                .get, "/v1/orders/2000001/why\(query)", token: player(), headers: [.accept: header])
+            #expect(
+                answer.headers[.contentType] == (isText ? "text/plain; charset=utf-8" : "application/json"))
+            if isText {
+                #expect(answer.text.hasPrefix("2026-11-21T09:59:20.000Z  Bought 1 × gems100"))
+                #expect(answer.text.hasSuffix(".\n"))
+            }
+        }
+    }
+
+    @Test(
+        "money is told exactly",
+        arguments: [(990, "0.99"), (1000, "1.00"), (1234, "1.234"), (-1050, "-1.05"), (0, "0.00"), (5, "0.005")])
+    func money(milliunits: Int64, text: String) {
+        #expect(OrderStory.money(milliunits) == text)
+    }
+}
