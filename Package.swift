@@ -116,6 +116,7 @@ let package = Package(
             resources: [
                 .embedInCode("Migrations/0001_create_purchases.sql"),
                 .embedInCode("Migrations/0002_take_every_proof.sql"),
+                .embedInCode("Migrations/0003_version_catalogues.sql"),
             ]),
         shared(
             "ServiceRuntime",
@@ -178,7 +179,10 @@ let package = Package(
         suite("MessagesTests", ["Messages", "PurchaseModel"]),
         suite(
             "FulfillmentTests",
-            ["Fulfillment", "Persistence", "PersistenceTesting", "Postgres", "Messages", "PurchaseModel"]),
+            [
+                "Fulfillment", "Persistence", "PersistenceTesting", "Postgres", "Messages", "PurchaseModel",
+                "ServiceRuntime", log,
+            ]),
         suite("AppStoreTests", ["AppStore", "AppStoreSimulator", crypto, cryptoExtras, x509, asn1]),
         suite(
             "AppStoreSimulatorTests",

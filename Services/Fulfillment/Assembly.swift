@@ -19,11 +19,13 @@ struct Assembly {
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
         let publisher = EventPublisher(producer: producer, source: "fulfillment")
         let announce = AnnounceOutcomes { messages in _ = await publisher.publish(messages) }
+        let numbering = CatalogueStore(pool: pool)
+        let catalogues = CurrentCatalogue(configuration.catalogue) { try await numbering.version(of: $0) }
         let recorder = OrderRecorder(eventLease: configuration.eventLease)
         let submissions = SettleSubmissions(
             backOff: BackOff(delayMaximum: configuration.retryDelayMaximum))
         let settle = SettleVerdicts(
-            pool: pool, orders: SettleOrders(catalogue: configuration.catalogue, recorder: recorder),
+            pool: pool, catalogues: catalogues, orders: SettleOrders(recorder: recorder),
             submissions: submissions, announce: announce)
         let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
@@ -37,8 +39,7 @@ struct Assembly {
             try await settle.settle(batch.map(\.message))
         }
         let parked = GrantParkedOrders(
-            pool: pool, catalogue: configuration.catalogue, recorder: recorder, submissions: submissions,
-            announce: announce)
+            pool: pool, catalogues: catalogues, recorder: recorder, submissions: submissions, announce: announce)
         let events = EventStore(pool: pool)
         let redriveEvents = Redriver(
             name: "events", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
@@ -59,6 +60,9 @@ struct Assembly {
         services = ServiceAssembly(
             services: [
                 pool, DatabaseGuard(pool: pool, context: context), producer,
+                CatalogueReload(
+                    path: configuration.catalogueFile, every: configuration.catalogueInterval, current: catalogues,
+                    logger: logger),
                 AlarmedGauge(store: alarms).task(logger: logger),
                 RaiseAlarms.logging(to: logger, store: alarms, age: configuration.alarmAge).task(logger: logger),
                 redriveEvents, redriveParked, consumer,

@@ -13,7 +13,8 @@ import ServiceRuntime
 /// | `COUNTERSIGN_KAFKA_SESSION_TIMEOUT` | seconds until the others take over from a process that died | 10 |
 /// | `COUNTERSIGN_POSTGRES_URL` | the database; or `…_FILE`, a file that holds it | required |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections | 8 |
-/// | `COUNTERSIGN_CATALOGUE_FILE` | what is sold, see `CatalogueFile` | required |
+/// | `COUNTERSIGN_CATALOGUE_FILE` | what is sold, see `CatalogueFile`; read again when it changes | required |
+/// | `COUNTERSIGN_CATALOGUE_INTERVAL` | seconds between looks at it | 2 |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | verdicts settled in one commit | 500 |
 /// | `COUNTERSIGN_EVENT_LEASE` | seconds until an event is published again, doubled each time | 30 |
 /// | `COUNTERSIGN_EVENT_LEASE_MAXIMUM` | seconds where doubling ends | 600 |
@@ -23,7 +24,9 @@ import ServiceRuntime
 struct Configuration: Sendable {
     let kafka: KafkaConfiguration
     let postgres: PostgresConfiguration
-    let catalogue: Catalogue
+    let catalogueFile: String
+    let catalogue: CatalogueFile.Loaded
+    let catalogueInterval: Duration
     let batchMaximum: Int
     let eventLease: Duration
     let eventLeaseMaximum: Duration
@@ -34,7 +37,10 @@ struct Configuration: Sendable {
     init(_ settings: SettingReader) throws {
         kafka = try KafkaSettings.read(settings, clientId: "fulfillment")
         postgres = try PostgresSettings.read(settings, applicationName: "fulfillment")
-        catalogue = try CatalogueFile.load(path: settings.requiredString("catalogue.file"))
+        catalogueFile = try settings.requiredString("catalogue.file")
+        catalogue = try CatalogueFile.load(path: catalogueFile)
+        catalogueInterval = try settings.duration(
+            "catalogue.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3600)))
         batchMaximum = try settings.int("batch.maximum", default: 500, in: 1...5_000)
         eventLease = try settings.duration("event.lease", default: .seconds(30))
         eventLeaseMaximum = try settings.duration("event.lease_maximum", default: .seconds(600))

@@ -8,7 +8,7 @@ import PurchaseModel
 /// The use case: a parked order is granted once the catalogue knows its product, or somebody its token.
 struct GrantParkedOrders: Sendable {
     let pool: PostgresPool
-    let catalogue: Catalogue
+    let catalogues: CurrentCatalogue
     let recorder: OrderRecorder
     let submissions: SettleSubmissions
     let announce: AnnounceOutcomes
@@ -18,8 +18,9 @@ struct GrantParkedOrders: Sendable {
     /// - Returns: how many were looked at, `limit` at the most.
     /// - Throws: `PostgresError`; then they stay parked, and come again.
     func grant(limit: Int) async throws -> Int {
+        let catalogue = try await catalogues.current()
         let result = try await pool.withTransaction { connection in
-            try await release(limit: limit, on: connection)
+            try await release(limit: limit, by: catalogue, on: connection)
         }
         Counter(label: "countersign_parked_orders_released_total").increment(by: result.count)
         await announce.announce(events: result.events, settlements: result.settlements)
@@ -32,7 +33,9 @@ struct GrantParkedOrders: Sendable {
         var settlements: [SettlementMessage] = []
     }
 
-    private func release(limit: Int, on connection: PostgresConnection) async throws -> Released {
+    private func release(
+        limit: Int, by catalogue: Catalogue, on connection: PostgresConnection
+    ) async throws -> Released {
         let parked = try await ParkedOrderStore.claim(
             products: catalogue.knownProducts, limit: limit, on: connection)
         guard !parked.isEmpty else { return Released() }
@@ -46,7 +49,8 @@ struct GrantParkedOrders: Sendable {
                 decision: OrderDecision.decide(
                     order.transaction, poster: order.account,
                     tokenOwner: TokenOwner(order.transaction, owners: owners),
-                    product: catalogue.product(app: order.transaction.bundleId, id: order.transaction.productId)),
+                    product: catalogue.product(app: order.transaction.bundleId, id: order.transaction.productId),
+                    catalogueVersion: catalogue.version),
                 correlationId: order.correlationId)
         }
         let changed = try await ParkedOrderStore.resolve(decided.map { ($0.key, $0.decision) }, on: connection)

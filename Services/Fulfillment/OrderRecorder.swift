@@ -32,7 +32,7 @@ struct OrderRecorder: Sendable {
         guard order.decision.state == .granted, let account = order.decision.account else { return nil }
         return GrantStore.Grant(
             key: order.key, app: order.transaction.bundleId, account: account, items: order.decision.items,
-            entitlements: order.decision.entitlements, expiresDate: order.transaction.expiresDate)
+            entitlements: order.decision.entitlements, expiresDate: order.decision.entitledUntil)
     }
 
     private func events(

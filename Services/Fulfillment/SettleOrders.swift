@@ -6,7 +6,6 @@ import PurchaseModel
 
 /// Makes orders of what the verdicts of a batch say, and grants those that are somebody's now.
 struct SettleOrders: Sendable {
-    let catalogue: Catalogue
     let recorder: OrderRecorder
 
     /// What became of the orders of a batch.
@@ -22,13 +21,15 @@ struct SettleOrders: Sendable {
         var claimed = 0
     }
 
-    /// Writes.
+    /// Writes, by the catalogue that is in use.
     ///
     /// Parked orders of the batch stay locked until the transaction's end, so that what is read of them here is still so
     /// when the submissions are settled.
     ///
     /// - Throws: `PostgresError`.
-    func settle(_ verdicts: [VerdictMessage], on connection: PostgresConnection) async throws -> Settled {
+    func settle(
+        _ verdicts: [VerdictMessage], by catalogue: Catalogue, on connection: PostgresConnection
+    ) async throws -> Settled {
         let stated = StatedTransaction.all(in: verdicts)
         guard !stated.isEmpty else { return Settled() }
         let owners = try await owners(of: stated.flatMap(\.statements), on: connection)
@@ -46,7 +47,7 @@ struct SettleOrders: Sendable {
             }, on: connection)
         let fresh = decided.filter { new.contains($0.key) }
         let known = stated.filter { !new.contains($0.key) }
-        let (anew, changed) = try await claim(known, on: connection)
+        let (anew, changed) = try await claim(known, by: catalogue, on: connection)
         var settled = Settled()
         settled.events = try await recorder.record(fresh + changed, on: connection)
         settled.changed = changed.map(\.key)
@@ -63,7 +64,7 @@ struct SettleOrders: Sendable {
     ///
     /// - Returns: all that were written, and those of them that were not only stated better.
     private func claim(
-        _ known: [StatedTransaction], on connection: PostgresConnection
+        _ known: [StatedTransaction], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> (written: [OrderRecorder.Recorded], changed: [OrderRecorder.Recorded]) {
         let held = try await ParkedOrderStore.lock(known.map(\.key), on: connection)
         let orphans = Dictionary(

@@ -8,6 +8,7 @@ import PurchaseModel
 /// The use case: a batch of verdicts becomes orders, grants, events and outcomes in one database transaction.
 struct SettleVerdicts: Sendable {
     let pool: PostgresPool
+    let catalogues: CurrentCatalogue
     let orders: SettleOrders
     let submissions: SettleSubmissions
     let announce: AnnounceOutcomes
@@ -43,8 +44,9 @@ struct SettleVerdicts: Sendable {
 
     private func commit(_ verdicts: [VerdictMessage]) async throws {
         let start = ContinuousClock.now
+        let catalogue = try await catalogues.current()
         let (orders, settlements) = try await pool.withTransaction { connection in
-            try await write(verdicts, on: connection)
+            try await write(verdicts, by: catalogue, on: connection)
         }
         count(orders, settlements, verdicts: verdicts.count, since: start)
         await announce.announce(events: orders.events, settlements: settlements)
@@ -53,9 +55,9 @@ struct SettleVerdicts: Sendable {
     // Locks are taken in one order everywhere, so that batches cannot dead-lock: orders by key, new ones before old
     // ones; balances and sequences by account; submissions by id.
     private func write(
-        _ verdicts: [VerdictMessage], on connection: PostgresConnection
+        _ verdicts: [VerdictMessage], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> (SettleOrders.Settled, [SettlementMessage]) {
-        let orders = try await orders.settle(verdicts, on: connection)
+        let orders = try await orders.settle(verdicts, by: catalogue, on: connection)
         let settlements = try await submissions.settle(
             verdicts, standings: orders.standings, changed: orders.changed, on: connection)
         return (orders, settlements)

@@ -75,7 +75,8 @@ struct StatedTransaction: Sendable {
             transaction, poster: verdict.account,
             isClaimed: isClaimed && transaction.bundleId == statements[0].bundleId,
             tokenOwner: TokenOwner(transaction, owners: owners),
-            product: catalogue.product(app: transaction.bundleId, id: transaction.productId))
+            product: catalogue.product(app: transaction.bundleId, id: transaction.productId),
+            catalogueVersion: catalogue.version)
     }
 }
 

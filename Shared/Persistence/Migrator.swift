@@ -26,6 +26,9 @@ public struct Migrator: Sendable {
             Migration(
                 version: 2, name: "take_every_proof",
                 sql: String(decoding: PackageResources._002_take_every_proof_sql, as: UTF8.self)),
+            Migration(
+                version: 3, name: "version_catalogues",
+                sql: String(decoding: PackageResources._003_version_catalogues_sql, as: UTF8.self)),
         ]
     }
 

@@ -66,12 +66,12 @@ public enum OrderStore {
             INSERT INTO orders (environment, transaction_id, state, reason, account, app, product_id, product_type,
                 quantity, original_transaction_id, purchase_date, expires_date, revocation_date, signed_date,
                 app_account_token, price_milliunits, currency, storefront, submission_id, correlation_id, transaction,
-                test_purchase, granted_at)
+                test_purchase, catalogue_version, is_price_expected, granted_at)
             SELECT *, CASE WHEN state = 'granted' THEN now() END
             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
                 $8::text[], $9::int4[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[],
                 $14::timestamptz[], $15::uuid[], $16::int8[], $17::text[], $18::text[], $19::text[], $20::text[],
-                $21::jsonb[], $22::text[]) AS new (environment, transaction_id, state)
+                $21::jsonb[], $22::text[], $23::int8[], $24::bool[]) AS new (environment, transaction_id, state)
             ON CONFLICT (environment, transaction_id) DO NOTHING
             RETURNING environment, transaction_id
             """,
@@ -92,6 +92,7 @@ public enum OrderStore {
                 .textArray(sorted.map(\.correlationId)),
                 .jsonbArray(try transactions.map(body)),
                 .textArray(sorted.map { testPurchase($0.transaction, in: $0.environment) }),
+                .int8Array(sorted.map(\.decision.catalogueVersion)), .boolArray(sorted.map(\.decision.isPriceExpected)),
             ])
         return try keys(result)
     }

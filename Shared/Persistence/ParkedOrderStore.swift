@@ -105,9 +105,10 @@ public enum ParkedOrderStore {
         let result = try await connection.query(
             """
             UPDATE orders SET state = new.state, reason = new.reason, account = new.account,
+                catalogue_version = new.catalogue_version, is_price_expected = new.is_price_expected,
                 granted_at = CASE WHEN new.state = 'granted' THEN now() END
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-                AS new (environment, transaction_id, state, reason, account)
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::bool[])
+                AS new (environment, transaction_id, state, reason, account, catalogue_version, is_price_expected)
             WHERE orders.environment = new.environment AND orders.transaction_id = new.transaction_id
                 AND orders.state = 'parked'
             RETURNING orders.environment, orders.transaction_id
@@ -117,6 +118,8 @@ public enum ParkedOrderStore {
                 .textArray(decisions.map(\.decision.state.rawValue)),
                 .textArray(decisions.map(\.decision.reason?.rawValue)),
                 .textArray(decisions.map(\.decision.account)),
+                .int8Array(decisions.map(\.decision.catalogueVersion)),
+                .boolArray(decisions.map(\.decision.isPriceExpected)),
             ])
         return try OrderStore.keys(result)
     }
@@ -138,13 +141,14 @@ public enum ParkedOrderStore {
                 app_account_token = new.app_account_token, price_milliunits = new.price_milliunits,
                 currency = new.currency, storefront = new.storefront, submission_id = new.submission_id,
                 correlation_id = new.correlation_id, transaction = new.transaction, test_purchase = new.test_purchase,
+                catalogue_version = new.catalogue_version, is_price_expected = new.is_price_expected,
                 granted_at = CASE WHEN new.state = 'granted' THEN now() END
             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[],
                 $8::timestamptz[], $9::timestamptz[], $10::uuid[], $11::int8[], $12::text[], $13::text[], $14::text[],
-                $15::text[], $16::jsonb[], $17::text[])
+                $15::text[], $16::jsonb[], $17::text[], $18::int8[], $19::bool[])
                 AS new (environment, transaction_id, state, reason, account, product_type, expires_date,
                     revocation_date, signed_date, app_account_token, price_milliunits, currency, storefront,
-                    submission_id, correlation_id, transaction, test_purchase)
+                    submission_id, correlation_id, transaction, test_purchase, catalogue_version, is_price_expected)
             WHERE orders.environment = new.environment AND orders.transaction_id = new.transaction_id
                 AND orders.state = 'parked' AND orders.account IS NULL
             RETURNING orders.environment, orders.transaction_id
@@ -161,6 +165,7 @@ public enum ParkedOrderStore {
                 .textArray(transactions.map(\.storefront)), .textArray(orders.map(\.submissionId)),
                 .textArray(orders.map(\.correlationId)), .jsonbArray(try transactions.map(OrderStore.body)),
                 .textArray(orders.map { OrderStore.testPurchase($0.transaction, in: $0.key.environment) }),
+                .int8Array(orders.map(\.decision.catalogueVersion)), .boolArray(orders.map(\.decision.isPriceExpected)),
             ])
         return try OrderStore.keys(result)
     }

@@ -1,6 +1,8 @@
 /// What a studio sells, by app: product id, type, and what each product grants.
 public struct Catalogue: Sendable, Hashable {
     private let products: [String: [String: Product]]
+    /// The number under which it is kept; nil as long as it has none.
+    public private(set) var version: Int64?
 
     /// One product of one app.
     public struct Product: Sendable, Hashable {
@@ -12,13 +14,22 @@ public struct Catalogue: Sendable, Hashable {
         public let items: [ItemGrant]
         /// Names of what the account may use from then on.
         public let entitlements: [String]
+        /// For how long a non-renewing subscription is good: Apple does not say; nil for every other type.
+        public let duration: ProductDuration?
+        /// What it is expected to cost, in milliunits by currency (ISO 4217); empty where any price fits.
+        public let prices: [String: Int64]
 
         /// Makes a product.
-        public init(id: String, type: ProductType, items: [ItemGrant], entitlements: [String]) {
+        public init(
+            id: String, type: ProductType, items: [ItemGrant], entitlements: [String],
+            duration: ProductDuration? = nil, prices: [String: Int64] = [:]
+        ) {
             self.id = id
             self.type = type
             self.items = items
             self.entitlements = entitlements
+            self.duration = duration
+            self.prices = prices
         }
     }
 
@@ -41,6 +52,13 @@ public struct Catalogue: Sendable, Hashable {
         products = productsByApp.mapValues { list in
             Dictionary(list.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
         }
+    }
+
+    /// The same catalogue under its number.
+    public func numbered(_ version: Int64) -> Catalogue {
+        var catalogue = self
+        catalogue.version = version
+        return catalogue
     }
 
     /// The product of an app; nil when the catalogue does not know it.

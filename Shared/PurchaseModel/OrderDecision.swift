@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Whose a transaction is, by its appAccountToken.
 public enum TokenOwner: Sendable, Hashable {
     /// The signed data carries no token.
@@ -23,16 +25,26 @@ public struct OrderDecision: Sendable, Hashable {
     public let items: [Catalogue.ItemGrant]
     /// What the account may use from now on.
     public let entitlements: [String]
+    /// Until when the entitlements are good; nil for ever.
+    public let entitledUntil: Date?
+    /// The number of the catalogue by which it was granted; nil when it was not.
+    public let catalogueVersion: Int64?
+    /// Whether it cost what the catalogue expects; nil when nobody says.
+    public let isPriceExpected: Bool?
 
     private init(
         _ state: OrderState, _ reason: ReasonCode?, account: String?, items: [Catalogue.ItemGrant] = [],
-        entitlements: [String] = []
+        entitlements: [String] = [], entitledUntil: Date? = nil, catalogueVersion: Int64? = nil,
+        isPriceExpected: Bool? = nil
     ) {
         self.state = state
         self.reason = reason
         self.account = account
         self.items = items
         self.entitlements = entitlements
+        self.entitledUntil = entitledUntil
+        self.catalogueVersion = catalogueVersion
+        self.isPriceExpected = isPriceExpected
     }
 
     /// Decides.
@@ -43,9 +55,10 @@ public struct OrderDecision: Sendable, Hashable {
     ///   - isClaimed: whether the poster names it as its own; what merely stands in the same receipt is not.
     ///   - tokenOwner: whose its token is.
     ///   - product: the catalogue's word on the product; nil when it has none.
+    ///   - catalogueVersion: the number of that catalogue.
     public static func decide(
         _ transaction: PurchasedTransaction, poster: String?, isClaimed: Bool = true, tokenOwner: TokenOwner,
-        product: Catalogue.Product?
+        product: Catalogue.Product?, catalogueVersion: Int64? = nil
     ) -> OrderDecision {
         let account: String?
         switch tokenOwner {
@@ -68,7 +81,11 @@ public struct OrderDecision: Sendable, Hashable {
         guard let items = multiplied(product.items, by: transaction.quantity) else {
             return OrderDecision(.parked, .amountTooLarge, account: account)
         }
-        return OrderDecision(.granted, nil, account: account, items: items, entitlements: product.entitlements)
+        // Apple says when a subscription ends that it renews; of others only the studio knows.
+        let end = transaction.expiresDate ?? product.duration?.end(after: transaction.purchaseDate)
+        return OrderDecision(
+            .granted, nil, account: account, items: items, entitlements: product.entitlements, entitledUntil: end,
+            catalogueVersion: catalogueVersion, isPriceExpected: product.isPriceExpected(of: transaction))
     }
 
     private static func multiplied(_ items: [Catalogue.ItemGrant], by quantity: Int) -> [Catalogue.ItemGrant]? {

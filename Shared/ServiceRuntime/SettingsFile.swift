@@ -7,12 +7,7 @@ enum SettingsFile {
     static let bytesMaximum = 4 << 20
 
     static func load<Value: Decodable>(_ type: Value.Type, path: String) throws -> Value {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw SettingsFileError(path: path, problem: "it cannot be read")
-        }
-        guard data.count <= bytesMaximum else {
-            throw SettingsFileError(path: path, problem: "it is larger than \(bytesMaximum) bytes")
-        }
+        let data = try contents(path)
         do {
             return try YAMLDecoder().decode(type, from: data)
         } catch let error as SettingsFileError {
@@ -22,6 +17,24 @@ enum SettingsFile {
         } catch let error as YamlError {
             throw SettingsFileError(path: path, problem: "it is not YAML: \(error)")
         }
+    }
+
+    /// The whole text of a settings file.
+    static func text(path: String) throws -> String {
+        guard let text = String(validating: try contents(path), as: UTF8.self) else {
+            throw SettingsFileError(path: path, problem: "it is not UTF-8 text")
+        }
+        return text
+    }
+
+    private static func contents(_ path: String) throws -> Data {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw SettingsFileError(path: path, problem: "it cannot be read")
+        }
+        guard data.count <= bytesMaximum else {
+            throw SettingsFileError(path: path, problem: "it is larger than \(bytesMaximum) bytes")
+        }
+        return data
     }
 
     /// The text of a file that a setting names, without white space around it.

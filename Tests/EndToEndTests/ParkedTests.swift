@@ -7,7 +7,7 @@ extension EndToEnd {
     /// What is genuine but not yet known is kept, and granted once it is.
     @Suite("Parked")
     struct ParkedTests {
-        @Test("an unknown product is recorded and parked, and granted once the catalogue knows it")
+        @Test("an unknown product is recorded and parked, and granted once the file says what it is, without a restart")
         func unknownProduct() async throws {
             try await withStack { _, client, database in
                 let sale = try #require(
@@ -20,7 +20,6 @@ extension EndToEnd {
                 #expect(parked.reason == "product_unknown")
                 #expect(parked.finish)
                 try await addProduct("season.pass", type: "non_consumable", entitlement: "season")
-                try await Stack.command(["restart", "fulfillment"])
                 let granted = try await database.wait(
                     for: 1, within: .seconds(60),
                     "SELECT count(*) AS n FROM orders WHERE transaction_id = $1 AND state = 'granted'",

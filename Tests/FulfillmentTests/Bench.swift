@@ -4,6 +4,7 @@ import Persistence
 import PersistenceTesting
 import Postgres
 import PurchaseModel
+import ServiceRuntime
 import Synchronization
 import Testing
 
@@ -73,12 +74,20 @@ struct Bench: Sendable {
         SettleSubmissions(backOff: BackOff(delayMaximum: .seconds(60)))
     }
 
+    /// The catalogue, under its number in this database.
+    private var catalogues: CurrentCatalogue {
+        let store = CatalogueStore(pool: pool)
+        return CurrentCatalogue(CatalogueFile.Loaded(catalogue: products, text: "\(products.knownProducts)")) {
+            try await store.version(of: $0)
+        }
+    }
+
     private var recorder: OrderRecorder { OrderRecorder(eventLease: .seconds(30)) }
 
     /// Settles a batch of verdicts.
     func settle(_ verdicts: [VerdictMessage]) async throws {
         let settle = SettleVerdicts(
-            pool: pool, orders: SettleOrders(catalogue: products, recorder: recorder), submissions: submissions,
+            pool: pool, catalogues: catalogues, orders: SettleOrders(recorder: recorder), submissions: submissions,
             announce: AnnounceOutcomes { published.add($0) })
         try await settle.settle(verdicts)
     }
@@ -91,7 +100,7 @@ struct Bench: Sendable {
     /// Looks for parked orders whose doubt is over.
     func grantParked() async throws -> Int {
         let grant = GrantParkedOrders(
-            pool: pool, catalogue: products, recorder: recorder, submissions: submissions,
+            pool: pool, catalogues: catalogues, recorder: recorder, submissions: submissions,
             announce: AnnounceOutcomes { published.add($0) })
         return try await grant.grant(limit: 1000)
     }

@@ -17,7 +17,7 @@ struct SettingsCheck: Sendable {
                 return Self.judge(file)
             },
             file("catalogue.file", "catalogue") { path in
-                Self.judge(try CatalogueFile.load(path: path), apps: apps)
+                Self.judge(try CatalogueFile.load(path: path).catalogue, apps: apps)
             },
             file("webhooks.file", "webhooks") { path in Self.judge(try WebhooksFile.load(path: path)) },
         ]

@@ -1,0 +1,62 @@
+import PurchaseModel
+import Yams
+
+/// Reads a catalogue node by node, so that every mistake is told with its line.
+struct CatalogueDocument {
+    private let root: Node?
+    private var mistakes = CatalogueMistakes()
+
+    /// Reads the YAML.
+    ///
+    /// - Throws: `CatalogueMistakes`.
+    init(_ text: String) throws {
+        do {
+            root = try Yams.compose(yaml: text)
+        } catch {
+            var mistakes = CatalogueMistakes()
+            mistakes.add(nil, "it is not YAML: \(error)")
+            throw mistakes
+        }
+    }
+
+    /// What the document says.
+    ///
+    /// - Throws: `CatalogueMistakes`, all of them.
+    consuming func catalogue() throws -> Catalogue {
+        guard let mapping = root?.mapping, let apps = mapping["apps"]?.mapping else {
+            mistakes.add(root?.mark?.line, "`apps` is missing, a mapping of bundle ids to products")
+            throw mistakes
+        }
+        for (key, _) in mapping where key.string != "apps" {
+            mistakes.add(key.mark?.line, "`\(key.string ?? "?")` is not a field of a catalogue")
+        }
+        var products: [String: [Catalogue.Product]] = [:]
+        for (key, value) in apps {
+            guard let app = key.string, let list = value.sequence else {
+                mistakes.add(key.mark?.line, "an app has a list of products")
+                continue
+            }
+            products[app] = read(list, of: app)
+        }
+        guard mistakes.mistakes.isEmpty else { throw mistakes }
+        return Catalogue(products)
+    }
+
+    private mutating func read(_ list: Node.Sequence, of app: String) -> [Catalogue.Product] {
+        var lines: [String: Int] = [:]
+        var products: [Catalogue.Product] = []
+        for node in list {
+            var entry = CatalogueEntry(node, app: app)
+            if let product = entry.product() {
+                if let first = lines[product.id] {
+                    entry.mistakes.add(
+                        node.mark?.line, "\(product.id) of \(app) stands on line \(first) already")
+                }
+                lines[product.id] = node.mark?.line ?? 0
+                products.append(product)
+            }
+            mistakes.mistakes += entry.mistakes.mistakes
+        }
+        return products
+    }
+}

@@ -1,0 +1,144 @@
+import PurchaseModel
+import Yams
+
+/// One product of a catalogue as it is written.
+struct CatalogueEntry {
+    private enum Field: String, CaseIterable {
+        case id, type, grants, entitlements, duration, prices
+    }
+
+    private enum Limit {
+        /// Items, entitlements or prices of one product.
+        static let entries = 1_000
+        /// Characters of a name; Apple's product ids have up to 255.
+        static let name = 255
+        /// A thousand million units of a currency, in milliunits.
+        static let price: ClosedRange<Int64> = 0...1_000_000_000_000
+    }
+
+    private let node: Node
+    private let app: String
+    /// What was found wrong so far.
+    var mistakes = CatalogueMistakes()
+
+    init(_ node: Node, app: String) {
+        self.node = node
+        self.app = app
+    }
+
+    /// The product; nil when it cannot even be named.
+    ///
+    /// What is wrong with it is in ``mistakes``.
+    mutating func product() -> Catalogue.Product? {
+        guard let mapping = node.mapping else {
+            mistakes.add(node.mark?.line, "a product of \(app) is a mapping with `id` and `type`")
+            return nil
+        }
+        for (key, _) in mapping where Field(rawValue: key.string ?? "") == nil {
+            let known = Field.allCases.map(\.rawValue).joined(separator: ", ")
+            mistakes.add(key.mark?.line, "`\(key.string ?? "?")` is not one of \(known)")
+        }
+        guard let id = name(field(.id)), let type = type(id) else {
+            if name(field(.id)) == nil { mistakes.add(node.mark?.line, "a product of \(app) lacks `id`") }
+            return nil
+        }
+        return Catalogue.Product(
+            id: id, type: type, items: items(of: id), entitlements: entitlements(of: id),
+            duration: duration(of: id, type), prices: prices(of: id))
+    }
+
+    private func field(_ field: Field) -> Node? {
+        node.mapping?[Node(field.rawValue)]
+    }
+
+    private func name(_ node: Node?) -> String? {
+        guard let text = node?.scalar?.string, (1...Limit.name).contains(text.utf8.count) else { return nil }
+        return text
+    }
+
+    private mutating func type(_ id: String) -> ProductType? {
+        let known = ProductType.known.map(\.rawValue).joined(separator: ", ")
+        guard let text = name(field(.type)) else {
+            mistakes.add(node.mark?.line, "\(id) of \(app) lacks `type`, one of \(known)")
+            return nil
+        }
+        guard let type = ProductType.known.first(where: { $0.rawValue == text }) else {
+            mistakes.add(field(.type)?.mark?.line, "the type of \(id) of \(app) is \"\(text)\", not one of \(known)")
+            return nil
+        }
+        return type
+    }
+
+    private mutating func items(of id: String) -> [Catalogue.ItemGrant] {
+        numbers(
+            .grants, of: id, in: 1...OrderDecision.amountMaximum,
+            "an amount is a whole number from 1 to \(OrderDecision.amountMaximum)"
+        ).sorted { $0.key < $1.key }.map { Catalogue.ItemGrant(item: $0.key, amount: $0.value) }
+    }
+
+    private mutating func prices(of id: String) -> [String: Int64] {
+        let prices = numbers(.prices, of: id, in: Limit.price, "a price is a whole number of milliunits")
+        for currency in prices.keys.sorted()
+        where currency.utf8.count != 3 || !currency.utf8.allSatisfy((UInt8(ascii: "A")...UInt8(ascii: "Z")).contains) {
+            mistakes.add(field(.prices)?.mark?.line, "\"\(currency)\" is not a currency of ISO 4217, such as USD")
+        }
+        return prices
+    }
+
+    private mutating func numbers(
+        _ name: Field, of id: String, in range: ClosedRange<Int64>, _ expected: String
+    ) -> [String: Int64] {
+        guard let value = field(name) else { return [:] }
+        guard let mapping = value.mapping, mapping.count <= Limit.entries else {
+            mistakes.add(value.mark?.line, "`\(name.rawValue)` of \(id) of \(app) is not a mapping of names to numbers")
+            return [:]
+        }
+        var numbers: [String: Int64] = [:]
+        for (key, number) in mapping {
+            // By its text: a YAML float such as 1.0 is no amount.
+            guard let name = self.name(key), let text = number.scalar?.string, let amount = Int64(text),
+                range.contains(amount)
+            else {
+                mistakes.add(key.mark?.line, "\(id) of \(app), \(key.string ?? "?"): \(expected)")
+                continue
+            }
+            numbers[name] = amount
+        }
+        return numbers
+    }
+
+    private mutating func entitlements(of id: String) -> [String] {
+        guard let value = field(.entitlements) else { return [] }
+        guard let list = value.sequence, list.count <= Limit.entries else {
+            mistakes.add(value.mark?.line, "`entitlements` of \(id) of \(app) is not a list of names")
+            return []
+        }
+        var names: [String] = []
+        for node in list {
+            guard let name = name(node), !names.contains(name) else {
+                mistakes.add(node.mark?.line, "an entitlement of \(id) of \(app) is no name, or named twice")
+                continue
+            }
+            names.append(name)
+        }
+        return names
+    }
+
+    private mutating func duration(of id: String, _ type: ProductType) -> ProductDuration? {
+        guard let value = field(.duration) else {
+            if type == .nonRenewing {
+                mistakes.add(node.mark?.line, "\(id) of \(app) lacks `duration`, such as P30D: Apple does not say it")
+            }
+            return nil
+        }
+        guard type == .nonRenewing else {
+            mistakes.add(value.mark?.line, "\(id) of \(app) has a `duration`; only non_renewing has one")
+            return nil
+        }
+        guard let duration = name(value).flatMap(ProductDuration.init) else {
+            mistakes.add(value.mark?.line, "the duration of \(id) of \(app) is not P and a number of D, W, M or Y")
+            return nil
+        }
+        return duration
+    }
+}

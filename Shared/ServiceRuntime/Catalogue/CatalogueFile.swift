@@ -1,0 +1,42 @@
+public import PurchaseModel
+
+/// What the studio sells, from a YAML file.
+///
+/// ```yaml
+/// apps:
+///   com.example.game:
+///     - { id: gems.100, type: consumable, grants: { gem: 100 }, prices: { USD: 990, JPY: 160000 } }
+///     - { id: pro, type: non_consumable, entitlements: [pro] }
+///     - { id: season, type: non_renewing, duration: P90D, entitlements: [season] }
+///     - { id: monthly, type: auto_renewable, grants: { gem: 50 }, entitlements: [vip] }
+/// ```
+///
+/// `prices` are milliunits of a currency; an order that cost something else is flagged, and granted all the same. A field
+/// that is not known is a mistake: a misspelt one would be a grant that never comes.
+public enum CatalogueFile {
+    /// A catalogue, and the text that it was read from.
+    public struct Loaded: Sendable {
+        /// What is sold.
+        public var catalogue: Catalogue
+        /// The file's text: what is kept as a version.
+        public let text: String
+
+        /// Says what a text means.
+        public init(catalogue: Catalogue, text: String) {
+            self.catalogue = catalogue
+            self.text = text
+        }
+    }
+
+    /// Reads the file.
+    ///
+    /// - Throws: `SettingsFileError` that names every mistake with its line, up to a bound.
+    public static func load(path: String) throws -> Loaded {
+        let text = try SettingsFile.text(path: path)
+        do {
+            return Loaded(catalogue: try CatalogueDocument(text).catalogue(), text: text)
+        } catch let mistakes as CatalogueMistakes {
+            throw SettingsFileError(path: path, problem: mistakes.description)
+        }
+    }
+}
