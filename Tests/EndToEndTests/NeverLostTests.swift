@@ -13,12 +13,12 @@ extension EndToEnd {
             "broker", "postgres",
         ]
 
-        @Test("kill -9 of each part under load: everything accepted is fulfilled, once", .timeLimit(.minutes(10)))
+        @Test("kill -9 of each part under load: every accepted proof is fulfilled, once", .timeLimit(.minutes(10)))
         func everyPartDies() async throws {
             try await withStack { stack, _, database in
                 async let report = Load(stack).run([
                     "--count", "4000", "--rate", "40", "--duplicates", "0.2", "--concurrency", "64",
-                    "--settle-timeout", "180",
+                    "--settle-timeout", "180", "--proofs", "signed_transaction,receipt,transaction_id",
                 ])
                 for part in Self.parts {
                     #expect(try await someMoreAreGranted(database), "\(part) dies at work")
