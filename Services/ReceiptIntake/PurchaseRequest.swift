@@ -46,12 +46,7 @@ struct PurchaseRequest: Decodable, Sendable {
     ///
     /// - Throws: `ProblemDetails` for a name that is none.
     func expectedEnvironment() throws -> StoreEnvironment? {
-        guard let environment else { return nil }
-        guard let known = StoreEnvironment(rawValue: environment) else {
-            let names = StoreEnvironment.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
-            throw ProblemDetails.fieldInvalid("environment", names)
-        }
-        return known
+        try StoreEnvironment(field: environment)
     }
 
     private static func transactionId(_ text: String) throws -> TransactionId {

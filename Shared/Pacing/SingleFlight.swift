@@ -15,16 +15,19 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
         public var rememberedFor: Duration
         /// Callers that wait, for all flights together.
         public var waitersMaximum: Int
+        /// Whether values are kept that all their callers got, too: what repetitions ask for then costs no request.
+        public var keepsEveryValue: Bool
 
         /// The limits.
         public init(
             flightsMaximum: Int = 512, rememberedMaximum: Int = 10_000, rememberedFor: Duration = .seconds(300),
-            waitersMaximum: Int = 10_000
+            waitersMaximum: Int = 10_000, keepsEveryValue: Bool = false
         ) {
             self.flightsMaximum = flightsMaximum
             self.rememberedMaximum = rememberedMaximum
             self.rememberedFor = rememberedFor
             self.waitersMaximum = waitersMaximum
+            self.keepsEveryValue = keepsEveryValue
         }
     }
 
@@ -199,7 +202,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
         let isKept = isWhole && isWorthRemembering(value)
         change { state, now in
             guard let flight = state.flights.removeValue(forKey: key) else { return [] }
-            if flight.wasLeft, isKept { state.remembered.insert(value, of: key, now: now) }
+            if flight.wasLeft || limits.keepsEveryValue, isKept { state.remembered.insert(value, of: key, now: now) }
             return flight.callers.all.compactMap { id in
                 state.deadlines.remove(id)
                 return state.callers.removeValue(forKey: id).map { ($0.continuation, .value(value)) }

@@ -20,14 +20,14 @@ enum SettingsFile {
     }
 
     /// The whole text of a settings file.
-    static func text(path: String) throws -> String {
+    static func text(path: String) throws(SettingsFileError) -> String {
         guard let text = String(validating: try contents(path), as: UTF8.self) else {
             throw SettingsFileError(path: path, problem: "it is not UTF-8 text")
         }
         return text
     }
 
-    private static func contents(_ path: String) throws -> Data {
+    private static func contents(_ path: String) throws(SettingsFileError) -> Data {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw SettingsFileError(path: path, problem: "it cannot be read")
         }

@@ -5,6 +5,7 @@ import PersistenceTesting
 import Postgres
 import PurchaseModel
 import ServiceRuntime
+import Synchronization
 import Testing
 
 @testable import Fulfillment
@@ -122,5 +123,66 @@ struct CatalogueVersionTests {
         let second = try await current.current()
         #expect(second.product(app: "a", id: "x")?.items.map(\.amount) == [200])
         #expect(second.version != first.version)
+    }
+
+    @Test func `a mistake is told once, and told again when it is made again`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "catalogue-\(UUID().uuidString).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        func write(_ text: String) throws { try Data(text.utf8).write(to: file, options: .atomic) }
+        let good = "apps: { a: [{ id: x, type: consumable }] }"
+        let bad = "apps: { a: [{ id: x, type: nonsense }] }"
+        try write(good)
+        let log = ErrorLines()
+        let reload = CatalogueReload(
+            path: file.path, every: .seconds(3600),
+            current: CurrentCatalogue(try CatalogueFile.load(path: file.path)) { _ in 1 },
+            logger: Logger(label: "tests") { _ in log })
+        for text in [bad, good, bad] {
+            try write(text)
+            for _ in 0..<3 { try await reload.look() }
+        }
+        #expect(log.count == 2)
+        try FileManager.default.removeItem(at: file)
+        for _ in 0..<3 { try await reload.look() }
+        #expect(log.count == 3)
+    }
+
+    @Test func `a catalogue that cannot be numbered yet is not used, and taken up at the next look`() async throws {
+        struct Away: Error {}
+        let file = FileManager.default.temporaryDirectory.appending(path: "catalogue-\(UUID().uuidString).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data("apps: { a: [] }".utf8).write(to: file)
+        let isAway = Mutex(false)
+        let current = CurrentCatalogue(try CatalogueFile.load(path: file.path)) { text in
+            if isAway.withLock({ $0 }) { throw Away() }
+            return Int64(text.utf8.count)
+        }
+        let reload = CatalogueReload(
+            path: file.path, every: .seconds(3600), current: current, logger: Logger(label: "tests"))
+        let first = try await current.current()
+        try Data("apps: { b: [] }\n".utf8).write(to: file)
+        isAway.withLock { $0 = true }
+        await #expect(throws: Away.self) { try await reload.look() }
+        #expect(try await current.current() == first)
+        isAway.withLock { $0 = false }
+        try await reload.look()
+        #expect(try await current.current() != first)
+    }
+
+    /// Counts lines of level error.
+    private final class ErrorLines: LogHandler, @unchecked Sendable {
+        private let lines = Mutex(0)
+        var count: Int { lines.withLock { $0 } }
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            if event.level >= .error { lines.withLock { $0 += 1 } }
+        }
     }
 }

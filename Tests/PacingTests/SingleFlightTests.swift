@@ -157,6 +157,19 @@ struct SingleFlightTests {
         #expect(begun.all.count == 2)
     }
 
+    @Test("told to, it keeps what all its callers got, for its time, and nothing that is not worth it")
+    func everyValue() async {
+        let flights = flights(.init(rememberedFor: .seconds(10), keepsEveryValue: true))
+        let (gate, begun) = (Gate(), Notes<String>())
+        gate.open()
+        for _ in 0..<3 { #expect(await ask(flights, gate: gate, begun: begun).value == .value(7)) }
+        #expect(begun.all == ["a"])
+        time.advance(by: .seconds(11))
+        #expect(await ask(flights, value: -1, gate: gate, begun: begun).value == .value(-1))
+        #expect(await ask(flights, value: 8, gate: gate, begun: begun).value == .value(8))
+        #expect(begun.all == ["a", "a", "a"])
+    }
+
     @Test("only so many values are remembered")
     func rememberedMaximum() async {
         let flights = flights(.init(rememberedMaximum: 2))

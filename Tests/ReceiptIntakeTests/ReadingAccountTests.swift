@@ -13,30 +13,16 @@ import Testing
     "Reading accounts",
     .enabled(if: TestDatabase.serverURL != nil, TestDatabase.skipComment), .timeLimit(.minutes(2)))
 struct ReadingAccountTests {
-    private let query = "?app=\(TestIntake.app)"
-
-    private func player(_ name: String = "player-1") throws -> String {
-        try TestTokens.hs256(TestTokens.claims(name))
-    }
-
-    private func with(
-        _ body: @escaping @Sendable (TestIntake, ReadingFixture) async throws -> Void
-    ) async throws {
-        try await TestDatabase.with { database in
-            try await TestIntake.with(url: database.url) { intake in
-                try await body(intake, ReadingFixture(pool: database.pool))
-            }
-        }
-    }
+    private let query = ReadingFixture.query
 
     @Test("an account is told with its version, balances and what it may use now, to itself and to its studio")
     func account() async throws {
-        try await with { intake, rows in
+        try await ReadingFixture.with { intake, rows in
             try await rows.storyOfOneOrder()
             try await rows.entitle("player-1", to: "pass", by: "2", endsIn: -60)
             try await rows.entitle("player-1", to: "season", by: "3", endsIn: 3600)
             try await rows.entitle("player-1", to: "elsewhere", by: "4", endsIn: nil, environment: "sandbox")
-            for token in [try player(), TestIntake.serverKey] {
+            for token in [try ReadingFixture.player(), TestIntake.serverKey] {
                 let answer = try await intake.send(.get, "/v1/accounts/player-1\(query)", token: token)
                 #expect(answer.status == 200, "\(answer.text)")
                 #expect(answer.headers[.cacheControl] == "no-store")
@@ -49,12 +35,13 @@ struct ReadingAccountTests {
                 #expect(balances?.first?["amount"] as? Int == 100)
                 #expect(Self.names(answer) == ["season", "vip"], "what has ended is left out")
             }
-            let all = try await intake.send(.get, "/v1/accounts/player-1\(query)&expired=true", token: player())
+            let all = try await intake.send(
+                .get, "/v1/accounts/player-1\(query)&expired=true", token: ReadingFixture.player())
             #expect(Self.names(all) == ["season", "vip", "pass"])
             let pass = (all.fields["entitlements"] as? [[String: Any]])?.last
             #expect(pass?["active"] as? Bool == false)
             let sandbox = try await intake.send(
-                .get, "/v1/accounts/player-1\(query)&environment=sandbox", token: player())
+                .get, "/v1/accounts/player-1\(query)&environment=sandbox", token: ReadingFixture.player())
             #expect(Self.names(sandbox) == ["elsewhere"])
             #expect(sandbox.fields["version"] as? Int == 0)
         }
@@ -66,7 +53,7 @@ struct ReadingAccountTests {
 
     @Test("an account that nothing is known of has nothing, at version 0")
     func unknown() async throws {
-        try await with { intake, _ in
+        try await ReadingFixture.with { intake, _ in
             let answer = try await intake.send(.get, "/v1/accounts/new\(query)", token: TestIntake.serverKey)
             #expect(answer.status == 200)
             #expect(answer.fields["version"] as? Int == 0)
@@ -76,10 +63,10 @@ struct ReadingAccountTests {
 
     @Test("names come percent-encoded and whole", arguments: ["a/b c", "müller", "100%", "e\u{301}", "?x=1&y#z", "名前"])
     func names(name: String) async throws {
-        try await with { intake, rows in
+        try await ReadingFixture.with { intake, rows in
             try await rows.setVersion(7, of: name)
             let path = try #require(name.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
-            let answer = try await intake.send(.get, "/v1/accounts/\(path)\(query)", token: player(name))
+            let answer = try await intake.send(.get, "/v1/accounts/\(path)\(query)", token: ReadingFixture.player(name))
             #expect(answer.status == 200)
             #expect(answer.fields["version"] as? Int == 7)
             #expect((answer.fields["account"] as? String)?.utf8.elementsEqual(name.utf8) == true)
@@ -88,10 +75,12 @@ struct ReadingAccountTests {
 
     @Test("another's account does not exist, for players and for other apps' servers")
     func others() async throws {
-        try await with { intake, rows in
+        try await ReadingFixture.with { intake, rows in
             try await rows.storyOfOneOrder()
             for path in ["/v1/accounts/player-1", "/v1/accounts/player-1/transactions"] {
-                #expect(try await intake.send(.get, path + query, token: player("player-2")).slug == "not-found")
+                #expect(
+                    try await intake.send(.get, path + query, token: ReadingFixture.player("player-2")).slug
+                        == "not-found")
                 #expect(try await intake.send(.get, path + query, token: nil).slug == "authentication-required")
                 #expect(
                     try await intake.send(.get, path + query, token: TestIntake.otherServerKey).slug
@@ -102,7 +91,8 @@ struct ReadingAccountTests {
                 #expect(!theirs.text.contains("gem"))
             }
             // Two ways to write the same letter are two accounts.
-            let answer = try await intake.send(.get, "/v1/accounts/%C3%A9\(query)", token: player("e\u{301}"))
+            let answer = try await intake.send(
+                .get, "/v1/accounts/%C3%A9\(query)", token: ReadingFixture.player("e\u{301}"))
             #expect(answer.slug == "not-found")
         }
     }
@@ -124,7 +114,7 @@ struct ReadingAccountTests {
             ("player-1/transactions", "?app=\(TestIntake.app)&after=OTk5OTk5OTk5OTk5OTk5OTk5OS4x", "field-invalid"),
         ])
     func badQuestions(path: String, query: String, slug: String) async throws {
-        try await with { intake, _ in
+        try await ReadingFixture.with { intake, _ in
             let answer = try await intake.send(.get, "/v1/accounts/\(path)\(query)", token: TestIntake.serverKey)
             #expect(answer.slug == slug, "\(answer.status) \(answer.text)")
         }
@@ -132,7 +122,7 @@ struct ReadingAccountTests {
 
     @Test("transactions come a page at a time, the newest first, each once, though many have one time")
     func pages() async throws {
-        try await with { intake, rows in
+        try await ReadingFixture.with { intake, rows in
             // Five at one time, and one a second.
             for number in 100..<110 {
                 try await rows.order("\(number)", account: "player-1", at: max(105, number), granted: 200)
@@ -143,7 +133,7 @@ struct ReadingAccountTests {
             var after = ""
             repeat {
                 let answer = try await intake.send(
-                    .get, "/v1/accounts/player-1/transactions\(query)&limit=3\(after)", token: player())
+                    .get, "/v1/accounts/player-1/transactions\(query)&limit=3\(after)", token: ReadingFixture.player())
                 #expect(answer.status == 200, "\(answer.text)")
                 let page = answer.fields["transactions"] as? [[String: Any]] ?? []
                 #expect((1...3).contains(page.count))

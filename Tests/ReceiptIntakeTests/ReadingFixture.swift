@@ -8,7 +8,26 @@ import Testing
 struct ReadingFixture: Sendable {
     static let app = TestIntake.app
 
+    /// The query that every reading route asks for.
+    static let query = "?app=\(TestIntake.app)"
+
     let pool: PostgresPool
+
+    /// An intake on a database of its own, and the rows to fill it with.
+    static func with(
+        _ body: @escaping @Sendable (TestIntake, ReadingFixture) async throws -> Void
+    ) async throws {
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url) { intake in
+                try await body(intake, ReadingFixture(pool: database.pool))
+            }
+        }
+    }
+
+    /// A player's own token.
+    static func player(_ name: String = "player-1") throws -> String {
+        try TestTokens.hs256(TestTokens.claims(name))
+    }
 
     /// `2026-11-21T10:00:00Z` and so many seconds.
     static func time(_ second: Int) -> String { "timestamptz '2026-11-21 10:00:00Z' + \(second) * interval '1 second'" }

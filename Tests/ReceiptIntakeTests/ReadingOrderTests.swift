@@ -10,25 +10,11 @@ import Testing
     "Reading orders",
     .enabled(if: TestDatabase.serverURL != nil, TestDatabase.skipComment), .timeLimit(.minutes(2)))
 struct ReadingOrderTests {
-    private let query = "?app=\(TestIntake.app)"
-
-    private func player(_ name: String = "player-1") throws -> String {
-        try TestTokens.hs256(TestTokens.claims(name))
-    }
-
-    private func with(
-        _ body: @escaping @Sendable (TestIntake, ReadingFixture) async throws -> Void
-    ) async throws {
-        try await TestDatabase.with { database in
-            try await TestIntake.with(url: database.url) { intake in
-                try await body(intake, ReadingFixture(pool: database.pool))
-            }
-        }
-    }
+    private let query = ReadingFixture.query
 
     @Test("a server reads an order with everything that was written because of it, but no proof and no address")
     func server() async throws {
-        try await with { intake, rows in
+        try await ReadingFixture.with { intake, rows in
             try await rows.storyOfOneOrder()
             let answer = try await intake.send(.get, "/v1/orders/2000001\(query)", token: TestIntake.serverKey)
             #expect(answer.status == 200, "\(answer.text)")
@@ -46,10 +32,10 @@ struct ReadingOrderTests {
 
     @Test("a player reads an own order, and nothing in it of other accounts or of the studio's servers")
     func own() async throws {
-        try await with { intake, rows in
+        try await ReadingFixture.with { intake, rows in
             try await rows.storyOfOneOrder()
             for path in ["/v1/orders/2000001", "/v1/orders/2000001/why"] {
-                let answer = try await intake.send(.get, path + query, token: player())
+                let answer = try await intake.send(.get, path + query, token: ReadingFixture.player())
                 #expect(answer.status == 200, "\(answer.text)")
                 #expect(answer.text.contains("player-1"))
                 #expect(!answer.text.contains("player-2") && !answer.text.contains("backend"))
@@ -60,7 +46,7 @@ struct ReadingOrderTests {
 
     @Test("another's order, another environment's and nobody's do not exist")
     func others() async throws {
-        try await with { intake, rows in
+        try await ReadingFixture.with { intake, rows in
             try await rows.storyOfOneOrder()
             try await rows.order("2000002", account: nil, reason: "unclaimed", at: 20)
             try await rows.order("2000003", account: "player-1", app: TestIntake.otherApp, at: 20, granted: 30)
@@ -68,13 +54,13 @@ struct ReadingOrderTests {
                 func slug(_ id: String, _ token: String?, _ more: String = "") async throws -> String? {
                     try await intake.send(.get, "/v1/orders/\(id)\(tail)\(query)\(more)", token: token).slug
                 }
-                #expect(try await slug("2000001", player("player-2")) == "not-found")
+                #expect(try await slug("2000001", ReadingFixture.player("player-2")) == "not-found")
                 #expect(try await slug("2000001", nil) == "authentication-required")
-                #expect(try await slug("2000001", player(), "&environment=sandbox") == "not-found")
-                #expect(try await slug("2000002", player()) == "not-found", "nobody's is no player's")
+                #expect(try await slug("2000001", ReadingFixture.player(), "&environment=sandbox") == "not-found")
+                #expect(try await slug("2000002", ReadingFixture.player()) == "not-found", "nobody's is no player's")
                 #expect(try await slug("2000002", TestIntake.serverKey) == nil)
                 #expect(try await slug("2000003", TestIntake.serverKey) == "not-found", "another app's")
-                #expect(try await slug("2000003", player()) == "not-found")
+                #expect(try await slug("2000003", ReadingFixture.player()) == "not-found")
                 #expect(try await slug("2%2F3", TestIntake.serverKey) == "not-found")
                 let other = "/v1/orders/2000001\(tail)?app=\(TestIntake.otherApp)"
                 #expect(try await intake.send(.get, other, token: TestIntake.otherServerKey).slug == "not-found")
@@ -84,7 +70,7 @@ struct ReadingOrderTests {
 
     @Test("the story is told in sentences, cause before effect")
     func why() async throws {
-        try await with { intake, rows in
+        try await ReadingFixture.with { intake, rows in
             try await rows.storyOfOneOrder()
             let answer = try await intake.send(.get, "/v1/orders/2000001/why\(query)", token: TestIntake.serverKey)
             #expect(answer.headers[.vary] == "Accept")
@@ -111,7 +97,7 @@ struct ReadingOrderTests {
 
     @Test("the story of what is not granted says why, and what is still to come")
     func whyNot() async throws {
-        try await with { intake, rows in
+        try await ReadingFixture.with { intake, rows in
             try await rows.submission("s1", account: "p", kind: "receipt", state: "received", received: 10)
             try await rows.order("1", account: "p", reason: "product_type_mismatch", at: 20)
             try await rows.order("2", account: "p", reason: "revoked_by_apple", at: 20, revoked: 15)
@@ -135,10 +121,10 @@ struct ReadingOrderTests {
             ("text/plain;q=0", false), ("", false),
         ])
     func accept(header: String, isText: Bool) async throws {
-        try await with { intake, rows in
+        try await ReadingFixture.with { intake, rows in
             try await rows.storyOfOneOrder()
             let answer = try await intake.send(
-                .get, "/v1/orders/2000001/why\(query)", token: player(), headers: [.accept: header])
+                .get, "/v1/orders/2000001/why\(query)", token: ReadingFixture.player(), headers: [.accept: header])
             #expect(
                 answer.headers[.contentType] == (isText ? "text/plain; charset=utf-8" : "application/json"))
             if isText {

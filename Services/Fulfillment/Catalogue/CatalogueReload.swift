@@ -1,6 +1,5 @@
 import Logging
 import Metrics
-import PurchaseModel
 import ServiceLifecycle
 import ServiceRuntime
 import Synchronization
@@ -12,8 +11,8 @@ final class CatalogueReload: Service {
     private let current: CurrentCatalogue
     private let logger: Logger
     private let mistaken = Gauge(label: "countersign_catalogue_mistaken")
-    /// What was told of the file's last state: each is told once, not at every look.
-    private let told = Mutex("")
+    /// The file as it was last dealt with: its text, or why there was none. Only what is new is read and told of.
+    private let dealtWith = Mutex("")
 
     /// - Parameters:
     ///   - path: the file.
@@ -35,22 +34,24 @@ final class CatalogueReload: Service {
 
     /// Looks once.
     ///
-    /// - Throws: `PostgresError`, when another catalogue cannot be numbered yet; it is in use as soon as it can.
+    /// - Throws: `PostgresError`, when another catalogue cannot be numbered yet; the next look tries again.
     func look() async throws {
+        let seen = Result { () throws(SettingsFileError) in try CatalogueFile.text(path: path) }
+        let state = (try? seen.get()) ?? "\(seen)"
+        guard dealtWith.withLock({ $0 }) != state else { return }
         do {
-            let loaded = try CatalogueFile.load(path: path)
+            try await use(try CatalogueFile.read(try seen.get(), path: path))
             mistaken.record(0)
-            guard loaded.text != (await current.text) else { return }
-            await current.replace(with: loaded)
-            let version = try await current.current().version
-            logger.info("another catalogue is in use", metadata: ["version": "\(version ?? 0)"])
         } catch let error as SettingsFileError {
             mistaken.record(1)
-            let isNew = told.withLock { told in
-                defer { told = error.description }
-                return told != error.description
-            }
-            if isNew { logger.error("the catalogue is left as it was", metadata: ["error": "\(error)"]) }
+            logger.error("the catalogue is left as it was", metadata: ["error": "\(error)"])
         }
+        dealtWith.withLock { $0 = state }
+    }
+
+    private func use(_ loaded: CatalogueFile.Loaded) async throws {
+        guard loaded.text != (await current.text) else { return }
+        let version = try await current.replace(with: loaded)
+        logger.info("another catalogue is in use", metadata: ["version": "\(version)"])
     }
 }

@@ -31,7 +31,12 @@ actor CurrentCatalogue {
     }
 
     /// Uses another one from the next batch on.
-    func replace(with loaded: CatalogueFile.Loaded) {
-        self.loaded = loaded
+    ///
+    /// - Returns: its number.
+    /// - Throws: `PostgresError`; then the one before stays in use.
+    func replace(with other: CatalogueFile.Loaded) async throws -> Int64 {
+        let number = try await numbering(other.text)
+        loaded = CatalogueFile.Loaded(catalogue: other.catalogue.numbered(number), text: other.text)
+        return number
     }
 }

@@ -4,6 +4,11 @@ import Foundation
 ///
 /// Source: RFC 4648, section 5.
 enum Base64URL {
+    /// The text that bytes are written as.
+    static func encode(_ bytes: Data) -> String {
+        bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
     /// The bytes that a text means; nil when it is not base64url.
     static func decode(_ text: some StringProtocol) -> Data? {
         var bytes: [UInt8] = []

@@ -24,11 +24,7 @@ enum ReadingQuery {
     ///
     /// - Throws: `ProblemDetails` for another word.
     static func environment(_ request: Request) throws -> StoreEnvironment {
-        guard let name = text("environment", in: request) else { return .production }
-        guard let environment = StoreEnvironment(rawValue: name) else {
-            throw ProblemDetails.fieldInvalid("environment", "\"production\" or \"sandbox\"")
-        }
-        return environment
+        try StoreEnvironment(field: text("environment", in: request)) ?? .production
     }
 
     /// `?expired=`: whether entitlements that have ended are told too.
@@ -97,15 +93,12 @@ enum ReadingQuery {
 
     /// A position as callers hold it: nothing to read, and nothing to make by hand.
     static func cursor(_ position: AccountStore.Position) -> String {
-        Data("\(position.microseconds).\(position.transactionId)".utf8).base64EncodedString()
-            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        Base64URL.encode(Data("\(position.microseconds).\(position.transactionId)".utf8))
     }
 
     static func position(cursor: String) -> AccountStore.Position? {
-        guard cursor.utf8.count <= cursorBytesMaximum, !cursor.contains("=") else { return nil }
-        let standard = cursor.replacing("-", with: "+").replacing("_", with: "/")
-        let padding = String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4)
-        guard let data = Data(base64Encoded: standard + padding), let text = String(validating: data, as: UTF8.self)
+        guard cursor.utf8.count <= cursorBytesMaximum, let data = Base64URL.decode(cursor),
+            let text = String(validating: data, as: UTF8.self)
         else { return nil }
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, isDigits(String(parts[0])), let microseconds = Int64(parts[0]),

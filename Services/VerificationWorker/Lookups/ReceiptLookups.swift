@@ -9,6 +9,8 @@ final class ReceiptLookups: Sendable {
     enum Limit {
         /// Answers that are remembered: a receipt of years has hundreds of purchases.
         static let remembered = 256
+        /// Purchases of an answer that is: those of more are megabytes, with their receipt, and are asked about anew.
+        static let rememberedPurchases = 1_000
         /// How long.
         static let rememberedFor = Duration.seconds(60)
     }
@@ -48,7 +50,6 @@ final class ReceiptLookups: Sendable {
     private let attention: AttentionLog
     private let patience: Duration
     private let flights: SingleFlight<Key, Reply>
-    private let recent: RecentAnswers<Key, VerifyReceiptAnswer>
 
     /// - Parameters:
     ///   - patience: how long a call may wait for room.
@@ -61,23 +62,23 @@ final class ReceiptLookups: Sendable {
         self.pace = pace
         self.attention = attention
         self.patience = patience
-        recent = RecentAnswers(maximum: Limit.remembered, lifetime: Limit.rememberedFor)
-        // What is valid is kept below, whoever got it.
-        flights = SingleFlight(limits: .init(flightsMaximum: flightsMaximum)) { _ in false }
+        flights = SingleFlight(
+            limits: .init(
+                flightsMaximum: flightsMaximum, rememberedMaximum: Limit.remembered,
+                rememberedFor: Limit.rememberedFor, keepsEveryValue: true)
+        ) { reply in
+            guard case .answer(let answer) = reply else { return false }
+            return answer.status.isValid && answer.purchases.count <= Limit.rememberedPurchases
+        }
     }
 
     /// How many receipts are being asked about.
     var inFlight: Int { flights.flights }
 
-    /// What Apple says of a receipt, as far as it answers within the time; a valid answer is remembered when it is late.
+    /// What Apple says of a receipt, as far as it answers within the time; a valid answer is remembered.
     func find(_ question: Question, within time: Duration) async -> Finding {
         let key = Key(app: question.app.bundleId, receipt: question.receipt)
-        if let answer = recent.value(of: key) { return finding(answer, question) }
-        let result = await flights.value(of: key, within: time) {
-            let reply = await self.ask(question)
-            if case .answer(let answer) = reply, answer.status.isValid { self.recent.keep(answer, of: key) }
-            return reply
-        }
+        let result = await flights.value(of: key, within: time) { await self.ask(question) }
         switch result {
         case .value(.answer(let answer)): return finding(answer, question)
         case .value(.stated(let verdict)): return .stated(verdict)
@@ -104,7 +105,7 @@ final class ReceiptLookups: Sendable {
             ) { try await client.ask(receipt, sharedSecret: secret, in: host) }
             switch outcome {
             case .answer(let answer):
-                guard !isLast, let other = Self.otherHost(answer) else { return .answer(answer) }
+                guard !isLast, let other = answer.otherEnvironment else { return .answer(answer) }
                 environment = other
             case .unavailable(let seconds):
                 return .stated(.unknown(.appStoreUnavailable, retryAfterSeconds: seconds))
@@ -117,15 +118,6 @@ final class ReceiptLookups: Sendable {
             }
         }
         return .stated(.unknown(.appStoreUnavailable, retryAfterSeconds: RetryTime.appStoreTrouble))
-    }
-
-    /// Where an answer sends us: 21007 to the sandbox, 21008 to production.
-    private static func otherHost(_ answer: VerifyReceiptAnswer) -> AppStoreEnvironment? {
-        switch (answer.status, answer.environment) {
-        case (.belongsToSandbox, .production): .sandbox
-        case (.belongsToProduction, .sandbox): .production
-        default: nil
-        }
     }
 
     private func finding(_ answer: VerifyReceiptAnswer, _ question: Question) -> Finding {

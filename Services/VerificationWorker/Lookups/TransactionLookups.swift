@@ -38,7 +38,6 @@ final class TransactionLookups: Sendable {
     private let attention: AttentionLog
     private let patience: Duration
     private let flights: SingleFlight<Key, Finding>
-    private let recent: RecentAnswers<Key, PurchasedTransaction>
 
     /// - Parameters:
     ///   - clients: by bundle id; an app without a key has none.
@@ -55,10 +54,14 @@ final class TransactionLookups: Sendable {
         self.revocation = revocation
         self.attention = attention
         self.patience = patience
-        recent = RecentAnswers(
-            maximum: AppStoreSettings.Limit.remembered, lifetime: AppStoreSettings.Limit.rememberedFor)
-        // What was found is kept below, whoever got it; everything else may be different at the next look.
-        flights = SingleFlight(limits: .init(flightsMaximum: flightsMaximum)) { _ in false }
+        flights = SingleFlight(
+            limits: .init(
+                flightsMaximum: flightsMaximum, rememberedMaximum: AppStoreSettings.Limit.remembered,
+                rememberedFor: AppStoreSettings.Limit.rememberedFor, keepsEveryValue: true)
+        ) { finding in
+            // Everything else may be different at the next look.
+            if case .found = finding { true } else { false }
+        }
     }
 
     /// Whether an app can be asked about.
@@ -67,16 +70,11 @@ final class TransactionLookups: Sendable {
     /// How many ids are being asked about.
     var inFlight: Int { flights.flights }
 
-    /// What Apple knows of an id, as far as it answers within the time; its answer is remembered when it is late.
+    /// What Apple knows of an id, as far as it answers within the time; what was found is remembered.
     func find(_ question: Question, within time: Duration) async -> Finding {
         let key = Key(
             app: question.app.bundleId, transactionId: question.transactionId, environments: Set(question.order))
-        if let found = recent.value(of: key) { return .found(found) }
-        let result = await flights.value(of: key, within: time) {
-            let finding = await self.ask(question)
-            if case .found(let transaction) = finding { self.recent.keep(transaction, of: key) }
-            return finding
-        }
+        let result = await flights.value(of: key, within: time) { await self.ask(question) }
         switch result {
         case .value(let finding): return finding
         case .late: return .stated(.unknown(.appStoreSlow, retryAfterSeconds: RetryTime.late))

@@ -29,13 +29,13 @@ struct RateShare: Service {
         self.close = close
         task = PeriodicTask("rate-share", schedule: .init(every: Limit.interval), logger: logger) {
             if known.isDue, let count = try await total(), count > 0 { known.set(count) }
-            // Partitions may come right after this look, and a share of nothing would refuse all of theirs until the next.
-            if let count = known.count { pace.setShare(Self.share(of: max(1, assigned()), in: count)) }
+            if let count = known.count { pace.setShare(Self.share(of: assigned(), in: count)) }
         }
     }
 
-    /// Our part of a limit: of one partition at least, for the first lookups come before the next count.
+    /// Our part of a limit: of one partition at least.
     ///
+    /// Partitions may come right after a count, and a share of nothing would refuse all of their lookups until the next.
     /// Whoever has no partition asks nothing, and takes nothing from the others.
     static func share(of assigned: Int, in total: Int) -> Double {
         guard total > 0 else { return 1 }

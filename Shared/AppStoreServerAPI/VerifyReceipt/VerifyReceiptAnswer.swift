@@ -106,3 +106,14 @@ extension VerifyReceiptAnswer: CustomStringConvertible {
         return "verifyReceipt, \(environment.rawValue): status \(status), \(counts)"
     }
 }
+
+extension VerifyReceiptAnswer {
+    /// The other host, when the one that answered says that the receipt belongs there: 21007 and 21008.
+    public var otherEnvironment: AppStoreEnvironment? {
+        switch (environment, status) {
+        case (.production, .belongsToSandbox): .sandbox
+        case (.sandbox, .belongsToProduction): .production
+        default: nil
+        }
+    }
+}

@@ -59,11 +59,8 @@ public struct VerifyReceiptClient: Sendable {
         _ receipt: String, sharedSecret: String?, first: AppStoreEnvironment = .production
     ) async throws -> VerifyReceiptAnswer {
         let answer = try await ask(receipt, sharedSecret: sharedSecret, in: first)
-        return switch (first, answer.status) {
-        case (.production, .belongsToSandbox): try await ask(receipt, sharedSecret: sharedSecret, in: .sandbox)
-        case (.sandbox, .belongsToProduction): try await ask(receipt, sharedSecret: sharedSecret, in: .production)
-        default: answer
-        }
+        guard let other = answer.otherEnvironment else { return answer }
+        return try await ask(receipt, sharedSecret: sharedSecret, in: other)
     }
 
     /// Asks one host.

@@ -9,7 +9,7 @@ struct CatalogueDocument {
     /// Reads the YAML.
     ///
     /// - Throws: `CatalogueMistakes`.
-    init(_ text: String) throws {
+    init(_ text: String) throws(CatalogueMistakes) {
         do {
             root = try Yams.compose(yaml: text)
         } catch {
@@ -22,7 +22,7 @@ struct CatalogueDocument {
     /// What the document says.
     ///
     /// - Throws: `CatalogueMistakes`, all of them.
-    consuming func catalogue() throws -> Catalogue {
+    consuming func catalogue() throws(CatalogueMistakes) -> Catalogue {
         guard let mapping = root?.mapping, let apps = mapping["apps"]?.mapping else {
             mistakes.add(root?.mark?.line, "`apps` is missing, a mapping of bundle ids to products")
             throw mistakes

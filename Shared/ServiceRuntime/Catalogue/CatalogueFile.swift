@@ -31,12 +31,26 @@ public enum CatalogueFile {
     /// Reads the file.
     ///
     /// - Throws: `SettingsFileError` that names every mistake with its line, up to a bound.
-    public static func load(path: String) throws -> Loaded {
-        let text = try SettingsFile.text(path: path)
+    public static func load(path: String) throws(SettingsFileError) -> Loaded {
+        try read(try text(path: path), path: path)
+    }
+
+    /// The file's text.
+    ///
+    /// - Throws: `SettingsFileError` when it cannot be read, or is no text.
+    public static func text(path: String) throws(SettingsFileError) -> String {
+        try SettingsFile.text(path: path)
+    }
+
+    /// What a text says.
+    ///
+    /// - Parameter path: where it was read, for mistakes.
+    /// - Throws: `SettingsFileError` that names every mistake with its line, up to a bound.
+    public static func read(_ text: String, path: String) throws(SettingsFileError) -> Loaded {
         do {
             return Loaded(catalogue: try CatalogueDocument(text).catalogue(), text: text)
-        } catch let mistakes as CatalogueMistakes {
-            throw SettingsFileError(path: path, problem: mistakes.description)
+        } catch {
+            throw SettingsFileError(path: path, problem: error.description)
         }
     }
 }
