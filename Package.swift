@@ -117,6 +117,8 @@ let package = Package(
                 .embedInCode("Migrations/0001_create_purchases.sql"),
                 .embedInCode("Migrations/0002_take_every_proof.sql"),
                 .embedInCode("Migrations/0003_version_catalogues.sql"),
+                .embedInCode("Migrations/0004_keep_owners_and_subscriptions.sql"),
+                .embedInCode("Migrations/0005_estimate_proceeds.sql"),
             ]),
         shared(
             "ServiceRuntime",

@@ -21,12 +21,14 @@ struct Assembly {
         let announce = AnnounceOutcomes { messages in _ = await publisher.publish(messages) }
         let numbering = CatalogueStore(pool: pool)
         let catalogues = CurrentCatalogue(configuration.catalogue) { try await numbering.version(of: $0) }
-        let recorder = OrderRecorder(eventLease: configuration.eventLease)
+        let recorder = OrderRecorder()
+        let subscriptions = SettleSubscriptions()
         let submissions = SettleSubmissions(
             backOff: BackOff(delayMaximum: configuration.retryDelayMaximum))
         let settle = SettleVerdicts(
-            pool: pool, catalogues: catalogues, orders: SettleOrders(recorder: recorder),
-            submissions: submissions, announce: announce)
+            pool: pool, catalogues: catalogues, orders: SettleOrders(recorder: recorder, revise: ReviseOrders()),
+            consents: SettleConsents(), subscriptions: subscriptions, submissions: submissions,
+            eventLease: configuration.eventLease, announce: announce)
         let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
@@ -39,7 +41,8 @@ struct Assembly {
             try await settle.settle(batch.map(\.message))
         }
         let parked = GrantParkedOrders(
-            pool: pool, catalogues: catalogues, recorder: recorder, submissions: submissions, announce: announce)
+            pool: pool, catalogues: catalogues, recorder: recorder, subscriptions: subscriptions,
+            submissions: submissions, announce: announce, eventLease: configuration.eventLease)
         let events = EventStore(pool: pool)
         let redriveEvents = Redriver(
             name: "events", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,

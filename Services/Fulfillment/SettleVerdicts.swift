@@ -10,7 +10,10 @@ struct SettleVerdicts: Sendable {
     let pool: PostgresPool
     let catalogues: CurrentCatalogue
     let orders: SettleOrders
+    let consents: SettleConsents
+    let subscriptions: SettleSubscriptions
     let submissions: SettleSubmissions
+    let eventLease: Duration
     let announce: AnnounceOutcomes
 
     enum Limit {
@@ -42,25 +45,40 @@ struct SettleVerdicts: Sendable {
         return parts
     }
 
+    private struct Written: Sendable {
+        let orders: SettleOrders.Settled
+        let events: [EventStore.StoredEvent]
+        let settlements: [SettlementMessage]
+    }
+
     private func commit(_ verdicts: [VerdictMessage]) async throws {
         let start = ContinuousClock.now
         let catalogue = try await catalogues.current()
-        let (orders, settlements) = try await pool.withTransaction { connection in
+        let written = try await pool.withTransaction { connection in
             try await write(verdicts, by: catalogue, on: connection)
         }
-        count(orders, settlements, verdicts: verdicts.count, since: start)
-        await announce.announce(events: orders.events, settlements: settlements)
+        count(written.orders, written.settlements, verdicts: verdicts.count, since: start)
+        await announce.announce(events: written.events, settlements: written.settlements)
     }
 
-    // Locks are taken in one order everywhere, so that batches cannot dead-lock: orders by key, new ones before old
-    // ones; balances and sequences by account; submissions by id.
+    // Locks are taken in one order everywhere, so that batches cannot dead-lock: lineages; orders by key, new ones before
+    // old ones; balances; subscriptions; sequences by account; submissions by id.
     private func write(
         _ verdicts: [VerdictMessage], by catalogue: Catalogue, on connection: PostgresConnection
-    ) async throws -> (SettleOrders.Settled, [SettlementMessage]) {
-        let orders = try await orders.settle(verdicts, by: catalogue, on: connection)
+    ) async throws -> Written {
+        let settled = try await orders.settle(verdicts, by: catalogue, on: connection)
+        var drafts = settled.drafts
+        drafts += try await consents.settle(
+            verdicts.flatMap { verdict in verdict.rescindedConsents.map { ($0, verdict.correlationId) } },
+            on: connection)
+        drafts += try await subscriptions.settle(
+            settled.lineages,
+            renewals: verdicts.flatMap { verdict in verdict.renewals.map { ($0, verdict.correlationId) } },
+            on: connection)
+        let events = try await EventStore.write(drafts, lease: eventLease, on: connection)
         let settlements = try await submissions.settle(
-            verdicts, standings: orders.standings, changed: orders.changed, on: connection)
-        return (orders, settlements)
+            verdicts, standings: settled.standings, changed: settled.changed, on: connection)
+        return Written(orders: settled, events: events, settlements: settlements)
     }
 
     private func count(

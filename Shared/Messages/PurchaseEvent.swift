@@ -8,13 +8,6 @@ public struct PurchaseEvent: Codable, Sendable, Hashable {
     /// The date of this shape; it grows only by fields.
     public static let schemaVersion = "2026-11-01"
 
-    /// `iap.transaction.fulfilled`: an account has what it bought.
-    public static let fulfilled = "iap.transaction.fulfilled"
-    /// `iap.transaction.unclaimed`: genuine, held back for a doubt.
-    public static let unclaimed = "iap.transaction.unclaimed"
-    /// `iap.transaction.revoked`: recorded as taken back by Apple; nothing was granted.
-    public static let revoked = "iap.transaction.revoked"
-
     /// `evt_` and 32 hexadecimal digits that sort by time; the same in every repetition.
     public var id: String
     /// One of the types above.
@@ -51,16 +44,48 @@ public struct PurchaseEvent: Codable, Sendable, Hashable {
 
     /// The content of an event.
     public struct Payload: Codable, Sendable, Hashable {
-        /// The transaction; its evidence stays at home.
-        public var transaction: PurchasedTransaction
+        /// The transaction; its evidence stays at home. Nil only where an operator adjusted an account.
+        public var transaction: PurchasedTransaction?
         /// The order's state after the event.
-        public var state: OrderState
+        public var state: OrderState?
         /// Why it is not granted.
         public var reason: ReasonCode?
-        /// What was credited.
+        /// What was credited; below zero what was taken.
         public var entries: [Catalogue.ItemGrant]
-        /// What the account may use from now on.
+        /// What the account may use from now on; of an event that takes something away, what it may use no more.
         public var entitlements: [String]
+        /// Where the subscription stands now.
+        public var subscription: SubscriptionStanding?
+        /// Where it stood before.
+        public var previousSubscription: SubscriptionStanding?
+        /// Whose it was, and whose it is.
+        public var binding: BindingChange?
+
+        /// Makes a content.
+        public init(
+            transaction: PurchasedTransaction?, state: OrderState? = nil, reason: ReasonCode? = nil,
+            entries: [Catalogue.ItemGrant] = [], entitlements: [String] = [],
+            subscription: SubscriptionStanding? = nil, previousSubscription: SubscriptionStanding? = nil,
+            binding: BindingChange? = nil
+        ) {
+            self.transaction = transaction.map {
+                var bare = $0
+                bare.evidence = nil
+                return bare
+            }
+            self.state = state
+            self.reason = reason
+            self.entries = entries
+            self.entitlements = entitlements
+            self.subscription = subscription
+            self.previousSubscription = previousSubscription
+            self.binding = binding
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case transaction, state, reason, entries, entitlements, subscription, binding
+            case previousSubscription = "previous_subscription"
+        }
     }
 
     /// Makes an event.
@@ -96,10 +121,8 @@ extension PurchaseEvent.Customer {
 extension PurchaseEvent.Payload {
     /// What an order's decision amounts to.
     public init(_ transaction: PurchasedTransaction, _ decision: OrderDecision) {
-        var bare = transaction
-        bare.evidence = nil
         self.init(
-            transaction: bare, state: decision.state, reason: decision.reason, entries: decision.items,
+            transaction: transaction, state: decision.state, reason: decision.reason, entries: decision.items,
             entitlements: decision.entitlements)
     }
 }

@@ -9,7 +9,7 @@ public struct SubmissionMessage: Codable, Sendable, Hashable {
     public var submissionId: String
     /// The bundle id of the app it was posted for.
     public var app: String
-    /// The account that posted it.
+    /// The account that posted it; empty where Apple did, with a server notification.
     public var account: String
     /// What kind of proof it is.
     public var kind: ProofKind
@@ -95,4 +95,8 @@ public struct ProofKind: RawRepresentable, Codable, Sendable, Hashable {
     public static let receipt = ProofKind(rawValue: "receipt")
     /// Nothing but a transaction id: Apple has to be asked.
     public static let transactionId = ProofKind(rawValue: "transaction_id")
+    /// The order id from Apple's e-mail to the customer: Apple has to be asked.
+    public static let orderId = ProofKind(rawValue: "order_id")
+    /// A server notification of Apple's, a JWS in compact form; no account posted it.
+    public static let serverNotification = ProofKind(rawValue: "server_notification")
 }

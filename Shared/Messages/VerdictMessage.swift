@@ -9,7 +9,7 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
     public var submissionId: String
     /// The bundle id of the app it was posted for.
     public var app: String
-    /// The account that posted it.
+    /// The account that posted it; empty where Apple did, with a server notification.
     public var account: String
     /// Follows a purchase from the request to the webhook.
     public var correlationId: String
@@ -23,11 +23,38 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
     public var claims: [String]?
     /// Whether more of the same submission follows: its orders are recorded, the submission not settled yet.
     public var isPartial: Bool
+    /// What Apple signed about coming renewals; in no certain order, and of any age.
+    public var renewals: [RenewalStatement]
+    /// Consents that guardians withdrew.
+    public var rescindedConsents: [RescindedConsent]
+    /// Which server notification of Apple's it was; nil for every other proof.
+    public var notification: NotificationKind?
+
+    /// A server notification's own name.
+    public struct NotificationKind: Codable, Sendable, Hashable {
+        /// Apple's `notificationType`.
+        public var type: String
+        /// Apple's `subtype`.
+        public var subtype: String?
+        /// Apple's `notificationUUID`; the same in every repetition.
+        public var uuid: String
+
+        /// Names one.
+        public init(type: String, subtype: String?, uuid: String) {
+            self.type = type
+            self.subtype = subtype
+            self.uuid = uuid
+        }
+    }
+
+    /// The account that posted it; nil where Apple did.
+    public var poster: String? { account.isEmpty ? nil : account }
 
     /// Makes a message.
     public init(
         submissionId: String, app: String, account: String, correlationId: String, attempt: Int, verdict: Verdict,
-        claims: [String]? = nil, isPartial: Bool = false
+        claims: [String]? = nil, isPartial: Bool = false, renewals: [RenewalStatement] = [],
+        rescindedConsents: [RescindedConsent] = [], notification: NotificationKind? = nil
     ) {
         self.submissionId = submissionId
         self.app = app
@@ -37,6 +64,9 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
         self.verdict = verdict
         self.claims = claims
         self.isPartial = isPartial
+        self.renewals = renewals
+        self.rescindedConsents = rescindedConsents
+        self.notification = notification
     }
 
     /// Whether a transaction of the verdict is the poster's to claim.
@@ -45,7 +75,8 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case app, account, attempt, verdict, transactions, reason, detail, claims
+        case app, account, attempt, verdict, transactions, reason, detail, claims, renewals, notification
+        case rescindedConsents = "rescinded_consents"
         case submissionId = "submission_id"
         case correlationId = "correlation_id"
         case retryAfterSeconds = "retry_after_seconds"
@@ -64,6 +95,10 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
         attempt = try container.decode(Int.self, forKey: .attempt)
         claims = try container.decodeIfPresent([String].self, forKey: .claims)
         isPartial = try container.decodeIfPresent(Bool.self, forKey: .isPartial) ?? false
+        renewals = try container.decodeIfPresent([RenewalStatement].self, forKey: .renewals) ?? []
+        rescindedConsents =
+            try container.decodeIfPresent([RescindedConsent].self, forKey: .rescindedConsents) ?? []
+        notification = try container.decodeIfPresent(NotificationKind.self, forKey: .notification)
         switch try container.decode(String.self, forKey: .verdict) {
         case "genuine":
             verdict = .genuine(try container.decode([PurchasedTransaction].self, forKey: .transactions))
@@ -91,6 +126,9 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
         try container.encode(attempt, forKey: .attempt)
         try container.encodeIfPresent(claims, forKey: .claims)
         if isPartial { try container.encode(true, forKey: .isPartial) }
+        if !renewals.isEmpty { try container.encode(renewals, forKey: .renewals) }
+        if !rescindedConsents.isEmpty { try container.encode(rescindedConsents, forKey: .rescindedConsents) }
+        try container.encodeIfPresent(notification, forKey: .notification)
         switch verdict {
         case .genuine(let transactions):
             try container.encode("genuine", forKey: .verdict)

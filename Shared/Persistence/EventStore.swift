@@ -95,7 +95,7 @@ public struct EventStore: Sendable {
         let stored = try events.map { event in
             StoredEvent(
                 id: event.id, type: event.type,
-                partitionKey: event.customer?.id ?? event.data.transaction.originalTransactionId,
+                partitionKey: event.customer?.id ?? event.data.transaction?.originalTransactionId ?? event.id,
                 body: String(decoding: try MessageCoding.encode(event), as: UTF8.self))
         }
         _ = try await connection.query(
@@ -109,7 +109,7 @@ public struct EventStore: Sendable {
                 .textArray(events.map(\.id)), .textArray(events.map(\.type)),
                 .textArray(events.map(\.environment.rawValue)), .textArray(events.map(\.app)),
                 .textArray(events.map(\.customer?.id)), .int8Array(events.map(\.customer?.sequence)),
-                .textArray(events.map(\.data.transaction.transactionId)), .textArray(stored.map(\.partitionKey)),
+                .textArray(events.map(\.data.transaction?.transactionId)), .textArray(stored.map(\.partitionKey)),
                 .textArray(stored.map(\.body)), .int8(lease.wholeMilliseconds),
             ])
         return stored

@@ -29,6 +29,12 @@ public struct Migrator: Sendable {
             Migration(
                 version: 3, name: "version_catalogues",
                 sql: String(decoding: PackageResources._003_version_catalogues_sql, as: UTF8.self)),
+            Migration(
+                version: 4, name: "keep_owners_and_subscriptions",
+                sql: String(decoding: PackageResources._004_keep_owners_and_subscriptions_sql, as: UTF8.self)),
+            Migration(
+                version: 5, name: "estimate_proceeds",
+                sql: String(decoding: PackageResources._005_estimate_proceeds_sql, as: UTF8.self)),
         ]
     }
 

@@ -18,11 +18,16 @@ public struct Catalogue: Sendable, Hashable {
         public let duration: ProductDuration?
         /// What it is expected to cost, in milliunits by currency (ISO 4217); empty where any price fits.
         public let prices: [String: Int64]
+        /// What happens when another account posts what is somebody's.
+        public let restore: RestoreRule
+        /// What becomes of each item when Apple takes the purchase back; see ``takeBack(of:)``.
+        public let takeBacks: [String: TakeBackPolicy]
 
         /// Makes a product.
         public init(
             id: String, type: ProductType, items: [ItemGrant], entitlements: [String],
-            duration: ProductDuration? = nil, prices: [String: Int64] = [:]
+            duration: ProductDuration? = nil, prices: [String: Int64] = [:], restore: RestoreRule = .keep,
+            takeBacks: [String: TakeBackPolicy] = [:]
         ) {
             self.id = id
             self.type = type
@@ -30,14 +35,19 @@ public struct Catalogue: Sendable, Hashable {
             self.entitlements = entitlements
             self.duration = duration
             self.prices = prices
+            self.restore = restore
+            self.takeBacks = takeBacks
         }
+
+        /// What becomes of an item when Apple takes the purchase back: nothing below zero unless the studio says so.
+        public func takeBack(of item: String) -> TakeBackPolicy { takeBacks[item] ?? .toZero }
     }
 
     /// An amount of an item: 100 gems.
     public struct ItemGrant: Codable, Sendable, Hashable {
         /// The item's name in the studio's words.
         public let item: String
-        /// How many, 1 or more.
+        /// How many: 1 or more in a catalogue; below zero in an event that takes something back.
         public let amount: Int64
 
         /// Makes a grant of `amount` of `item`.

@@ -22,6 +22,12 @@ public struct ProductDuration: Sendable, Hashable, CustomStringConvertible {
     /// What is counted.
     public let unit: Unit
 
+    /// A duration of a number within the limit, which is the caller's to keep.
+    init(count: Int, unit: Unit) {
+        self.count = count
+        self.unit = unit
+    }
+
     /// Reads one unit with its number; nil for anything else.
     public init?(_ text: String) {
         guard text.first == "P", let last = text.last, let unit = Unit(rawValue: last) else { return nil }

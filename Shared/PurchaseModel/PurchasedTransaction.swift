@@ -39,6 +39,30 @@ public struct PurchasedTransaction: Codable, Sendable, Hashable {
     public var revocationDate: Date?
     /// Apple's number for why.
     public var revocationReason: Int?
+    /// `REFUND_FULL`, `REFUND_PRORATED` or `FAMILY_REVOKE`, as Apple wrote it.
+    public var revocationType: String?
+    /// How much of the price was refunded, in thousandths of a per cent: 100,000 is all of it.
+    public var revocationPercentage: Int64?
+    /// Whether the customer upgraded to another subscription of the group, which took this one's place at once.
+    public var isUpgraded: Bool?
+    /// The group of the subscription.
+    public var subscriptionGroupId: String?
+    /// `PURCHASE` or `RENEWAL`, as Apple wrote it.
+    public var transactionReason: String?
+    /// Which kind of offer was redeemed: 1 introductory, 2 promotional, 3 offer code, 4 win-back.
+    public var offerType: Int?
+    /// The offer's id or code.
+    public var offerIdentifier: String?
+    /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT` or `ONE_TIME`, as Apple wrote it.
+    public var offerDiscountType: String?
+    /// How long the offer lasts, as an ISO 8601 duration.
+    public var offerPeriod: String?
+    /// The id of a subscription's purchase event across devices.
+    public var webOrderLineItemId: String?
+    /// The id of the customer's purchase of the app itself; a family member has another one.
+    public var appTransactionId: String?
+    /// The commitment behind a subscription that is billed in instalments.
+    public var commitment: Commitment?
     /// That no money was paid although it is granted, and why it was bought; nil for everything else.
     public var testPurchase: TestPurchase?
     /// When Apple signed this statement.
@@ -76,7 +100,55 @@ public struct PurchasedTransaction: Codable, Sendable, Hashable {
         case priceMilliunits = "price_milliunits"
         case revocationDate = "revocation_date"
         case revocationReason = "revocation_reason"
+        case revocationType = "revocation_type"
+        case revocationPercentage = "revocation_percentage"
+        case isUpgraded = "upgraded"
+        case subscriptionGroupId = "subscription_group_id"
+        case transactionReason = "transaction_reason"
+        case offerType = "offer_type"
+        case offerIdentifier = "offer_identifier"
+        case offerDiscountType = "offer_discount_type"
+        case offerPeriod = "offer_period"
+        case webOrderLineItemId = "web_order_line_item_id"
+        case appTransactionId = "app_transaction_id"
+        case commitment
         case testPurchase = "test_purchase"
         case signedDate = "signed_date"
+    }
+
+    /// A commitment of several billing periods.
+    ///
+    /// Source: developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload, `commitmentInfo`.
+    public struct Commitment: Codable, Sendable, Hashable {
+        /// Which of the periods this is, from 1.
+        public var billingPeriod: Int64?
+        /// How many there are.
+        public var billingPeriods: Int64?
+        /// The price of the whole commitment, in milliunits of the currency.
+        public var priceMilliunits: Int64?
+        /// When it ends.
+        public var expiresDate: Date?
+        /// How it is billed, as Apple wrote it.
+        public var billingPlan: String?
+
+        /// Makes a commitment; all of it may be unsaid.
+        public init(
+            billingPeriod: Int64? = nil, billingPeriods: Int64? = nil, priceMilliunits: Int64? = nil,
+            expiresDate: Date? = nil, billingPlan: String? = nil
+        ) {
+            self.billingPeriod = billingPeriod
+            self.billingPeriods = billingPeriods
+            self.priceMilliunits = priceMilliunits
+            self.expiresDate = expiresDate
+            self.billingPlan = billingPlan
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case billingPeriod = "billing_period"
+            case billingPeriods = "billing_periods"
+            case priceMilliunits = "price_milliunits"
+            case expiresDate = "expires_date"
+            case billingPlan = "billing_plan"
+        }
     }
 }

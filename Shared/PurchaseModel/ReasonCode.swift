@@ -32,6 +32,10 @@ public struct ReasonCode: RawRepresentable, Codable, Sendable, Hashable, CustomS
     public static let amountTooLarge = ReasonCode(rawValue: "amount_too_large")
     /// Genuine, and taken back by Apple before it was granted.
     public static let revokedByApple = ReasonCode(rawValue: "revoked_by_apple")
+    /// The transaction is another account's, whose restore policy would move it, but not more often in this time.
+    public static let restoreLimitReached = ReasonCode(rawValue: "restore_limit_reached")
+    /// Apple knows no order of this id, or none of this app.
+    public static let orderNotFound = ReasonCode(rawValue: "order_not_found")
     /// Genuine, and in a receipt that somebody posted for another transaction: held until somebody names it.
     public static let unclaimed = ReasonCode(rawValue: "unclaimed")
     /// A genuine receipt of several purchases, of which the app named none as the account's.

@@ -28,6 +28,8 @@ struct Bench: Sendable {
     let lines = Lines()
     var alarmAge = Duration.seconds(3600)
     var products = Bench.catalogue
+    /// What time it is for subscriptions.
+    var now: @Sendable () -> Date = { Date() }
 
     static func with(_ body: (Bench) async throws -> Void) async throws {
         try await TestDatabase.with { pool in try await body(Bench(pool: pool)) }
@@ -74,6 +76,8 @@ struct Bench: Sendable {
         SettleSubmissions(backOff: BackOff(delayMaximum: .seconds(60)))
     }
 
+    private var subscriptions: SettleSubscriptions { SettleSubscriptions(now: now) }
+
     /// The catalogue, under its number in this database.
     private var catalogues: CurrentCatalogue {
         let store = CatalogueStore(pool: pool)
@@ -82,13 +86,15 @@ struct Bench: Sendable {
         }
     }
 
-    private var recorder: OrderRecorder { OrderRecorder(eventLease: .seconds(30)) }
+    private let recorder = OrderRecorder()
+    private static let eventLease = Duration.seconds(30)
 
     /// Settles a batch of verdicts.
     func settle(_ verdicts: [VerdictMessage]) async throws {
         let settle = SettleVerdicts(
-            pool: pool, catalogues: catalogues, orders: SettleOrders(recorder: recorder), submissions: submissions,
-            announce: AnnounceOutcomes { published.add($0) })
+            pool: pool, catalogues: catalogues, orders: SettleOrders(recorder: recorder, revise: ReviseOrders()),
+            consents: SettleConsents(), subscriptions: subscriptions, submissions: submissions,
+            eventLease: Self.eventLease, announce: AnnounceOutcomes { published.add($0) })
         try await settle.settle(verdicts)
     }
 
@@ -100,8 +106,8 @@ struct Bench: Sendable {
     /// Looks for parked orders whose doubt is over.
     func grantParked() async throws -> Int {
         let grant = GrantParkedOrders(
-            pool: pool, catalogues: catalogues, recorder: recorder, submissions: submissions,
-            announce: AnnounceOutcomes { published.add($0) })
+            pool: pool, catalogues: catalogues, recorder: recorder, subscriptions: subscriptions,
+            submissions: submissions, announce: AnnounceOutcomes { published.add($0) }, eventLease: Self.eventLease)
         return try await grant.grant(limit: 1000)
     }
 

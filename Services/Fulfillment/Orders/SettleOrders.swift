@@ -7,6 +7,7 @@ import PurchaseModel
 /// Makes orders of what the verdicts of a batch say, and grants those that are somebody's now.
 struct SettleOrders: Sendable {
     let recorder: OrderRecorder
+    let revise: ReviseOrders
 
     /// What became of the orders of a batch.
     struct Settled: Sendable {
@@ -14,8 +15,10 @@ struct SettleOrders: Sendable {
         var standings: [OrderKey: OrderStore.Standing] = [:]
         /// The orders that others may wait for: parked before, and decided anew.
         var changed: [OrderKey] = []
-        /// To be published after the commit.
-        var events: [EventStore.StoredEvent] = []
+        /// What is to be told.
+        var drafts: [EventDraft] = []
+        /// The lineages of which an order or the owner changed, with the correlation id of what led to it.
+        var lineages: [LineageKey: String] = [:]
         /// How many were granted, and how many of those were parked before.
         var granted = 0
         var claimed = 0
@@ -49,7 +52,7 @@ struct SettleOrders: Sendable {
         let known = stated.filter { !new.contains($0.key) }
         let (anew, changed) = try await claim(known, by: catalogue, on: connection)
         var settled = Settled()
-        settled.events = try await recorder.record(fresh + changed, on: connection)
+        settled.drafts = try await recorder.record(fresh + changed, on: connection)
         settled.changed = changed.map(\.key)
         settled.claimed = changed.count { $0.decision.state == .granted }
         settled.granted = fresh.count { $0.decision.state == .granted } + settled.claimed
@@ -57,6 +60,15 @@ struct SettleOrders: Sendable {
         settled.standings = try await OrderStore.standings(
             of: known.map(\.key).filter { !written.contains($0) }, on: connection)
         for order in fresh + anew { settled.standings[order.key] = standing(order) }
+        let revised = try await revise.revise(
+            known.filter { !written.contains($0.key) }, by: catalogue,
+            decide: { $0.decision($1, catalogue: catalogue, owners: owners) }, on: connection)
+        settled.drafts += revised.drafts
+        settled.standings.merge(revised.standings) { _, new in new }
+        for order in fresh + anew { settled.lineages[order.lineage] = order.correlationId }
+        for stated in known where revised.lineages.contains(stated.lineage) {
+            settled.lineages[stated.lineage] = stated.verdict.correlationId
+        }
         return settled
     }
 

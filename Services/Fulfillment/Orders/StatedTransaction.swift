@@ -5,6 +5,10 @@ import PurchaseModel
 /// What the verdicts of one batch say about one transaction: the statements, and whose it is by possession.
 struct StatedTransaction: Sendable {
     let key: OrderKey
+    /// The lineage that it belongs to.
+    var lineage: LineageKey {
+        LineageKey(environment: key.environment, originalTransactionId: statements[0].originalTransactionId)
+    }
     /// Of the same app, in the order they came.
     private(set) var statements: [PurchasedTransaction]
     /// Whether a verdict claims it; what merely stands in somebody's receipt is not claimed.
@@ -72,7 +76,7 @@ struct StatedTransaction: Sendable {
         _ transaction: PurchasedTransaction, catalogue: Catalogue, owners: [AppToken: String]
     ) -> OrderDecision {
         OrderDecision.decide(
-            transaction, poster: verdict.account,
+            transaction, poster: verdict.poster,
             isClaimed: isClaimed && transaction.bundleId == statements[0].bundleId,
             tokenOwner: TokenOwner(transaction, owners: owners),
             product: catalogue.product(app: transaction.bundleId, id: transaction.productId),

@@ -17,6 +17,10 @@ enum SubmissionOutcomes {
             TransactionOutcome(transaction, state: nil, reason: nil)
                 .asItStands(in: standings, poster: verdict.account)
         }
+        // Apple posted it, and waits for nothing: what it holds is recorded.
+        guard verdict.notification == nil else {
+            return SubmissionOutcome(state: .fulfilled, finish: true, transactions: outcomes)
+        }
         guard !outcomes.isEmpty else {
             return SubmissionOutcome(
                 state: .rejected, finish: false, reason: .receiptWithoutPurchases,

@@ -10,8 +10,10 @@ struct GrantParkedOrders: Sendable {
     let pool: PostgresPool
     let catalogues: CurrentCatalogue
     let recorder: OrderRecorder
+    let subscriptions: SettleSubscriptions
     let submissions: SettleSubmissions
     let announce: AnnounceOutcomes
+    let eventLease: Duration
 
     /// Looks for parked orders whose doubt is over, and decides them again.
     ///
@@ -56,7 +58,11 @@ struct GrantParkedOrders: Sendable {
         let changed = try await ParkedOrderStore.resolve(decided.map { ($0.key, $0.decision) }, on: connection)
         // Each is decided as it was not before: granted, or held for the next doubt and then not taken up again.
         let released = decided.filter { changed.contains($0.key) }
-        let events = try await recorder.record(released, on: connection)
+        var drafts = try await recorder.record(released, on: connection)
+        drafts += try await subscriptions.settle(
+            Dictionary(released.map { ($0.lineage, $0.correlationId) }) { first, _ in first }, renewals: [],
+            on: connection)
+        let events = try await EventStore.write(drafts, lease: eventLease, on: connection)
         let settlements = try await submissions.hear(of: released.map(\.key), on: connection)
         try await SubmissionStore.settle(settlements.map { ($0.submissionId, $0.outcome) }, on: connection)
         return Released(count: parked.count, events: events, settlements: settlements)

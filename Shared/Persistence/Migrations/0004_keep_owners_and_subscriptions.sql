@@ -1,0 +1,176 @@
+-- Whose a lineage is, subscriptions, what was taken back, and a ledger whose every line has two sides.
+
+-- What a studio's players may spend against, and what taking back needs to know of an order.
+ALTER TABLE orders
+    DROP CONSTRAINT orders_granted_have_time,
+    ADD CONSTRAINT orders_granted_have_time CHECK (state <> 'granted' OR granted_at IS NOT NULL),
+    ADD CONSTRAINT orders_parked_were_not_granted CHECK (state <> 'parked' OR granted_at IS NULL),
+    ADD COLUMN revoked_at            timestamptz, -- when Countersign heard; revocation_date is when Apple did it
+    ADD COLUMN revocation_type       text,        -- REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE, as Apple wrote it
+    ADD COLUMN revocation_percentage bigint,      -- thousandths of a per cent
+    ADD COLUMN ownership             text,        -- PURCHASED or FAMILY_SHARED
+    ADD COLUMN original_purchase_date timestamptz,
+    ADD COLUMN app_transaction_id    text;
+CREATE INDEX orders_app_account_token ON orders (app_account_token) WHERE app_account_token IS NOT NULL;
+CREATE INDEX orders_app_transaction ON orders (environment, app, app_transaction_id)
+    WHERE app_transaction_id IS NOT NULL;
+
+-- "This account is about to buy this product." The id is the appAccountToken that the app sets; it stands in
+-- account_tokens, too.
+CREATE TABLE purchase_intents (
+    id         uuid PRIMARY KEY,
+    app        text NOT NULL,
+    account    text NOT NULL,
+    product_id text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX purchase_intents_account ON purchase_intents (account, app, created_at);
+
+-- Whose a lineage is: everything that has one original transaction id and is not used up. Consumables have none; their
+-- order says whose they are. This row is locked before any order of the lineage.
+CREATE TABLE lineages (
+    environment             text NOT NULL,
+    original_transaction_id text NOT NULL,
+    app                     text NOT NULL,
+    account                 text,              -- null while nobody's
+    cause                   text,              -- how it came to that account
+    token                   uuid,              -- the appAccountToken by which it was bound last
+    token_signed_date       timestamptz,
+    bound_at                timestamptz,
+    PRIMARY KEY (environment, original_transaction_id),
+    CONSTRAINT lineages_cause_is_known CHECK (cause IN ('token', 'possession', 'transfer', 'operator')),
+    CONSTRAINT lineages_bound_have_cause CHECK ((account IS NULL) = (cause IS NULL))
+);
+
+-- Further accounts that may use a lineage, by the restore policy `share`.
+CREATE TABLE lineage_shares (
+    environment             text NOT NULL,
+    original_transaction_id text NOT NULL,
+    app                     text NOT NULL,
+    account                 text NOT NULL,
+    created_at              timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (environment, original_transaction_id, account)
+);
+
+-- Every binding that ever was; append-only.
+CREATE TABLE binding_history (
+    id                      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    environment             text NOT NULL,
+    original_transaction_id text NOT NULL,
+    app                     text NOT NULL,
+    from_account            text,              -- null for the first
+    to_account              text NOT NULL,
+    cause                   text NOT NULL,
+    policy                  text,              -- the restore policy, where one decided
+    submission_id           text,
+    audit_id                bigint REFERENCES audit_log (id),
+    created_at              timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT binding_history_cause_is_known
+        CHECK (cause IN ('token', 'possession', 'transfer', 'share', 'operator')),
+    CONSTRAINT binding_history_once_per_submission UNIQUE (environment, original_transaction_id, submission_id, cause)
+);
+CREATE INDEX binding_history_account ON binding_history (to_account, app, environment);
+CREATE TRIGGER binding_history_append_only BEFORE UPDATE OR DELETE ON binding_history
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- An operator's word whose a parked order is; fulfillment takes it up, and clears due_at.
+CREATE TABLE operator_claims (
+    audit_id       bigint PRIMARY KEY REFERENCES audit_log (id),
+    environment    text NOT NULL,
+    transaction_id text NOT NULL,
+    account        text NOT NULL,
+    due_at         timestamptz DEFAULT now(),
+    created_at     timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX operator_claims_due ON operator_claims (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX operator_claims_order ON operator_claims (environment, transaction_id);
+
+-- The newest that Apple signed about a subscription's next renewal, whether or not the subscription is known yet.
+CREATE TABLE renewal_statements (
+    environment             text NOT NULL,
+    original_transaction_id text NOT NULL,
+    signed_date             timestamptz NOT NULL,
+    statement               jsonb NOT NULL,
+    PRIMARY KEY (environment, original_transaction_id)
+);
+
+-- Where a subscription stands: worked out of its orders and its newest renewal statement, and of the clock.
+CREATE TABLE subscriptions (
+    environment             text NOT NULL,
+    original_transaction_id text NOT NULL,
+    app                     text NOT NULL,
+    account                 text,
+    state                   text NOT NULL,
+    product_id              text NOT NULL,
+    transaction_id          text NOT NULL,     -- the order of the current period
+    expires_date            timestamptz NOT NULL, -- by Apple
+    access_until            timestamptz NOT NULL, -- the same, or the end of grace
+    due_at                  timestamptz,       -- when the clock alone changes the state
+    changed_at              timestamptz NOT NULL DEFAULT now(),
+    standing                jsonb NOT NULL,    -- everything else, as events and answers tell it
+    PRIMARY KEY (environment, original_transaction_id),
+    CONSTRAINT subscriptions_state_is_known
+        CHECK (state IN ('active', 'expired', 'billing_retry', 'grace_period', 'revoked'))
+);
+CREATE INDEX subscriptions_account ON subscriptions (account, app, environment) WHERE account IS NOT NULL;
+CREATE INDEX subscriptions_due ON subscriptions (due_at) WHERE due_at IS NOT NULL;
+
+-- A guardian withdrew consent to a child's use of the app (RESCIND_CONSENT).
+CREATE TABLE rescinded_consents (
+    environment        text NOT NULL,
+    app                text NOT NULL,
+    app_transaction_id text NOT NULL,
+    signed_date        timestamptz NOT NULL,   -- the newest
+    PRIMARY KEY (environment, app, app_transaction_id)
+);
+
+-- An entitlement that was taken back stays, and is none.
+ALTER TABLE entitlements
+    ADD COLUMN revoked_at      timestamptz,
+    ADD COLUMN revoked_because text,
+    ADD COLUMN end_told_at     timestamptz,    -- when its end by the clock was told
+    ADD CONSTRAINT entitlements_revoked_have_cause CHECK ((revoked_at IS NULL) = (revoked_because IS NULL)),
+    ADD CONSTRAINT entitlements_cause_is_known
+        CHECK (revoked_because IN ('refund', 'family_revoke', 'consent_rescinded', 'upgraded'));
+CREATE INDEX entitlements_order ON entitlements (environment, transaction_id);
+CREATE INDEX entitlements_ending ON entitlements (expires_at)
+    WHERE expires_at IS NOT NULL AND end_told_at IS NULL AND revoked_at IS NULL;
+
+-- What players spend out of a wallet that Countersign holds; one row a request.
+CREATE TABLE spends (
+    id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    environment     text NOT NULL,
+    app             text NOT NULL,
+    account         text NOT NULL,
+    idempotency_key text NOT NULL,
+    request_sha256  text NOT NULL,             -- the same key with another request is refused
+    reference       text,                      -- the studio's own word for what was bought
+    answer          jsonb NOT NULL,            -- told again to whoever repeats the request
+    created_at      timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT spends_once_per_key UNIQUE (account, app, environment, idempotency_key)
+);
+CREATE TRIGGER spends_append_only BEFORE UPDATE OR DELETE ON spends
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- Every line moves an amount between a book of the studio's (issued, spent) and what the account holds: two sides in one
+-- row, so that they cannot differ. A positive amount goes to the account.
+ALTER TABLE ledger_entries
+    ALTER COLUMN transaction_id DROP NOT NULL,
+    ADD COLUMN book     text NOT NULL DEFAULT 'issued',
+    ADD COLUMN spend_id bigint REFERENCES spends (id),
+    ADD COLUMN audit_id bigint REFERENCES audit_log (id),
+    DROP CONSTRAINT ledger_entries_kind_is_known,
+    ADD CONSTRAINT ledger_entries_kind_is_known
+        CHECK (kind IN ('grant', 'revocation', 'reversal', 'spend', 'adjustment')),
+    ADD CONSTRAINT ledger_entries_book_is_known CHECK (book = CASE kind WHEN 'spend' THEN 'spent' ELSE 'issued' END),
+    ADD CONSTRAINT ledger_entries_have_one_cause CHECK (
+        CASE kind WHEN 'spend' THEN spend_id WHEN 'adjustment' THEN audit_id ELSE 0 END IS NOT NULL
+        AND num_nonnulls(transaction_id, spend_id, audit_id) = 1),
+    ADD CONSTRAINT ledger_entries_sign_fits CHECK (
+        CASE kind WHEN 'grant' THEN amount > 0 WHEN 'reversal' THEN amount > 0 WHEN 'adjustment' THEN true
+            ELSE amount < 0 END),
+    ADD CONSTRAINT ledger_entries_once_per_spend UNIQUE (spend_id, sequence),
+    ADD CONSTRAINT ledger_entries_once_per_audit UNIQUE (audit_id, sequence);
+
+-- Adjustments by hand have no transaction.
+ALTER TABLE events ALTER COLUMN transaction_id DROP NOT NULL;

@@ -1,0 +1,78 @@
+public import Foundation
+
+/// What comes next for a subscription, as Apple signed it: renewal info in Countersign's own terms.
+///
+/// It names no app: it belongs to the subscription of its original transaction id, in its environment.
+/// Source: developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload.
+public struct RenewalStatement: Codable, Sendable, Hashable {
+    /// Production or sandbox.
+    public var environment: StoreEnvironment
+    /// The subscription: the id of its first transaction.
+    public var originalTransactionId: String
+    /// The product that is subscribed to now.
+    public var productId: String
+    /// The product that renews next.
+    public var renewalProductId: String?
+    /// Whether it will renew.
+    public var willRenew: Bool?
+    /// Why it expired: 1 cancelled, 2 billing error, 3 no consent to a price rise, 4 product unavailable, 5 other.
+    public var expirationIntent: Int?
+    /// Whether the App Store still tries to charge for an expired subscription.
+    public var isInBillingRetry: Bool?
+    /// Whether the customer agreed to a higher price: 0 asked, 1 agreed or told.
+    public var priceIncreaseStatus: Int?
+    /// Until when access goes on though the payment failed.
+    public var gracePeriodExpiresDate: Date?
+    /// Which kind of offer applies to the next renewal: 1 introductory, 2 promotional, 3 offer code, 4 win-back.
+    public var offerType: Int?
+    /// The offer's id or code.
+    public var offerIdentifier: String?
+    /// When the latest run of periods began.
+    public var recentSubscriptionStartDate: Date?
+    /// When the next period begins, if it does.
+    public var renewalDate: Date?
+    /// The price of the next period, in milliunits of ``currency``.
+    public var renewalPriceMilliunits: Int64?
+    /// ISO 4217.
+    public var currency: String?
+    /// The UUID that the app set.
+    public var appAccountToken: UUID?
+    /// When Apple signed this statement.
+    public var signedDate: Date
+    /// The verified payload as JSON text.
+    public var evidence: String?
+
+    /// Makes a statement from its required parts; the rest is set afterwards.
+    public init(
+        environment: StoreEnvironment, originalTransactionId: String, productId: String, signedDate: Date
+    ) {
+        self.environment = environment
+        self.originalTransactionId = originalTransactionId
+        self.productId = productId
+        self.signedDate = signedDate
+    }
+
+    /// The subscription that it is about.
+    public var lineage: LineageKey {
+        LineageKey(environment: environment, originalTransactionId: originalTransactionId)
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case environment, currency, evidence
+        case originalTransactionId = "original_transaction_id"
+        case productId = "product_id"
+        case renewalProductId = "renewal_product_id"
+        case willRenew = "will_renew"
+        case expirationIntent = "expiration_intent"
+        case isInBillingRetry = "in_billing_retry"
+        case priceIncreaseStatus = "price_increase_status"
+        case gracePeriodExpiresDate = "grace_period_expires_date"
+        case offerType = "offer_type"
+        case offerIdentifier = "offer_identifier"
+        case recentSubscriptionStartDate = "recent_subscription_start_date"
+        case renewalDate = "renewal_date"
+        case renewalPriceMilliunits = "renewal_price_milliunits"
+        case appAccountToken = "app_account_token"
+        case signedDate = "signed_date"
+    }
+}

@@ -1,0 +1,98 @@
+public import Foundation
+
+/// Apple's five states of a subscription.
+///
+/// Source: developer.apple.com/documentation/appstoreserverapi/status.
+public enum SubscriptionState: String, Codable, Sendable, Hashable, CaseIterable {
+    /// Paid for, and in use.
+    case active
+    /// Over.
+    case expired
+    /// Over for now: the App Store still tries to charge.
+    case billingRetry = "billing_retry"
+    /// The payment failed, and access goes on for a while.
+    case gracePeriod = "grace_period"
+    /// The current period was taken back: a refund, or a family's end.
+    case revoked
+
+    /// Whether what it brings may be used.
+    public var hasAccess: Bool { self == .active || self == .gracePeriod }
+}
+
+/// Where a subscription stands, as events and answers tell it.
+public struct SubscriptionStanding: Codable, Sendable, Hashable {
+    /// The id of its first transaction.
+    public var originalTransactionId: String
+    /// The order of the current period.
+    public var transactionId: String
+    /// The product of the current period.
+    public var productId: String
+    /// The group of the subscription.
+    public var subscriptionGroupId: String?
+    /// One of Apple's five.
+    public var state: SubscriptionState
+    /// When the current period began.
+    public var purchaseDate: Date
+    /// When the current period ends, by Apple.
+    public var expiresDate: Date
+    /// Until when access goes on though the payment failed; nil outside of grace.
+    public var gracePeriodExpiresDate: Date?
+    /// Whether it will renew; nil as long as Apple has not said.
+    public var willRenew: Bool?
+    /// The product of the next period, where it is another.
+    public var renewalProductId: String?
+    /// When the next period begins.
+    public var renewalDate: Date?
+    /// The price of the next period, in milliunits of ``renewalCurrency``.
+    public var renewalPriceMilliunits: Int64?
+    /// ISO 4217.
+    public var renewalCurrency: String?
+    /// Why it expired: 1 cancelled, 2 billing error, 3 no consent to a price rise, 4 product unavailable, 5 other.
+    public var expirationIntent: Int?
+    /// Whether the customer agreed to a higher price: 0 asked, 1 agreed or told; nil where nothing was asked.
+    public var priceIncreaseStatus: Int?
+    /// Which kind of offer the current period has: 1 introductory, 2 promotional, 3 offer code, 4 win-back.
+    public var offerType: Int?
+    /// The offer's id or code.
+    public var offerIdentifier: String?
+    /// `PURCHASED` or `FAMILY_SHARED`.
+    public var ownership: String?
+    /// The commitment of a subscription that is billed in instalments.
+    public var commitment: PurchasedTransaction.Commitment?
+
+    /// Makes a standing from its required parts; the rest is set afterwards.
+    public init(
+        originalTransactionId: String, transactionId: String, productId: String, state: SubscriptionState,
+        purchaseDate: Date, expiresDate: Date
+    ) {
+        self.originalTransactionId = originalTransactionId
+        self.transactionId = transactionId
+        self.productId = productId
+        self.state = state
+        self.purchaseDate = purchaseDate
+        self.expiresDate = expiresDate
+    }
+
+    /// Until when what it brings may be used: the period's end, or that of grace.
+    public var accessUntil: Date { max(expiresDate, gracePeriodExpiresDate ?? expiresDate) }
+
+    enum CodingKeys: String, CodingKey {
+        case state, ownership, commitment
+        case originalTransactionId = "original_transaction_id"
+        case transactionId = "transaction_id"
+        case productId = "product_id"
+        case subscriptionGroupId = "subscription_group_id"
+        case purchaseDate = "purchase_date"
+        case expiresDate = "expires_date"
+        case gracePeriodExpiresDate = "grace_period_expires_date"
+        case willRenew = "will_renew"
+        case renewalProductId = "renewal_product_id"
+        case renewalDate = "renewal_date"
+        case renewalPriceMilliunits = "renewal_price_milliunits"
+        case renewalCurrency = "renewal_currency"
+        case expirationIntent = "expiration_intent"
+        case priceIncreaseStatus = "price_increase_status"
+        case offerType = "offer_type"
+        case offerIdentifier = "offer_identifier"
+    }
+}
