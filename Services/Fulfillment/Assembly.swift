@@ -1,5 +1,6 @@
 import EventProcessing
 import Kafka
+import Logging
 import Messages
 import Persistence
 import Postgres
@@ -23,8 +24,7 @@ struct Assembly {
         let catalogues = CurrentCatalogue(configuration.catalogue) { try await numbering.version(of: $0) }
         let recorder = OrderRecorder()
         let subscriptions = SettleSubscriptions()
-        let submissions = SettleSubmissions(
-            backOff: BackOff(delayMaximum: configuration.retryDelayMaximum))
+        let submissions = SettleSubmissions(backOff: BackOff(delayMaximum: configuration.retryDelayMaximum))
         let settle = SettleVerdicts(
             pool: pool, catalogues: catalogues, orders: SettleOrders(recorder: recorder, revise: ReviseOrders()),
             consents: SettleConsents(), subscriptions: subscriptions, submissions: submissions,
@@ -59,6 +59,7 @@ struct Assembly {
         ) { limit in
             try await parked.grant(limit: limit)
         }
+        let ends = Self.ends(configuration, pool, subscriptions, announce, logger)
         let alarms = AlarmStore(pool: pool)
         services = ServiceAssembly(
             services: [
@@ -68,7 +69,21 @@ struct Assembly {
                     logger: logger),
                 AlarmedGauge(store: alarms).task(logger: logger),
                 RaiseAlarms.logging(to: logger, store: alarms, age: configuration.alarmAge).task(logger: logger),
-                redriveEvents, redriveParked, consumer,
+                redriveEvents, redriveParked, ends.subscriptions, ends.entitlements, consumer,
             ])
+    }
+
+    /// What the clock alone ends.
+    private static func ends(
+        _ configuration: Configuration, _ pool: PostgresPool, _ subscriptions: SettleSubscriptions,
+        _ announce: AnnounceOutcomes, _ logger: Logger
+    ) -> (subscriptions: PeriodicTask, entitlements: PeriodicTask) {
+        let interval = configuration.redriveInterval
+        let ofSubscriptions = EndSubscriptions(
+            pool: pool, subscriptions: subscriptions, announce: announce, eventLease: configuration.eventLease)
+        let ofEntitlements = EndEntitlements(pool: pool, announce: announce, eventLease: configuration.eventLease)
+        return (
+            ofSubscriptions.task(every: interval, logger: logger), ofEntitlements.task(every: interval, logger: logger)
+        )
     }
 }

@@ -18,7 +18,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | verdicts settled in one commit | 500 |
 /// | `COUNTERSIGN_EVENT_LEASE` | seconds until an event is published again, doubled each time | 30 |
 /// | `COUNTERSIGN_EVENT_LEASE_MAXIMUM` | seconds where doubling ends | 600 |
-/// | `COUNTERSIGN_REDRIVE_INTERVAL` | seconds between looks for due events and parked orders | 1 |
+/// | `COUNTERSIGN_REDRIVE_INTERVAL` | seconds between looks for due events, parked orders, and ends by the clock | 1 |
 /// | `COUNTERSIGN_RETRY_DELAY_MAXIMUM` | seconds: the longest a submission of unknown verdict is put off | 3600 |
 /// | `COUNTERSIGN_ALARM_AGE` | seconds after which a submission without an outcome raises an alarm; it stays due | 3600 |
 struct Configuration: Sendable {

@@ -28,16 +28,18 @@ struct SettleVerdicts: Sendable {
         for part in Self.cut(verdicts, transactionsMaximum: Limit.transactionsPerCommit) { try await commit(part) }
     }
 
-    /// Cuts a batch into commits; the order stays.
+    /// Cuts a batch into commits; the order stays. Two accounts that claim the same lineage are never in one.
     static func cut(_ verdicts: [VerdictMessage], transactionsMaximum: Int) -> [[VerdictMessage]] {
         var parts: [[VerdictMessage]] = []
         var room = 0
+        var claimed = ClaimedLineages()
         for verdict in verdicts {
             var count = 0
             if case .genuine(let transactions) = verdict.verdict { count = transactions.count }
-            if parts.isEmpty || count > room {
+            if !claimed.admit(verdict) || parts.isEmpty || count > room {
                 parts.append([])
                 room = transactionsMaximum
+                claimed = ClaimedLineages(of: verdict)
             }
             parts[parts.count - 1].append(verdict)
             room -= count
@@ -77,7 +79,7 @@ struct SettleVerdicts: Sendable {
             on: connection)
         let events = try await EventStore.write(drafts, lease: eventLease, on: connection)
         let settlements = try await submissions.settle(
-            verdicts, standings: settled.standings, changed: settled.changed, on: connection)
+            verdicts, standings: settled.standings, known: settled.known, changed: settled.changed, on: connection)
         return Written(orders: settled, events: events, settlements: settlements)
     }
 

@@ -71,6 +71,7 @@ public struct PurchaseEvent: Codable, Sendable, Hashable {
             self.transaction = transaction.map {
                 var bare = $0
                 bare.evidence = nil
+                bare.sources = nil
                 return bare
             }
             self.state = state

@@ -46,6 +46,12 @@ public struct EventStore: Sendable {
             self.app = app
             self.account = account
         }
+
+        /// By bytes, as the database compares: two ways to write the same letter are two accounts.
+        public static func == (left: Customer, right: Customer) -> Bool {
+            left.environment == right.environment && left.app.utf8.elementsEqual(right.app.utf8)
+                && left.account.utf8.elementsEqual(right.account.utf8)
+        }
     }
 
     /// Reserves numbers for new events of accounts, in the caller's transaction.

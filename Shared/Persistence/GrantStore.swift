@@ -2,7 +2,7 @@ public import Foundation
 public import Postgres
 public import PurchaseModel
 
-/// The tables `ledger_entries`, `balances` and `entitlements`: what accounts were given.
+/// What orders bring to accounts: entries and balances by `LedgerStore`, and the table `entitlements`.
 public enum GrantStore {
     /// What one order gives to one account.
     public struct Grant: Sendable {
@@ -33,63 +33,83 @@ public enum GrantStore {
         }
     }
 
+    /// What was written otherwise than it was decided.
+    public struct Written: Sendable {
+        /// What was credited, of orders of which not everything fitted into a balance; see `LedgerStore.Limit`.
+        public var cut: [OrderKey: [Catalogue.ItemGrant]] = [:]
+        /// Entitlements that may not be used, because a guardian withdrew consent before.
+        public var frozen: [EntitlementRevision.Bearer: [String]] = [:]
+    }
+
     /// Writes the entries, adds them to the balances, and writes the entitlements, in the caller's transaction.
     ///
     /// A second grant of the same order breaks `ledger_entries_once_per_order` and with it the whole transaction.
     ///
     /// - Throws: `PostgresError`.
-    public static func write(_ grants: [Grant], on connection: PostgresConnection) async throws {
-        try await writeEntries(grants, on: connection)
-        try await writeEntitlements(grants, on: connection)
-    }
-
-    private static func writeEntries(_ grants: [Grant], on connection: PostgresConnection) async throws {
-        var entries: [(grant: Grant, sequence: Int32, item: Catalogue.ItemGrant)] = []
-        for grant in grants {
-            for (index, item) in grant.items.enumerated() {
-                entries.append((grant, Int32(index + 1), item))
+    @discardableResult
+    public static func write(_ grants: [Grant], on connection: PostgresConnection) async throws -> Written {
+        var written = Written()
+        let entries = grants.flatMap(entries)
+        let posted = try await LedgerStore.post(entries, on: connection)
+        if posted != entries {
+            let amounts = Dictionary(grouping: posted) { $0.cause }
+            for grant in grants where amounts[.grant(grant.key)] != Self.entries(of: grant) {
+                written.cut[grant.key] = (amounts[.grant(grant.key)] ?? []).map {
+                    Catalogue.ItemGrant(item: $0.item, amount: $0.amount)
+                }
             }
         }
-        guard !entries.isEmpty else { return }
-        // Balances are locked in the order of their key, the same in every process, or two batches could dead-lock.
-        _ = try await connection.query(
-            """
-            WITH new AS (
-                SELECT * FROM unnest($1::text[], $2::text[], $3::int4[], $4::text[], $5::text[], $6::text[], $7::int8[])
-                    AS new (environment, transaction_id, sequence, app, account, item, amount)
-            ), entries AS (
-                INSERT INTO ledger_entries (environment, transaction_id, kind, sequence, app, account, item, amount)
-                SELECT environment, transaction_id, 'grant', sequence, app, account, item, amount FROM new
-            )
-            INSERT INTO balances (environment, app, account, item, amount)
-            SELECT environment, app, account, item, sum(amount)::int8 FROM new
-            GROUP BY account, app, environment, item ORDER BY account, app, environment, item
-            ON CONFLICT (account, app, environment, item)
-                DO UPDATE SET amount = balances.amount + excluded.amount
-            """,
-            [
-                .textArray(entries.map(\.grant.key.environment.rawValue)),
-                .textArray(entries.map(\.grant.key.transactionId)), .int4Array(entries.map(\.sequence)),
-                .textArray(entries.map(\.grant.app)), .textArray(entries.map(\.grant.account)),
-                .textArray(entries.map(\.item.item)), .int8Array(entries.map(\.item.amount)),
-            ])
+        written.frozen = try await writeEntitlements(grants, on: connection)
+        return written
     }
 
-    private static func writeEntitlements(_ grants: [Grant], on connection: PostgresConnection) async throws {
+    /// The balances that grants add to.
+    public static func holdings(of grants: [Grant]) -> Set<LedgerStore.Holding> {
+        Set(grants.flatMap(entries).map(\.holding))
+    }
+
+    private static func entries(of grant: Grant) -> [LedgerStore.Entry] {
+        let customer = EventStore.Customer(
+            environment: grant.key.environment, app: grant.app, account: grant.account)
+        return grant.items.enumerated().map { index, item in
+            LedgerStore.Entry(
+                cause: .grant(grant.key), sequence: Int32(index + 1), customer: customer, item: item.item,
+                amount: item.amount)
+        }
+    }
+
+    /// - Returns: those that may not be used.
+    private static func writeEntitlements(
+        _ grants: [Grant], on connection: PostgresConnection
+    ) async throws -> [EntitlementRevision.Bearer: [String]] {
         var rows: [(grant: Grant, name: String)] = []
         for grant in grants {
             for name in Set(grant.entitlements).sorted() { rows.append((grant, name)) }
         }
-        guard !rows.isEmpty else { return }
-        _ = try await connection.query(
+        guard !rows.isEmpty else { return [:] }
+        try await ConsentStore.hold(on: connection)
+        let result = try await connection.query(
             """
-            INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, expires_at)
-            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
+            WITH written AS (
+                INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, expires_at, revoked_at,
+                    revoked_because)
+                SELECT new.*, CASE WHEN c.signed_date IS NOT NULL THEN now() END,
+                    CASE WHEN c.signed_date IS NOT NULL THEN 'consent_rescinded' END
+                FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
+                    AS new (environment, app, account, entitlement, transaction_id, expires_at)
+                LEFT JOIN orders o USING (environment, transaction_id)
+                LEFT JOIN rescinded_consents c ON o.purchase_date <= c.signed_date
+                    AND (c.environment, c.app, c.app_transaction_id) = (o.environment, o.app, o.app_transaction_id)
+                RETURNING environment, transaction_id, app, account, entitlement, revoked_at
+            )
+            SELECT environment, transaction_id, app, account, entitlement FROM written WHERE revoked_at IS NOT NULL
+            ORDER BY entitlement
             """,
             [
                 .textArray(rows.map(\.grant.key.environment.rawValue)), .textArray(rows.map(\.grant.app)),
                 .textArray(rows.map(\.grant.account)), .textArray(rows.map(\.name)),
                 .textArray(rows.map(\.grant.key.transactionId)), .timestamptzArray(rows.map(\.grant.expiresDate)),
             ])
+        return try EntitlementRevision.names(result)
     }
 }

@@ -40,15 +40,23 @@ public enum OrderStore {
         /// Why it is not granted.
         public let reason: ReasonCode?
         /// Whose it is; nil while in doubt.
-        public let account: String?
+        public var account: String?
+        /// Who may use it, too, by the restore policy `share`.
+        public var sharers: Set<String>
+        /// Accounts that the restore policy's limit keeps from it; known only to whoever just settled it.
+        public var limitedAccounts: Set<String> = []
         /// That no money was paid, and why it was bought; nil for everything else.
         public let testPurchase: TestPurchase?
 
         /// Says how an order stands.
-        public init(state: OrderState, reason: ReasonCode?, account: String?, testPurchase: TestPurchase? = nil) {
+        public init(
+            state: OrderState, reason: ReasonCode?, account: String?, sharers: Set<String> = [],
+            testPurchase: TestPurchase? = nil
+        ) {
             self.state = state
             self.reason = reason
             self.account = account
+            self.sharers = sharers
             self.testPurchase = testPurchase
         }
     }
@@ -66,12 +74,14 @@ public enum OrderStore {
             INSERT INTO orders (environment, transaction_id, state, reason, account, app, product_id, product_type,
                 quantity, original_transaction_id, purchase_date, expires_date, revocation_date, signed_date,
                 app_account_token, price_milliunits, currency, storefront, submission_id, correlation_id, transaction,
-                test_purchase, catalogue_version, is_price_expected, granted_at)
-            SELECT *, CASE WHEN state = 'granted' THEN now() END
+                test_purchase, catalogue_version, is_price_expected, ownership, original_purchase_date,
+                app_transaction_id, revocation_type, revocation_percentage, granted_at, revoked_at)
+            SELECT *, CASE WHEN state = 'granted' THEN now() END, CASE WHEN state = 'revoked' THEN now() END
             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
                 $8::text[], $9::int4[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[],
                 $14::timestamptz[], $15::uuid[], $16::int8[], $17::text[], $18::text[], $19::text[], $20::text[],
-                $21::jsonb[], $22::text[], $23::int8[], $24::bool[]) AS new (environment, transaction_id, state)
+                $21::jsonb[], $22::text[], $23::int8[], $24::bool[], $25::text[], $26::timestamptz[], $27::text[],
+                $28::text[], $29::int8[]) AS new (environment, transaction_id, state)
             ON CONFLICT (environment, transaction_id) DO NOTHING
             RETURNING environment, transaction_id
             """,
@@ -93,6 +103,11 @@ public enum OrderStore {
                 .jsonbArray(try transactions.map(body)),
                 .textArray(sorted.map { testPurchase($0.transaction, in: $0.environment) }),
                 .int8Array(sorted.map(\.decision.catalogueVersion)), .boolArray(sorted.map(\.decision.isPriceExpected)),
+                .textArray(transactions.map(\.ownership)),
+                .timestamptzArray(transactions.map(\.originalPurchaseDate)),
+                .textArray(transactions.map(\.appTransactionId)),
+                .textArray(transactions.map(\.revocationType)),
+                .int8Array(transactions.map(\.revocationPercentage)),
             ])
         return try keys(result)
     }
@@ -116,7 +131,10 @@ public enum OrderStore {
         guard !keys.isEmpty else { return [:] }
         let result = try await connection.query(
             """
-            SELECT o.environment, o.transaction_id, o.state, o.reason, o.account, o.test_purchase
+            SELECT o.environment, o.transaction_id, o.state, o.reason, o.account, o.test_purchase,
+                ARRAY(SELECT s.account FROM lineage_shares s
+                    WHERE s.environment = o.environment AND s.original_transaction_id = o.original_transaction_id
+                        AND o.product_type <> 'consumable') AS sharers
             FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
             JOIN orders o USING (environment, transaction_id)
             """,
@@ -127,6 +145,7 @@ public enum OrderStore {
             standings[key] = Standing(
                 state: state, reason: try row.decodeIfPresent("reason", as: String.self).map(ReasonCode.init),
                 account: try row.decodeIfPresent("account"),
+                sharers: Set(try row.decode("sharers", as: [String].self)),
                 testPurchase: try row.decodeIfPresent("test_purchase", as: String.self).map {
                     TestPurchase(rawValue: $0)
                 })

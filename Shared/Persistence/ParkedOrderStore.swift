@@ -3,21 +3,40 @@ import Messages
 public import Postgres
 public import PurchaseModel
 
-/// Parked rows of `orders`: held back for a doubt, until the catalogue knows the product, somebody the token, or
-/// somebody names them as his own.
+/// Rows of `orders` that are there already, locked; above all parked ones: held back for a doubt, until the catalogue knows
+/// the product, somebody the token, or somebody names them as his own.
 public enum ParkedOrderStore {
-    /// A parked order, locked.
-    public struct Parked: Sendable {
+    /// An order as it stands, locked.
+    public struct Held: Sendable {
         /// Its key.
         public let key: OrderKey
-        /// What Apple said of it.
-        public let transaction: PurchasedTransaction
-        /// Why it is parked.
-        public let reason: ReasonCode?
-        /// Whose it is by possession; nil when nobody claimed it, or only its token can tell.
-        public let account: String?
+        /// The lineage that it belongs to.
+        public let lineage: LineageKey
+        /// How it stands.
+        public let standing: OrderStore.Standing
+        /// The submission that brought it, or claimed it later.
+        public let submissionId: String
         /// Follows a purchase from the request to the webhook.
         public let correlationId: String
+        /// What Apple said of it; nil unless it is parked.
+        public let transaction: PurchasedTransaction?
+
+        /// Whether it is parked, and no account known.
+        public var isNobodys: Bool { standing.state == .parked && standing.account == nil }
+    }
+
+    /// A parked order that may be granted now; not locked.
+    public struct Candidate: Sendable {
+        /// Its key.
+        public let key: OrderKey
+        /// The lineage that it belongs to.
+        public let lineage: LineageKey
+        /// The app's bundle id.
+        public let app: String
+        /// The product.
+        public let productId: String
+        /// Its type by Apple, or unstated.
+        public let productType: ProductType
     }
 
     /// An order that was nobody's, with what is known of it now.
@@ -46,52 +65,103 @@ public enum ParkedOrderStore {
         }
     }
 
-    /// Takes parked orders that may be granted now, locked in the caller's transaction.
+    /// Parked orders that may be granted now, sorted by key; not locked, since their lineages are locked before.
     ///
-    /// Those are orders of products the catalogue knows, and orders whose token was registered since. An order that
-    /// nobody claimed is not among them: only a proof can claim it.
+    /// Those are orders of products the catalogue knows, orders whose token was registered since, and those that an
+    /// operator claims. An order that nobody claimed is not among them: only a proof can claim it.
     ///
     /// - Parameters:
     ///   - products: every product that the catalogue knows.
-    ///   - limit: the most to take.
+    ///   - claimed: what an operator claims.
+    ///   - limit: the most to name beside those.
     /// - Throws: `PostgresError`.
-    public static func claim(
-        products: [(app: String, productId: String)], limit: Int, on connection: PostgresConnection
-    ) async throws -> [Parked] {
+    public static func candidates(
+        products: [(app: String, productId: String)], claimed: [OrderKey], limit: Int,
+        on connection: PostgresConnection
+    ) async throws -> [Candidate] {
         let result = try await connection.query(
             """
-            SELECT o.environment, o.transaction_id, o.reason, o.account, o.correlation_id, o.transaction
-            FROM orders o
-            LEFT JOIN account_tokens t ON t.app = o.app AND t.token = o.app_account_token
-            WHERE o.state = 'parked' AND (o.account IS NOT NULL OR t.account IS NOT NULL)
-                AND (o.app, o.product_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
-                AND o.reason IN ('product_unknown', 'account_token_unknown')
-            ORDER BY o.environment, o.transaction_id LIMIT $3
-            FOR UPDATE OF o SKIP LOCKED
+            SELECT environment, transaction_id, original_transaction_id, app, product_id, product_type FROM (
+                (SELECT o.* FROM orders o
+                LEFT JOIN account_tokens t ON t.app = o.app AND t.token = o.app_account_token
+                WHERE o.state = 'parked' AND (o.account IS NOT NULL OR t.account IS NOT NULL)
+                    AND (o.app, o.product_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+                    AND o.reason IN ('product_unknown', 'account_token_unknown')
+                ORDER BY o.environment, o.transaction_id LIMIT $3)
+                UNION ALL
+                SELECT o.* FROM orders o
+                WHERE (o.environment, o.transaction_id) IN (SELECT * FROM unnest($4::text[], $5::text[]))
+                    AND o.state = 'parked' AND o.account IS NULL) candidates
+            GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2
             """,
             [
                 .textArray(products.map(\.app)), .textArray(products.map(\.productId)), .int8(Int64(limit)),
+                .textArray(claimed.map(\.environment.rawValue)), .textArray(claimed.map(\.transactionId)),
             ])
-        return try parked(result)
+        return try result.rows.compactMap { row in
+            guard let key = try OrderStore.key(row), let lineage = try LineageStore.key(row) else { return nil }
+            return Candidate(
+                key: key, lineage: lineage, app: try row.decode("app"), productId: try row.decode("product_id"),
+                productType: ProductType(rawValue: try row.decode("product_type")))
+        }
     }
 
-    /// Locks those of the orders that are parked, in the caller's transaction: none of them changes until its end.
+    /// Locks parked orders, and every order of lineages that the caller's transaction holds: none changes until its end.
     ///
-    /// They are locked in the order of their keys, so that concurrent batches cannot dead-lock. An order that another
-    /// batch took out of `parked` meanwhile is not among them.
+    /// They are locked in the order of their keys, so that concurrent batches cannot dead-lock.
     ///
+    /// - Parameters:
+    ///   - keys: those of them that are not parked, or not any more, are left alone.
+    ///   - lineages: all of their orders, whatever their state.
+    /// - Returns: what was locked, as it stands.
     /// - Throws: `PostgresError`.
-    public static func lock(_ keys: [OrderKey], on connection: PostgresConnection) async throws -> [Parked] {
+    public static func lock(
+        _ keys: [OrderKey], lineages: [LineageKey] = [], on connection: PostgresConnection
+    ) async throws -> [Held] {
+        guard !keys.isEmpty || !lineages.isEmpty else { return [] }
+        var isWanted = "state = 'parked'"
+        var wanted = "SELECT * FROM unnest($1::text[], $2::text[])"
+        var parameters: [PostgresValue] = [
+            .textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.transactionId)),
+        ]
+        if !lineages.isEmpty {
+            wanted += """
+                 UNION SELECT o.environment, o.transaction_id
+                FROM unnest($3::text[], $4::text[]) AS asked (environment, original_transaction_id)
+                JOIN orders o USING (environment, original_transaction_id) WHERE o.product_type <> 'consumable'
+                """
+            isWanted += """
+                 OR (environment, original_transaction_id) IN (SELECT * FROM unnest($3::text[], $4::text[]))
+                """
+            parameters += [
+                .textArray(lineages.map(\.environment.rawValue)), .textArray(lineages.map(\.originalTransactionId)),
+            ]
+        }
+        let result = try await connection.query(
+            """
+            SELECT \(heldColumns) FROM orders WHERE (environment, transaction_id) IN (\(wanted))
+                AND (\(isWanted))
+            ORDER BY environment, transaction_id
+            FOR UPDATE
+            """, parameters)
+        return try held(result)
+    }
+
+    /// Locks those of the orders that nobody else holds; never waits.
+    ///
+    /// - Returns: those that were locked and are parked.
+    /// - Throws: `PostgresError`.
+    public static func lockFree(_ keys: [OrderKey], on connection: PostgresConnection) async throws -> [Held] {
         guard !keys.isEmpty else { return [] }
         let result = try await connection.query(
             """
-            SELECT environment, transaction_id, reason, account, correlation_id, transaction FROM orders
+            SELECT \(heldColumns) FROM orders
             WHERE state = 'parked'
                 AND (environment, transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
             ORDER BY environment, transaction_id
-            FOR UPDATE
+            FOR UPDATE SKIP LOCKED
             """, [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.transactionId))])
-        return try parked(result)
+        return try held(result)
     }
 
     /// Sets what became of parked orders in the caller's transaction.
@@ -106,7 +176,8 @@ public enum ParkedOrderStore {
             """
             UPDATE orders SET state = new.state, reason = new.reason, account = new.account,
                 catalogue_version = new.catalogue_version, is_price_expected = new.is_price_expected,
-                granted_at = CASE WHEN new.state = 'granted' THEN now() END
+                granted_at = CASE WHEN new.state = 'granted' THEN now() END,
+                revoked_at = CASE WHEN new.state = 'revoked' THEN now() END
             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::bool[])
                 AS new (environment, transaction_id, state, reason, account, catalogue_version, is_price_expected)
             WHERE orders.environment = new.environment AND orders.transaction_id = new.transaction_id
@@ -124,7 +195,7 @@ public enum ParkedOrderStore {
         return try OrderStore.keys(result)
     }
 
-    /// Sets the better statement and the decision of orders that were nobody's, locked before by ``lock(_:on:)``.
+    /// Sets the better statement and the decision of orders that were nobody's, locked before by ``lock(_:lineages:on:)``.
     ///
     /// - Returns: the keys that were parked without an account until now: only these may be granted.
     /// - Throws: `PostgresError`.
@@ -142,13 +213,19 @@ public enum ParkedOrderStore {
                 currency = new.currency, storefront = new.storefront, submission_id = new.submission_id,
                 correlation_id = new.correlation_id, transaction = new.transaction, test_purchase = new.test_purchase,
                 catalogue_version = new.catalogue_version, is_price_expected = new.is_price_expected,
-                granted_at = CASE WHEN new.state = 'granted' THEN now() END
+                ownership = new.ownership, original_purchase_date = new.original_purchase_date,
+                app_transaction_id = new.app_transaction_id, revocation_type = new.revocation_type,
+                revocation_percentage = new.revocation_percentage,
+                granted_at = CASE WHEN new.state = 'granted' THEN now() END,
+                revoked_at = CASE WHEN new.state = 'revoked' THEN now() END
             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[],
                 $8::timestamptz[], $9::timestamptz[], $10::uuid[], $11::int8[], $12::text[], $13::text[], $14::text[],
-                $15::text[], $16::jsonb[], $17::text[], $18::int8[], $19::bool[])
+                $15::text[], $16::jsonb[], $17::text[], $18::int8[], $19::bool[], $20::text[], $21::timestamptz[],
+                $22::text[], $23::text[], $24::int8[])
                 AS new (environment, transaction_id, state, reason, account, product_type, expires_date,
                     revocation_date, signed_date, app_account_token, price_milliunits, currency, storefront,
-                    submission_id, correlation_id, transaction, test_purchase, catalogue_version, is_price_expected)
+                    submission_id, correlation_id, transaction, test_purchase, catalogue_version, is_price_expected,
+                    ownership, original_purchase_date, app_transaction_id, revocation_type, revocation_percentage)
             WHERE orders.environment = new.environment AND orders.transaction_id = new.transaction_id
                 AND orders.state = 'parked' AND orders.account IS NULL
             RETURNING orders.environment, orders.transaction_id
@@ -166,18 +243,36 @@ public enum ParkedOrderStore {
                 .textArray(orders.map(\.correlationId)), .jsonbArray(try transactions.map(OrderStore.body)),
                 .textArray(orders.map { OrderStore.testPurchase($0.transaction, in: $0.key.environment) }),
                 .int8Array(orders.map(\.decision.catalogueVersion)), .boolArray(orders.map(\.decision.isPriceExpected)),
+                .textArray(transactions.map(\.ownership)),
+                .timestamptzArray(transactions.map(\.originalPurchaseDate)),
+                .textArray(transactions.map(\.appTransactionId)), .textArray(transactions.map(\.revocationType)),
+                .int8Array(transactions.map(\.revocationPercentage)),
             ])
         return try OrderStore.keys(result)
     }
 
-    private static func parked(_ result: PostgresResult) throws -> [Parked] {
+    private static let heldColumns = """
+        environment, transaction_id, original_transaction_id, state, reason, account, test_purchase, submission_id,
+        correlation_id, CASE WHEN state = 'parked' THEN transaction END AS transaction
+        """
+
+    private static func held(_ result: PostgresResult) throws -> [Held] {
         try result.rows.compactMap { row in
-            guard let key = try OrderStore.key(row) else { return nil }
-            let body = try row.decode("transaction", as: String.self)
-            return Parked(
-                key: key, transaction: try MessageCoding.decode(PurchasedTransaction.self, from: Array(body.utf8)),
-                reason: try row.decodeIfPresent("reason", as: String.self).map(ReasonCode.init),
-                account: try row.decodeIfPresent("account"), correlationId: try row.decode("correlation_id"))
+            guard let key = try OrderStore.key(row), let lineage = try LineageStore.key(row),
+                let state = OrderState(rawValue: try row.decode("state"))
+            else { return nil }
+            let standing = OrderStore.Standing(
+                state: state, reason: try row.decodeIfPresent("reason", as: String.self).map(ReasonCode.init),
+                account: try row.decodeIfPresent("account"),
+                testPurchase: try row.decodeIfPresent("test_purchase", as: String.self).map {
+                    TestPurchase(rawValue: $0)
+                })
+            return Held(
+                key: key, lineage: lineage, standing: standing, submissionId: try row.decode("submission_id"),
+                correlationId: try row.decode("correlation_id"),
+                transaction: try row.decodeIfPresent("transaction", as: String.self).map {
+                    try MessageCoding.decode(PurchasedTransaction.self, from: Array($0.utf8))
+                })
         }
     }
 }

@@ -10,10 +10,39 @@ public enum TokenOwner: Sendable, Hashable {
     case unknown
 }
 
-/// What becomes of a transaction that nobody has yet: the rules of ownership and of granting, without I/O.
+/// Whose an order is.
 ///
 /// Rule 1: an appAccountToken inside Apple's signed data names the account, whoever posts it. Rule 2: otherwise the
-/// account that posts it. A doubt is parked, not guessed.
+/// owner of its lineage. Rule 3: otherwise the account that claims it by possession. A doubt is parked, not guessed.
+public enum OrderOwner: Sendable, Hashable {
+    /// This account's.
+    case account(String)
+    /// Its token is of nobody that we know.
+    case tokenUnknown
+    /// Nobody's until somebody claims it.
+    case unclaimed
+
+    /// Whose a transaction is that has no lineage, such as a consumable.
+    ///
+    /// - Parameters:
+    ///   - token: whose its token is.
+    ///   - possessor: the account that claims it; nil where nobody does.
+    public init(token: TokenOwner, possessor: String?) {
+        switch token {
+        case .account(let account): self = .account(account)
+        case .unknown: self = .tokenUnknown
+        case .noToken: self = possessor.map(OrderOwner.account) ?? .unclaimed
+        }
+    }
+
+    /// The account; nil while in doubt.
+    public var account: String? {
+        guard case .account(let account) = self else { return nil }
+        return account
+    }
+}
+
+/// What becomes of a transaction that nobody has yet: the rules of granting, without I/O.
 public struct OrderDecision: Sendable, Hashable {
     /// Granted, parked or revoked.
     public let state: OrderState
@@ -21,6 +50,8 @@ public struct OrderDecision: Sendable, Hashable {
     public let reason: ReasonCode?
     /// Whose it is; nil when that is in doubt.
     public let account: String?
+    /// Who may use the entitlements, too, sorted: those who share the owner's lineage.
+    public let sharers: [String]
     /// What is credited: the catalogue's amounts times the quantity.
     public let items: [Catalogue.ItemGrant]
     /// What the account may use from now on.
@@ -33,13 +64,15 @@ public struct OrderDecision: Sendable, Hashable {
     public let isPriceExpected: Bool?
 
     private init(
-        _ state: OrderState, _ reason: ReasonCode?, account: String?, items: [Catalogue.ItemGrant] = [],
-        entitlements: [String] = [], entitledUntil: Date? = nil, catalogueVersion: Int64? = nil,
+        _ state: OrderState, _ reason: ReasonCode?, account: String?, sharers: Set<String> = [],
+        items: [Catalogue.ItemGrant] = [], entitlements: [String] = [], entitledUntil: Date? = nil,
+        catalogueVersion: Int64? = nil,
         isPriceExpected: Bool? = nil
     ) {
         self.state = state
         self.reason = reason
         self.account = account
+        self.sharers = sharers.sorted()
         self.items = items
         self.entitlements = entitlements
         self.entitledUntil = entitledUntil
@@ -51,26 +84,19 @@ public struct OrderDecision: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - transaction: verified, with an environment.
-    ///   - poster: the account that posted it; nil when it came without one.
-    ///   - isClaimed: whether the poster names it as its own; what merely stands in the same receipt is not.
-    ///   - tokenOwner: whose its token is.
+    ///   - owner: whose it is.
+    ///   - sharers: who may use it, too.
     ///   - product: the catalogue's word on the product; nil when it has none.
     ///   - catalogueVersion: the number of that catalogue.
     public static func decide(
-        _ transaction: PurchasedTransaction, poster: String?, isClaimed: Bool = true, tokenOwner: TokenOwner,
-        product: Catalogue.Product?, catalogueVersion: Int64? = nil
+        _ transaction: PurchasedTransaction, owner: OrderOwner, sharers: Set<String> = [], product: Catalogue.Product?,
+        catalogueVersion: Int64? = nil
     ) -> OrderDecision {
-        let account: String?
-        switch tokenOwner {
-        case .account(let owner): account = owner
-        case .noToken: account = isClaimed ? poster : nil
-        case .unknown: account = nil
-        }
         if transaction.revocationDate != nil {
-            return OrderDecision(.revoked, .revokedByApple, account: account)
+            return OrderDecision(.revoked, .revokedByApple, account: owner.account)
         }
-        guard let account else {
-            return OrderDecision(.parked, tokenOwner == .unknown ? .accountTokenUnknown : .unclaimed, account: nil)
+        guard let account = owner.account else {
+            return OrderDecision(.parked, owner == .tokenUnknown ? .accountTokenUnknown : .unclaimed, account: nil)
         }
         guard let product else {
             return OrderDecision(.parked, .productUnknown, account: account)
@@ -84,7 +110,8 @@ public struct OrderDecision: Sendable, Hashable {
         // Apple says when a subscription ends that it renews; of others only the studio knows.
         let end = transaction.expiresDate ?? product.duration?.end(after: transaction.purchaseDate)
         return OrderDecision(
-            .granted, nil, account: account, items: items, entitlements: product.entitlements, entitledUntil: end,
+            .granted, nil, account: account, sharers: sharers, items: items, entitlements: product.entitlements,
+            entitledUntil: end,
             catalogueVersion: catalogueVersion, isPriceExpected: product.isPriceExpected(of: transaction))
     }
 

@@ -69,6 +69,8 @@ public struct PurchasedTransaction: Codable, Sendable, Hashable {
     public var signedDate: Date
     /// The verified payload as JSON text: the evidence that is kept with the order.
     public var evidence: String?
+    /// Which parts come from other statements than the one of ``signedDate``; nil where there is one statement.
+    public var sources: StatementSources?
 
     /// Makes a transaction from its required parts; the rest is set afterwards.
     public init(
@@ -87,7 +89,7 @@ public struct PurchasedTransaction: Codable, Sendable, Hashable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case environment, quantity, ownership, storefront, currency, evidence
+        case environment, quantity, ownership, storefront, currency, evidence, sources
         case transactionId = "transaction_id"
         case originalTransactionId = "original_transaction_id"
         case bundleId = "bundle_id"

@@ -35,7 +35,7 @@ public struct SubscriptionStanding: Codable, Sendable, Hashable {
     public var purchaseDate: Date
     /// When the current period ends, by Apple.
     public var expiresDate: Date
-    /// Until when access goes on though the payment failed; nil outside of grace.
+    /// Until when access goes on, or went on, though the payment for the next period failed; nil where it does not.
     public var gracePeriodExpiresDate: Date?
     /// Whether it will renew; nil as long as Apple has not said.
     public var willRenew: Bool?

@@ -28,7 +28,7 @@ struct Bench: Sendable {
     let lines = Lines()
     var alarmAge = Duration.seconds(3600)
     var products = Bench.catalogue
-    /// What time it is for subscriptions.
+    /// What time it is for subscriptions, and for the limits of restoring.
     var now: @Sendable () -> Date = { Date() }
 
     static func with(_ body: (Bench) async throws -> Void) async throws {
@@ -92,7 +92,8 @@ struct Bench: Sendable {
     /// Settles a batch of verdicts.
     func settle(_ verdicts: [VerdictMessage]) async throws {
         let settle = SettleVerdicts(
-            pool: pool, catalogues: catalogues, orders: SettleOrders(recorder: recorder, revise: ReviseOrders()),
+            pool: pool, catalogues: catalogues,
+            orders: SettleOrders(recorder: recorder, revise: ReviseOrders(), owners: SettleOwners(now: now)),
             consents: SettleConsents(), subscriptions: subscriptions, submissions: submissions,
             eventLease: Self.eventLease, announce: AnnounceOutcomes { published.add($0) })
         try await settle.settle(verdicts)
@@ -106,8 +107,9 @@ struct Bench: Sendable {
     /// Looks for parked orders whose doubt is over.
     func grantParked() async throws -> Int {
         let grant = GrantParkedOrders(
-            pool: pool, catalogues: catalogues, recorder: recorder, subscriptions: subscriptions,
-            submissions: submissions, announce: AnnounceOutcomes { published.add($0) }, eventLease: Self.eventLease)
+            pool: pool, catalogues: catalogues, recorder: recorder, owners: SettleOwners(now: now),
+            subscriptions: subscriptions, submissions: submissions, announce: AnnounceOutcomes { published.add($0) },
+            eventLease: Self.eventLease)
         return try await grant.grant(limit: 1000)
     }
 

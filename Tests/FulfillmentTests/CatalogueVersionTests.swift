@@ -170,9 +170,13 @@ struct CatalogueVersionTests {
     }
 
     /// Counts lines of level error.
-    private final class ErrorLines: LogHandler, @unchecked Sendable {
-        private let lines = Mutex(0)
-        var count: Int { lines.withLock { $0 } }
+    private struct ErrorLines: LogHandler {
+        private final class Lines: Sendable {
+            let count = Mutex(0)
+        }
+
+        private let lines = Lines()
+        var count: Int { lines.count.withLock { $0 } }
         var metadata: Logger.Metadata = [:]
         var logLevel = Logger.Level.trace
 
@@ -182,7 +186,7 @@ struct CatalogueVersionTests {
         }
 
         func log(event: LogEvent) {
-            if event.level >= .error { lines.withLock { $0 += 1 } }
+            if event.level >= .error { lines.count.withLock { $0 += 1 } }
         }
     }
 }

@@ -80,7 +80,7 @@ struct MessageCodingTests {
         let paid = try MessageCoding.encode(TransactionOutcome(transaction, state: .granted, reason: nil))
         #expect(!String(decoding: paid, as: UTF8.self).contains("test_purchase"))
         #expect(try MessageCoding.decode(TransactionOutcome.self, from: paid).testPurchase == nil)
-        let decision = OrderDecision.decide(bought, poster: "player", tokenOwner: .noToken, product: nil)
+        let decision = OrderDecision.decide(bought, owner: .account("player"), product: nil)
         let payload = PurchaseEvent.Payload(bought, decision)
         #expect(payload.transaction?.testPurchase == .appReview && payload.transaction?.evidence == nil)
     }

@@ -5,11 +5,13 @@ import Persistence
 import Postgres
 import PurchaseModel
 
-/// The use case: a parked order is granted once the catalogue knows its product, or somebody its token.
+/// The use case: a parked order is granted once the catalogue knows its product, somebody its token, or an operator says
+/// whose it is.
 struct GrantParkedOrders: Sendable {
     let pool: PostgresPool
     let catalogues: CurrentCatalogue
     let recorder: OrderRecorder
+    var owners = SettleOwners()
     let subscriptions: SettleSubscriptions
     let submissions: SettleSubmissions
     let announce: AnnounceOutcomes
@@ -17,7 +19,7 @@ struct GrantParkedOrders: Sendable {
 
     /// Looks for parked orders whose doubt is over, and decides them again.
     ///
-    /// - Returns: how many were looked at, `limit` at the most.
+    /// - Returns: how many were looked at, `limit` of each cause at the most.
     /// - Throws: `PostgresError`; then they stay parked, and come again.
     func grant(limit: Int) async throws -> Int {
         let catalogue = try await catalogues.current()
@@ -35,36 +37,59 @@ struct GrantParkedOrders: Sendable {
         var settlements: [SettlementMessage] = []
     }
 
+    // Claims are locked before everything else; then as everywhere, lineages before orders.
     private func release(
         limit: Int, by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> Released {
-        let parked = try await ParkedOrderStore.claim(
-            products: catalogue.knownProducts, limit: limit, on: connection)
-        guard !parked.isEmpty else { return Released() }
-        let tokens = parked.compactMap { order in
-            order.transaction.appAccountToken.map { (app: order.transaction.bundleId, token: $0) }
-        }
-        let owners = try await AccountTokenStore.accounts(of: tokens, on: connection)
-        let decided = parked.map { order in
-            OrderRecorder.Recorded(
-                key: order.key, transaction: order.transaction,
-                decision: OrderDecision.decide(
-                    order.transaction, poster: order.account,
-                    tokenOwner: TokenOwner(order.transaction, owners: owners),
-                    product: catalogue.product(app: order.transaction.bundleId, id: order.transaction.productId),
-                    catalogueVersion: catalogue.version),
-                correlationId: order.correlationId)
-        }
+        let claims = try await OperatorClaimStore.due(limit: limit, on: connection)
+        let candidates = try await ParkedOrderStore.candidates(
+            products: catalogue.knownProducts, claimed: claims.map(\.key), limit: limit, on: connection)
+        guard !candidates.isEmpty || !claims.isEmpty else { return Released() }
+        let due = try await load(candidates, claims, by: catalogue, on: connection)
+        try await OperatorClaimStore.settle(due.settledClaims, on: connection)
+        try await BindingHistoryStore.write(due.claimsWithoutLineage, on: connection)
+        let moved = try await owners.move(due.book, held: due.held, on: connection)
+        let decided = due.decided(by: catalogue)
         let changed = try await ParkedOrderStore.resolve(decided.map { ($0.key, $0.decision) }, on: connection)
         // Each is decided as it was not before: granted, or held for the next doubt and then not taken up again.
         let released = decided.filter { changed.contains($0.key) }
-        var drafts = try await recorder.record(released, on: connection)
+        var drafts = moved + (try await recorder.record(released, on: connection))
         drafts += try await subscriptions.settle(
-            Dictionary(released.map { ($0.lineage, $0.correlationId) }) { first, _ in first }, renewals: [],
-            on: connection)
+            due.book.correlations.merging(
+                released.filter { due.book[$0.lineage] != nil }.map { ($0.lineage, $0.correlationId) }
+            ) { first, _ in first },
+            renewals: [], on: connection)
         let events = try await EventStore.write(drafts, lease: eventLease, on: connection)
-        let settlements = try await submissions.hear(of: released.map(\.key), on: connection)
+        let settlements = try await submissions.hear(
+            of: released.map(\.key) + due.book.waitedFor(in: due.held), on: connection)
         try await SubmissionStore.settle(settlements.map { ($0.submissionId, $0.outcome) }, on: connection)
-        return Released(count: parked.count, events: events, settlements: settlements)
+        return Released(count: due.count, events: events, settlements: settlements)
+    }
+
+    /// Locks the lineages of the candidates with all their orders, and the candidates that have none.
+    private func load(
+        _ candidates: [ParkedOrderStore.Candidate], _ claims: [OperatorClaimStore.Due], by catalogue: Catalogue,
+        on connection: PostgresConnection
+    ) async throws -> DueOrders {
+        let bound = candidates.filter { candidate in
+            candidate.productType.hasLineage(
+                orElse: catalogue.product(app: candidate.app, id: candidate.productId)?.type)
+        }
+        let locked = try await owners.lock(
+            Dictionary(bound.map { ($0.lineage, $0.app) }) { first, _ in first }, on: connection)
+        let hanging = Set(bound.map(\.key))
+        var held = try await ParkedOrderStore.lock([], lineages: Array(locked.lineages.keys), on: connection)
+        held += try await ParkedOrderStore.lockFree(
+            candidates.map(\.key).filter { !hanging.contains($0) }, on: connection)
+        let tokens = try await AccountTokenStore.accounts(
+            of: held.compactMap { order in
+                order.transaction.flatMap { transaction in
+                    transaction.appAccountToken.map { (app: transaction.bundleId, token: $0) }
+                }
+            }, on: connection)
+        var due = DueOrders(
+            candidates: Set(candidates.map(\.key)), claims: claims, held: held, tokens: tokens, book: locked)
+        due.book = try await owners.hear(due.words, in: locked, tokens: tokens, by: catalogue, on: connection)
+        return due
     }
 }

@@ -8,11 +8,14 @@ import PurchaseModel
 struct SettleOrders: Sendable {
     let recorder: OrderRecorder
     let revise: ReviseOrders
+    var owners = SettleOwners()
 
     /// What became of the orders of a batch.
     struct Settled: Sendable {
         /// How each order of the batch stands.
         var standings: [OrderKey: OrderStore.Standing] = [:]
+        /// The orders of the batch that were there before.
+        var known: Set<OrderKey> = []
         /// The orders that others may wait for: parked before, and decided anew.
         var changed: [OrderKey] = []
         /// What is to be told.
@@ -22,6 +25,22 @@ struct SettleOrders: Sendable {
         /// How many were granted, and how many of those were parked before.
         var granted = 0
         var claimed = 0
+    }
+
+    /// What a batch says, and by what it is decided.
+    struct Batch: Sendable {
+        let stated: [StatedTransaction]
+        let catalogue: Catalogue
+        /// Whose the tokens in the batch are.
+        let tokens: [AppToken: String]
+        /// Whose the lineages are, locked.
+        let book: OwnerBook
+
+        func decision(
+            _ stated: StatedTransaction, _ transaction: PurchasedTransaction, holder: String? = nil
+        ) -> OrderDecision {
+            stated.decision(transaction, holder: holder, in: book, tokens: tokens, by: catalogue)
+        }
     }
 
     /// Writes, by the catalogue that is in use.
@@ -35,77 +54,70 @@ struct SettleOrders: Sendable {
     ) async throws -> Settled {
         let stated = StatedTransaction.all(in: verdicts)
         guard !stated.isEmpty else { return Settled() }
-        let owners = try await owners(of: stated.flatMap(\.statements), on: connection)
+        let batch = try await load(stated, by: catalogue, on: connection)
         let decided = stated.map { stated in
             let transaction = stated.transaction()
-            return recorded(
-                stated, transaction, stated.decision(transaction, catalogue: catalogue, owners: owners))
+            return recorded(stated, transaction, batch.decision(stated, transaction))
         }
-        let new = try await OrderStore.insert(
-            zip(stated, decided).map { stated, decided in
-                OrderStore.NewOrder(
-                    environment: decided.key.environment, transaction: decided.transaction,
-                    decision: decided.decision, submissionId: stated.verdict.submissionId,
-                    correlationId: decided.correlationId)
-            }, on: connection)
+        let new = try await insert(decided, of: stated, on: connection)
         let fresh = decided.filter { new.contains($0.key) }
         let known = stated.filter { !new.contains($0.key) }
-        let (anew, changed) = try await claim(known, by: catalogue, on: connection)
-        var settled = Settled()
-        settled.drafts = try await recorder.record(fresh + changed, on: connection)
-        settled.changed = changed.map(\.key)
-        settled.claimed = changed.count { $0.decision.state == .granted }
-        settled.granted = fresh.count { $0.decision.state == .granted } + settled.claimed
-        let written = Set(anew.map(\.key))
-        settled.standings = try await OrderStore.standings(
-            of: known.map(\.key).filter { !written.contains($0) }, on: connection)
-        for order in fresh + anew { settled.standings[order.key] = standing(order) }
+        let held = try await ParkedOrderStore.lock(
+            known.map(\.key), lineages: batch.book.keysWithNewOwner, on: connection)
+        let moved = try await owners.move(batch.book, held: held, on: connection)
+        let parked = try await decideAnew(held.filter { !new.contains($0.key) }, in: batch, on: connection)
         let revised = try await revise.revise(
-            known.filter { !written.contains($0.key) }, by: catalogue,
-            decide: { $0.decision($1, catalogue: catalogue, owners: owners) }, on: connection)
-        settled.drafts += revised.drafts
-        settled.standings.merge(revised.standings) { _, new in new }
-        for order in fresh + anew { settled.lineages[order.lineage] = order.correlationId }
+            known.filter { !parked.written.contains($0.key) }, by: catalogue, granting: fresh + parked.changed,
+            decide: { batch.decision($0, $1, holder: $2) }, on: connection)
+        var settled = Settled()
+        settled.known = Set(known.map(\.key))
+        settled.drafts = moved + revised.drafts
+        settled.changed = parked.changed.map(\.key) + revised.changed + batch.book.waitedFor(in: held)
+        settled.claimed = parked.changed.count { $0.decision.state == .granted }
+        settled.granted = fresh.count { $0.decision.state == .granted } + settled.claimed + revised.granted
+        settled.standings = try await OrderStore.standings(of: known.map(\.key), on: connection)
+        for order in fresh { settled.standings[order.key] = standing(order) }
+        for stated in stated {
+            guard let owner = batch.book[stated.lineage] else { continue }
+            settled.standings[stated.key]?.sharers = owner.lineage.sharers
+            settled.standings[stated.key]?.limitedAccounts = owner.limitedAccounts
+        }
+        settled.lineages = batch.book.correlations
+        // Consumables have no lineage, and nobody works anything out of it.
+        for order in fresh + parked.orders where batch.book[order.lineage] != nil {
+            settled.lineages[order.lineage] = order.correlationId
+        }
         for stated in known where revised.lineages.contains(stated.lineage) {
             settled.lineages[stated.lineage] = stated.verdict.correlationId
         }
         return settled
     }
 
-    /// Decides anew what was recorded while it was nobody's.
-    ///
-    /// - Returns: all that were written, and those of them that were not only stated better.
-    private func claim(
-        _ known: [StatedTransaction], by catalogue: Catalogue, on connection: PostgresConnection
-    ) async throws -> (written: [OrderRecorder.Recorded], changed: [OrderRecorder.Recorded]) {
-        let held = try await ParkedOrderStore.lock(known.map(\.key), on: connection)
-        let orphans = Dictionary(
-            held.filter { $0.account == nil }.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-        guard !orphans.isEmpty else { return ([], []) }
-        let pairs = known.compactMap { stated in orphans[stated.key].map { (stated: stated, parked: $0) } }
-        let owners = try await owners(
-            of: pairs.flatMap { [$0.parked.transaction] + $0.stated.statements }, on: connection)
-        var restated: [ParkedOrderStore.Restated] = []
-        var orders: [OrderRecorder.Recorded] = []
-        for (stated, parked) in pairs {
-            let transaction = stated.transaction(after: parked.transaction)
-            let decision = stated.decision(transaction, catalogue: catalogue, owners: owners)
-            guard decision.isNews(for: parked) || transaction != parked.transaction else { continue }
-            orders.append(recorded(stated, transaction, decision))
-            restated.append(
-                ParkedOrderStore.Restated(
-                    key: stated.key, transaction: transaction, decision: decision,
-                    submissionId: stated.verdict.submissionId, correlationId: stated.verdict.correlationId))
-        }
-        let written = try await ParkedOrderStore.restate(restated, on: connection)
-        orders = orders.filter { written.contains($0.key) }
-        return (
-            orders,
-            orders.filter { order in orphans[order.key].map { order.decision.isNews(for: $0) } ?? false }
-        )
+    /// Locks the lineages, and writes whose they are by what the batch says; consumables have none.
+    private func load(
+        _ stated: [StatedTransaction], by catalogue: Catalogue, on connection: PostgresConnection
+    ) async throws -> Batch {
+        let tokens = try await tokens(of: stated.flatMap(\.statements), on: connection)
+        let words = LineageWord.all(in: stated, catalogue: catalogue)
+        let locked = try await owners.lock(words.compactMapValues { $0.first?.statements[0].bundleId }, on: connection)
+        let book = try await owners.hear(words, in: locked, tokens: tokens, by: catalogue, on: connection)
+        return Batch(stated: stated, catalogue: catalogue, tokens: tokens, book: book)
     }
 
-    private func owners(
+    private func insert(
+        _ decided: [OrderRecorder.Recorded], of stated: [StatedTransaction], on connection: PostgresConnection
+    ) async throws -> Set<OrderKey> {
+        try await OrderStore.insert(
+            zip(stated, decided).map { stated, decided in
+                OrderStore.NewOrder(
+                    environment: decided.key.environment, transaction: decided.transaction,
+                    decision: decided.decision, submissionId: stated.verdict.submissionId,
+                    correlationId: decided.correlationId)
+            }, on: connection)
+    }
+
+    /// The accounts of tokens that are registered.
+    func tokens(
         of transactions: [PurchasedTransaction], on connection: PostgresConnection
     ) async throws -> [AppToken: String] {
         let tokens = transactions.compactMap { transaction in
@@ -115,7 +127,7 @@ struct SettleOrders: Sendable {
             of: Set(tokens).map { (app: $0.app, token: $0.token) }, on: connection)
     }
 
-    private func recorded(
+    func recorded(
         _ stated: StatedTransaction, _ transaction: PurchasedTransaction, _ decision: OrderDecision
     ) -> OrderRecorder.Recorded {
         OrderRecorder.Recorded(
@@ -127,12 +139,5 @@ struct SettleOrders: Sendable {
         OrderStore.Standing(
             state: order.decision.state, reason: order.decision.reason, account: order.decision.account,
             testPurchase: order.key.environment == .sandbox ? order.transaction.testPurchase : nil)
-    }
-}
-
-extension OrderDecision {
-    /// Whether it is another than the one by which an order was parked.
-    fileprivate func isNews(for parked: ParkedOrderStore.Parked) -> Bool {
-        state != .parked || reason != parked.reason || account != parked.account
     }
 }

@@ -11,18 +11,27 @@ struct StatedTransaction: Sendable {
     }
     /// Of the same app, in the order they came.
     private(set) var statements: [PurchasedTransaction]
+    /// Where each of the statements stands.
+    private(set) var sources: [Source]
     /// Whether a verdict claims it; what merely stands in somebody's receipt is not claimed.
     private(set) var isClaimed: Bool
     /// The first that claims it; the first that has it where nobody does.
     private(set) var verdict: VerdictMessage
 
-    private init(
-        key: OrderKey, _ transaction: PurchasedTransaction, in verdict: VerdictMessage, isClaimed: Bool
-    ) {
+    /// A verdict that has a statement.
+    struct Source: Sendable {
+        let verdict: VerdictMessage
+        /// Its place in the batch.
+        let place: Int
+        let isClaimed: Bool
+    }
+
+    private init(key: OrderKey, _ transaction: PurchasedTransaction, in source: Source) {
         self.key = key
         statements = [transaction]
-        self.isClaimed = isClaimed
-        self.verdict = verdict
+        sources = [source]
+        isClaimed = source.isClaimed
+        verdict = source.verdict
     }
 
     /// Each transaction of the verdicts once, in the order of their first appearance.
@@ -31,7 +40,7 @@ struct StatedTransaction: Sendable {
     static func all(in verdicts: [VerdictMessage]) -> [StatedTransaction] {
         var places: [OrderKey: Int] = [:]
         var list: [StatedTransaction] = []
-        for verdict in verdicts {
+        for (place, verdict) in verdicts.enumerated() {
             guard case .genuine(let transactions) = verdict.verdict else { continue }
             let claims = verdict.claims.map { Set($0) }
             for stated in transactions {
@@ -40,25 +49,28 @@ struct StatedTransaction: Sendable {
                 // Production's purchases are paid for; a mark there is a mistake, and must not hold up a purchase.
                 if environment != .sandbox { transaction.testPurchase = nil }
                 let key = OrderKey(environment: environment, transactionId: transaction.transactionId)
-                let isClaimed = claims?.contains(transaction.transactionId) ?? true
-                if let place = places[key] {
-                    list[place].add(transaction, in: verdict, isClaimed: isClaimed)
+                // Apple claims nothing for anybody: a notification only records.
+                let isClaimed = verdict.poster != nil && claims?.contains(transaction.transactionId) ?? true
+                let source = Source(verdict: verdict, place: place, isClaimed: isClaimed)
+                if let known = places[key] {
+                    list[known].add(transaction, in: source)
                 } else {
                     places[key] = list.count
-                    list.append(StatedTransaction(key: key, transaction, in: verdict, isClaimed: isClaimed))
+                    list.append(StatedTransaction(key: key, transaction, in: source))
                 }
             }
         }
         return list
     }
 
-    private mutating func add(_ transaction: PurchasedTransaction, in verdict: VerdictMessage, isClaimed: Bool) {
+    private mutating func add(_ transaction: PurchasedTransaction, in source: Source) {
         // Apple's ids are not shared by apps; whatever says otherwise says nothing about this one.
         guard transaction.bundleId == statements[0].bundleId else { return }
         statements.append(transaction)
-        guard isClaimed, !self.isClaimed else { return }
-        self.isClaimed = true
-        self.verdict = verdict
+        sources.append(source)
+        guard source.isClaimed, !isClaimed else { return }
+        isClaimed = true
+        verdict = source.verdict
     }
 
     /// The transaction as it is known with what was known before.
@@ -71,30 +83,16 @@ struct StatedTransaction: Sendable {
     ///
     /// - Parameters:
     ///   - transaction: as it is known.
-    ///   - owners: whose the registered tokens are.
+    ///   - holder: whose the order is already, by possession; nil where it is nobody's.
+    ///   - book: whose the lineages are.
+    ///   - tokens: whose the registered tokens are.
     func decision(
-        _ transaction: PurchasedTransaction, catalogue: Catalogue, owners: [AppToken: String]
+        _ transaction: PurchasedTransaction, holder: String? = nil, in book: OwnerBook, tokens: [AppToken: String],
+        by catalogue: Catalogue
     ) -> OrderDecision {
-        OrderDecision.decide(
-            transaction, poster: verdict.poster,
-            isClaimed: isClaimed && transaction.bundleId == statements[0].bundleId,
-            tokenOwner: TokenOwner(transaction, owners: owners),
-            product: catalogue.product(app: transaction.bundleId, id: transaction.productId),
-            catalogueVersion: catalogue.version)
-    }
-}
-
-extension TokenOwner {
-    /// Whose a transaction is by its token, from the tokens that are registered.
-    init(_ transaction: PurchasedTransaction, owners: [AppToken: String]) {
-        guard let token = transaction.appAccountToken else {
-            self = .noToken
-            return
-        }
-        if let account = owners[AppToken(app: transaction.bundleId, token: token)] {
-            self = .account(account)
-        } else {
-            self = .unknown
-        }
+        let isPosters = isClaimed && transaction.bundleId == statements[0].bundleId
+        return book.decision(
+            transaction, in: key.environment, possessor: holder ?? (isPosters ? verdict.poster : nil), tokens: tokens,
+            by: catalogue)
     }
 }

@@ -12,12 +12,13 @@ struct SettleSubmissions: Sendable {
     ///
     /// - Parameters:
     ///   - standings: how every order of the verdicts stands; none of them changes until the transaction's end.
+    ///   - known: the orders of the verdicts that were there before: their story names these submissions, too.
     ///   - changed: orders that other submissions may have waited for.
     /// - Returns: what is to be told after the commit.
     /// - Throws: `PostgresError`.
     func settle(
-        _ verdicts: [VerdictMessage], standings: [OrderKey: OrderStore.Standing], changed: [OrderKey],
-        on connection: PostgresConnection
+        _ verdicts: [VerdictMessage], standings: [OrderKey: OrderStore.Standing], known: Set<OrderKey> = [],
+        changed: [OrderKey], on connection: PostgresConnection
     ) async throws -> [SettlementMessage] {
         let (settlements, links) = outcomes(of: verdicts, standings: standings)
         let delays = delays(verdicts)
@@ -26,7 +27,7 @@ struct SettleSubmissions: Sendable {
             of: changed, besides: own, locking: own.union(delays.map(\.id)), on: connection)
         let all = settlements + others
         try await SubmissionStore.settle(all.map { ($0.submissionId, $0.outcome) }, on: connection)
-        try await OrderStore.link(links, on: connection)
+        try await OrderStore.link(links + namings(of: known, in: verdicts), on: connection)
         try await SubmissionStore.putOff(delays, on: connection)
         return all
     }
@@ -78,6 +79,23 @@ struct SettleSubmissions: Sendable {
             links += SubmissionOutcomes.awaited(outcome, of: verdict).map { ($0, verdict.submissionId) }
         }
         return (settlements, links)
+    }
+
+    /// Which verdicts claim orders that were there before.
+    private func namings(
+        of known: Set<OrderKey>, in verdicts: [VerdictMessage]
+    ) -> [(key: OrderKey, submissionId: String)] {
+        guard !known.isEmpty else { return [] }
+        return verdicts.flatMap { verdict -> [(key: OrderKey, submissionId: String)] in
+            guard case .genuine(let transactions) = verdict.verdict else { return [] }
+            let claims = verdict.claims.map { Set($0) }
+            return transactions.compactMap { transaction in
+                guard let environment = transaction.environment, claims?.contains(transaction.transactionId) ?? true
+                else { return nil }
+                let key = OrderKey(environment: environment, transactionId: transaction.transactionId)
+                return known.contains(key) ? (key, verdict.submissionId) : nil
+            }
+        }
     }
 
     private func delays(_ verdicts: [VerdictMessage]) -> [(id: String, reason: ReasonCode, delay: Duration)] {

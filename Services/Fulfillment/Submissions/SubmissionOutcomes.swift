@@ -67,7 +67,7 @@ enum SubmissionOutcomes {
     /// It is told to name one as long as anything in it is nobody's. When all of it was claimed since, or tokens say
     /// whose it is, there is nothing left to name.
     private static func unnamed(_ outcomes: [TransactionOutcome]) -> SubmissionOutcome {
-        let mine = outcomes.filter { !$0.isNobodys && $0.reason != .belongsToAnotherAccount }
+        let mine = outcomes.filter { !$0.isNobodys && !$0.isAnothers }
         if outcomes.contains(where: { $0.reason == .unclaimed })
             || mine.isEmpty && outcomes.contains(where: \.isNobodys)
         {
@@ -87,15 +87,19 @@ enum SubmissionOutcomes {
                 detail: "Apple signed it before its data named an environment; a person decides",
                 transactions: outcomes)
         }
-        if let parked = mine.first(where: { $0.state == .parked && $0.reason != .belongsToAnotherAccount }) {
+        if let parked = mine.first(where: { $0.state == .parked && !$0.isAnothers }) {
             return SubmissionOutcome(
                 state: .parked, finish: true, reason: parked.reason,
                 detail: "recorded and held; it is granted once the doubt is resolved", transactions: outcomes)
         }
-        if !mine.isEmpty, mine.allSatisfy({ $0.reason == .belongsToAnotherAccount }) {
+        if !mine.isEmpty, mine.allSatisfy(\.isAnothers) {
+            let isLimited = mine.contains { $0.reason == .restoreLimitReached }
             return SubmissionOutcome(
-                state: .rejected, finish: true, reason: .belongsToAnotherAccount,
-                detail: "the purchase is recorded for the account that it belongs to", transactions: outcomes)
+                state: .rejected, finish: true,
+                reason: isLimited ? .restoreLimitReached : .belongsToAnotherAccount,
+                detail: isLimited
+                    ? "the purchase is another account's, and has changed hands as often as it may for now"
+                    : "the purchase is recorded for the account that it belongs to", transactions: outcomes)
         }
         return SubmissionOutcome(
             state: .fulfilled, finish: true, reason: mine.compactMap(\.reason).first { $0 == .revokedByApple },
@@ -108,6 +112,9 @@ extension TransactionOutcome {
     fileprivate var isNobodys: Bool {
         state == .parked && (reason == .unclaimed || reason == .accountTokenUnknown)
     }
+
+    /// Whether another account has it.
+    fileprivate var isAnothers: Bool { reason == .belongsToAnotherAccount || reason == .restoreLimitReached }
 
     /// The same as its order stands now; as it is where no order is known.
     fileprivate func asItStands(
@@ -122,7 +129,10 @@ extension TransactionOutcome {
         outcome.state = standing.state
         outcome.reason = standing.reason
         outcome.testPurchase = standing.testPurchase
-        if let owner = standing.account, owner != poster { outcome.reason = .belongsToAnotherAccount }
+        if let owner = standing.account, owner != poster, !standing.sharers.contains(poster) {
+            let isLimited = standing.limitedAccounts.contains(poster)
+            outcome.reason = isLimited ? .restoreLimitReached : .belongsToAnotherAccount
+        }
         return outcome
     }
 }

@@ -35,6 +35,7 @@ CREATE TABLE lineages (
     account                 text,              -- null while nobody's
     cause                   text,              -- how it came to that account
     token                   uuid,              -- the appAccountToken by which it was bound last
+    token_purchase_date     timestamptz,       -- of the transaction with that token; a later purchase counts more
     token_signed_date       timestamptz,
     bound_at                timestamptz,
     PRIMARY KEY (environment, original_transaction_id),
@@ -51,6 +52,7 @@ CREATE TABLE lineage_shares (
     created_at              timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (environment, original_transaction_id, account)
 );
+CREATE INDEX lineage_shares_account ON lineage_shares (account, app, environment);
 
 -- Every binding that ever was; append-only.
 CREATE TABLE binding_history (
@@ -66,12 +68,25 @@ CREATE TABLE binding_history (
     audit_id                bigint REFERENCES audit_log (id),
     created_at              timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT binding_history_cause_is_known
-        CHECK (cause IN ('token', 'possession', 'transfer', 'share', 'operator')),
-    CONSTRAINT binding_history_once_per_submission UNIQUE (environment, original_transaction_id, submission_id, cause)
+        CHECK (cause IN ('token', 'possession', 'transfer', 'share', 'operator'))
 );
+CREATE UNIQUE INDEX binding_history_once_per_submission
+    ON binding_history (environment, original_transaction_id, submission_id) WHERE cause IN ('transfer', 'share');
+CREATE INDEX binding_history_lineage ON binding_history (environment, original_transaction_id);
 CREATE INDEX binding_history_account ON binding_history (to_account, app, environment);
 CREATE TRIGGER binding_history_append_only BEFORE UPDATE OR DELETE ON binding_history
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- Which submissions claimed a lineage for their account: each is heard once, however often its verdict comes.
+CREATE TABLE lineage_claims (
+    environment             text NOT NULL,
+    original_transaction_id text NOT NULL,
+    submission_id           text NOT NULL,
+    account                 text NOT NULL,
+    refused                 text,              -- why it got nothing; it may be heard again then
+    created_at              timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (environment, original_transaction_id, submission_id)
+);
 
 -- An operator's word whose a parked order is; fulfillment takes it up, and clears due_at.
 CREATE TABLE operator_claims (
@@ -86,13 +101,19 @@ CREATE INDEX operator_claims_due ON operator_claims (due_at) WHERE due_at IS NOT
 CREATE INDEX operator_claims_order ON operator_claims (environment, transaction_id);
 
 -- The newest that Apple signed about a subscription's next renewal, whether or not the subscription is known yet.
+-- Empty where nothing was signed: the row is what is locked while the subscription is worked out anew.
 CREATE TABLE renewal_statements (
     environment             text NOT NULL,
     original_transaction_id text NOT NULL,
-    signed_date             timestamptz NOT NULL,
-    statement               jsonb NOT NULL,
-    PRIMARY KEY (environment, original_transaction_id)
+    signed_date             timestamptz,
+    statement               jsonb,
+    PRIMARY KEY (environment, original_transaction_id),
+    CONSTRAINT renewal_statements_are_signed CHECK ((signed_date IS NULL) = (statement IS NULL))
 );
+
+-- The period of a subscription that was bought last is looked for again and again.
+DROP INDEX orders_lineage;
+CREATE INDEX orders_lineage ON orders (environment, original_transaction_id, purchase_date);
 
 -- Where a subscription stands: worked out of its orders and its newest renewal statement, and of the clock.
 CREATE TABLE subscriptions (

@@ -1,0 +1,34 @@
+import Messages
+import PurchaseModel
+
+/// The lineages that the verdicts of one commit claim, each for one account.
+///
+/// Who claims what another has just claimed is a restore: it is decided after the first has been granted, in a commit of its
+/// own, so that it does not matter which verdicts came in one batch.
+struct ClaimedLineages: Sendable {
+    private var claimants: [LineageKey: String] = [:]
+
+    init() {}
+
+    /// Those of one verdict.
+    init(of verdict: VerdictMessage) {
+        _ = admit(verdict)
+    }
+
+    /// Adds what a verdict claims.
+    ///
+    /// - Returns: false where another account claims one of its lineages; then it belongs into the next commit.
+    mutating func admit(_ verdict: VerdictMessage) -> Bool {
+        guard let poster = verdict.poster, case .genuine(let transactions) = verdict.verdict else { return true }
+        let claims = verdict.claims.map { Set($0) }
+        let keys = transactions.compactMap { transaction -> LineageKey? in
+            guard let environment = transaction.environment, transaction.productType != .consumable,
+                claims?.contains(transaction.transactionId) ?? true
+            else { return nil }
+            return LineageKey(environment: environment, originalTransactionId: transaction.originalTransactionId)
+        }
+        guard keys.allSatisfy({ claimants[$0, default: poster] == poster }) else { return false }
+        for key in keys { claimants[key] = poster }
+        return true
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Logging
+import Messages
+import Metrics
+import Persistence
+import Postgres
+import PurchaseModel
+import ServiceLifecycle
+import ServiceRuntime
+
+/// The use case: entitlements whose end the studio keeps, such as those of a non-renewing subscription, have ended.
+///
+/// It tells of each order once for each account that had it. Subscriptions that Apple renews have events of their own
+/// (`EndSubscriptions`); theirs are marked as told, so that they are not looked at again.
+struct EndEntitlements: Sendable {
+    let pool: PostgresPool
+    let announce: AnnounceOutcomes
+    let eventLease: Duration
+    /// What time it is; nil for the database's clock, by which entitlements are read, too.
+    var now: (@Sendable () -> Date)?
+
+    enum Limit {
+        /// Orders of one commit; a look goes on until fewer have ended.
+        static let batch = 200
+    }
+
+    /// What looks again and again.
+    func task(every interval: Duration, logger: Logger) -> PeriodicTask {
+        PeriodicTask("entitlement-ends", schedule: .init(every: interval), logger: logger) { try await look() }
+    }
+
+    /// Tells of all that has ended.
+    ///
+    /// - Throws: `PostgresError`; then the rest is told at the next look.
+    func look() async throws {
+        while try await end(limit: Limit.batch) == Limit.batch, !Task.isShuttingDownGracefully {}
+    }
+
+    /// Tells of what has ended.
+    ///
+    /// - Returns: how many orders had ended, `limit` at the most.
+    /// - Throws: `PostgresError`; then they are told at the next look.
+    func end(limit: Int) async throws -> Int {
+        let (count, events) = try await pool.withTransaction { connection in
+            let ended = try await EntitlementEndStore.take(at: now?(), limit: limit, on: connection)
+            let drafts = ended.filter { !$0.isSubscriptionPeriod }.map(draft)
+            return (ended.count, try await EventStore.write(drafts, lease: eventLease, on: connection))
+        }
+        Counter(label: "countersign_entitlements_ended_total").increment(by: events.count)
+        await announce.announce(events: events, settlements: [])
+        return count
+    }
+
+    private func draft(_ ended: EntitlementEndStore.Ended) -> EventDraft {
+        EventDraft(
+            type: PurchaseEvent.entitlementExpired, environment: ended.key.environment, app: ended.app,
+            account: ended.account, correlationId: ended.correlationId,
+            payload: PurchaseEvent.Payload(
+                transaction: ended.transaction, state: .granted, entitlements: ended.entitlements))
+    }
+}

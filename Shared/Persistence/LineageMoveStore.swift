@@ -1,0 +1,167 @@
+public import Foundation
+public import Postgres
+public import PurchaseModel
+
+/// Moves what hangs on a lineage to another account: orders, entitlements, the subscription; and shares it.
+///
+/// Ledger entries stay: they say who got the items.
+public enum LineageMoveStore {
+    /// A lineage that one account had, and another has now.
+    public struct Move: Sendable, Hashable {
+        /// The lineage.
+        public let lineage: LineageKey
+        /// Who had it.
+        public let from: String
+        /// Who has it now.
+        public let to: String
+
+        /// Says what goes where.
+        public init(lineage: LineageKey, from: String, to: String) {
+            self.lineage = lineage
+            self.from = from
+            self.to = to
+        }
+    }
+
+    /// A lineage that one more account may use.
+    public struct Share: Sendable, Hashable {
+        /// The lineage.
+        public let lineage: LineageKey
+        /// The app's bundle id.
+        public let app: String
+        /// Whose it is.
+        public let owner: String
+        /// Who may use it, too.
+        public let account: String
+
+        /// Says who shares what with whom.
+        public init(lineage: LineageKey, app: String, owner: String, account: String) {
+            self.lineage = lineage
+            self.app = app
+            self.owner = owner
+            self.account = account
+        }
+    }
+
+    /// Says whose orders are now; those were locked before, with their lineage.
+    ///
+    /// - Throws: `PostgresError`.
+    public static func give(
+        _ orders: [(key: OrderKey, account: String)], on connection: PostgresConnection
+    ) async throws {
+        guard !orders.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            UPDATE orders SET account = new.account
+            FROM unnest($1::text[], $2::text[], $3::text[]) AS new (environment, transaction_id, account)
+            WHERE orders.environment = new.environment AND orders.transaction_id = new.transaction_id
+            """,
+            [
+                .textArray(orders.map(\.key.environment.rawValue)), .textArray(orders.map(\.key.transactionId)),
+                .textArray(orders.map(\.account)),
+            ])
+    }
+
+    /// Moves entitlements and subscriptions; the orders' rows are locked by then.
+    ///
+    /// - Throws: `PostgresError`.
+    public static func move(_ moves: [Move], on connection: PostgresConnection) async throws {
+        guard !moves.isEmpty else { return }
+        let parameters: [PostgresValue] = [
+            .textArray(moves.map(\.lineage.environment.rawValue)),
+            .textArray(moves.map(\.lineage.originalTransactionId)), .textArray(moves.map(\.from)),
+            .textArray(moves.map(\.to)),
+        ]
+        // Who shared it until now, and owns it from now on, has the same rows already.
+        _ = try await connection.query(
+            """
+            WITH moves AS (
+                SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
+                    AS moves (environment, original_transaction_id, from_account, to_account)
+            ), shares AS (
+                DELETE FROM lineage_shares s USING moves m
+                WHERE s.environment = m.environment AND s.original_transaction_id = m.original_transaction_id
+                    AND s.account = m.to_account
+            )
+            DELETE FROM entitlements e USING moves m, orders o
+            WHERE o.environment = m.environment AND o.original_transaction_id = m.original_transaction_id
+                AND o.product_type <> 'consumable' AND e.environment = o.environment AND e.app = o.app
+                AND e.transaction_id = o.transaction_id AND e.account = m.to_account
+            """, parameters)
+        _ = try await connection.query(
+            """
+            WITH moves AS (
+                SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
+                    AS moves (environment, original_transaction_id, from_account, to_account)
+            ), subscriptions AS (
+                UPDATE subscriptions s SET account = m.to_account FROM moves m
+                WHERE s.environment = m.environment AND s.original_transaction_id = m.original_transaction_id
+            )
+            UPDATE entitlements e SET account = m.to_account FROM moves m, orders o
+            WHERE o.environment = m.environment AND o.original_transaction_id = m.original_transaction_id
+                AND o.product_type <> 'consumable' AND e.environment = o.environment AND e.app = o.app
+                AND e.transaction_id = o.transaction_id AND e.account = m.from_account
+            """, parameters)
+    }
+
+    /// Lets further accounts use lineages: each gets the entitlements that the owner has, as they stand.
+    ///
+    /// - Throws: `PostgresError`.
+    public static func share(_ shares: [Share], on connection: PostgresConnection) async throws {
+        guard !shares.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            WITH new AS (
+                SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+                    AS new (environment, original_transaction_id, app, owner, account)
+            ), kept AS (
+                INSERT INTO lineage_shares (environment, original_transaction_id, app, account)
+                SELECT environment, original_transaction_id, app, account FROM new ON CONFLICT DO NOTHING
+            )
+            INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, expires_at, revoked_at,
+                revoked_because, end_told_at)
+            SELECT e.environment, e.app, new.account, e.entitlement, e.transaction_id, e.expires_at, e.revoked_at,
+                e.revoked_because, e.end_told_at
+            FROM new
+            JOIN orders o ON o.environment = new.environment
+                AND o.original_transaction_id = new.original_transaction_id AND o.product_type <> 'consumable'
+            JOIN entitlements e ON e.environment = o.environment AND e.transaction_id = o.transaction_id
+                AND e.app = o.app AND e.account = new.owner
+            ON CONFLICT DO NOTHING
+            """,
+            [
+                .textArray(shares.map(\.lineage.environment.rawValue)),
+                .textArray(shares.map(\.lineage.originalTransactionId)), .textArray(shares.map(\.app)),
+                .textArray(shares.map(\.owner)), .textArray(shares.map(\.account)),
+            ])
+    }
+
+    /// The names of the entitlements of lineages that are in force for an account, sorted.
+    ///
+    /// - Throws: `PostgresError`.
+    public static func entitlements(
+        of lineages: Set<LineageKey>, at now: Date, on connection: PostgresConnection
+    ) async throws -> [LineageKey: [String]] {
+        guard !lineages.isEmpty else { return [:] }
+        let result = try await connection.query(
+            """
+            SELECT DISTINCT o.environment, o.original_transaction_id, e.entitlement
+            FROM unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
+            JOIN orders o USING (environment, original_transaction_id)
+            JOIN entitlements e ON e.environment = o.environment AND e.transaction_id = o.transaction_id
+                AND e.app = o.app AND e.account = o.account
+            WHERE e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > $3::timestamptz)
+            ORDER BY 1, 2, 3
+            """,
+            [
+                .textArray(lineages.map(\.environment.rawValue)), .textArray(lineages.map(\.originalTransactionId)),
+                .timestamptz(now),
+            ])
+        var names: [LineageKey: [String]] = [:]
+        for row in result.rows {
+            guard let key = try LineageStore.key(row) else { continue }
+            names[key, default: []].append(try row.decode("entitlement"))
+        }
+        return names
+    }
+}

@@ -1,0 +1,157 @@
+public import Foundation
+public import Postgres
+public import PurchaseModel
+
+/// The tables `lineages` and `lineage_shares`: whose everything is that has one original transaction id and is not used up.
+public enum LineageStore {
+    /// A lineage, locked.
+    public struct Lineage: Sendable, Hashable {
+        /// Its key.
+        public let key: LineageKey
+        /// The app's bundle id.
+        public let app: String
+        /// Whose it is; nil while nobody's.
+        public var account: String?
+        /// How it came to that account.
+        public var cause: BindingChange.Cause?
+        /// The appAccountToken by which it was bound last.
+        public var token: UUID?
+        /// When the transaction with that token was bought.
+        public var tokenPurchaseDate: Date?
+        /// When Apple signed the statement with that token.
+        public var tokenSignedDate: Date?
+        /// The accounts that may use it beside its owner.
+        public var sharers: Set<String>
+        /// Whether its row was there before this transaction.
+        public let isKnown: Bool
+
+        /// A lineage as it stands.
+        public init(
+            key: LineageKey, app: String, account: String? = nil, cause: BindingChange.Cause? = nil,
+            sharers: Set<String> = [], isKnown: Bool = true
+        ) {
+            self.key = key
+            self.app = app
+            self.account = account
+            self.cause = cause
+            self.sharers = sharers
+            self.isKnown = isKnown
+        }
+    }
+
+    /// Locks lineages in the caller's transaction, sorted, before any order; those that are not there are made.
+    ///
+    /// A lineage that is made while orders of it are somebody's is that account's from the start: such orders were held
+    /// without a lineage as long as nobody knew their product's type.
+    ///
+    /// - Parameter lineages: with the app's bundle id of each.
+    /// - Throws: `PostgresError`.
+    public static func lock(
+        _ lineages: [LineageKey: String], on connection: PostgresConnection
+    ) async throws -> [LineageKey: Lineage] {
+        guard !lineages.isEmpty else { return [:] }
+        let sorted = lineages.sorted { $0.key < $1.key }
+        let keys: [PostgresValue] = [
+            .textArray(sorted.map(\.key.environment.rawValue)), .textArray(sorted.map(\.key.originalTransactionId)),
+        ]
+        let made = try await connection.query(
+            """
+            WITH made AS (
+                INSERT INTO lineages (environment, original_transaction_id, app, account, cause, bound_at)
+                SELECT asked.*, o.account, CASE WHEN o.account IS NOT NULL THEN 'possession' END,
+                    CASE WHEN o.account IS NOT NULL THEN now() END
+                FROM unnest($1::text[], $2::text[], $3::text[]) AS asked (environment, original_transaction_id, app)
+                LEFT JOIN LATERAL (
+                    SELECT account FROM orders
+                    WHERE environment = asked.environment AND original_transaction_id = asked.original_transaction_id
+                        AND app = asked.app AND account IS NOT NULL AND product_type <> 'consumable'
+                    ORDER BY purchase_date, transaction_id LIMIT 1) o ON true
+                WHERE NOT EXISTS (SELECT FROM lineages l
+                    WHERE l.environment = asked.environment
+                        AND l.original_transaction_id = asked.original_transaction_id)
+                ORDER BY asked.environment, asked.original_transaction_id
+                ON CONFLICT DO NOTHING
+                RETURNING environment, original_transaction_id, app, account
+            ), noted AS (
+                INSERT INTO binding_history (environment, original_transaction_id, app, to_account, cause)
+                SELECT environment, original_transaction_id, app, account, 'possession' FROM made
+                WHERE account IS NOT NULL
+            )
+            SELECT environment, original_transaction_id FROM made
+            """, keys + [.textArray(sorted.map(\.value))])
+        let new = Set(try made.rows.compactMap(key))
+        let result = try await connection.query(
+            """
+            SELECT l.environment, l.original_transaction_id, l.app, l.account, l.cause, l.token, l.token_purchase_date,
+                l.token_signed_date
+            FROM lineages l
+            WHERE (l.environment, l.original_transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+            ORDER BY l.environment, l.original_transaction_id
+            FOR UPDATE OF l
+            """, keys)
+        // Asked after the lock: whoever shared one meanwhile has committed.
+        let sharers = try await sharers(of: sorted.map(\.key).filter { !new.contains($0) }, on: connection)
+        var locked: [LineageKey: Lineage] = [:]
+        for row in result.rows {
+            guard let key = try key(row) else { continue }
+            var lineage = Lineage(
+                key: key, app: try row.decode("app"), account: try row.decodeIfPresent("account"),
+                cause: try row.decodeIfPresent("cause", as: String.self).flatMap(BindingChange.Cause.init),
+                sharers: sharers[key] ?? [], isKnown: !new.contains(key))
+            lineage.token = try row.decodeIfPresent("token")
+            lineage.tokenPurchaseDate = try row.decodeIfPresent("token_purchase_date")
+            lineage.tokenSignedDate = try row.decodeIfPresent("token_signed_date")
+            locked[key] = lineage
+        }
+        return locked
+    }
+
+    /// Writes whose lineages are now, and by which token, in the transaction that locked them.
+    ///
+    /// - Throws: `PostgresError`.
+    public static func write(_ lineages: [Lineage], on connection: PostgresConnection) async throws {
+        guard !lineages.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            UPDATE lineages SET account = new.account, cause = new.cause, token = new.token,
+                token_purchase_date = new.token_purchase_date, token_signed_date = new.token_signed_date,
+                bound_at = CASE WHEN lineages.account IS DISTINCT FROM new.account THEN now() ELSE bound_at END
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::timestamptz[],
+                $7::timestamptz[]) AS new (environment, original_transaction_id, account, cause, token,
+                token_purchase_date, token_signed_date)
+            WHERE lineages.environment = new.environment
+                AND lineages.original_transaction_id = new.original_transaction_id
+            """,
+            [
+                .textArray(lineages.map(\.key.environment.rawValue)),
+                .textArray(lineages.map(\.key.originalTransactionId)), .textArray(lineages.map(\.account)),
+                .textArray(lineages.map(\.cause?.rawValue)), .uuidArray(lineages.map(\.token)),
+                .timestamptzArray(lineages.map(\.tokenPurchaseDate)),
+                .timestamptzArray(lineages.map(\.tokenSignedDate)),
+            ])
+    }
+
+    private static func sharers(
+        of lineages: [LineageKey], on connection: PostgresConnection
+    ) async throws -> [LineageKey: Set<String>] {
+        guard !lineages.isEmpty else { return [:] }
+        let result = try await connection.query(
+            """
+            SELECT environment, original_transaction_id, account FROM lineage_shares
+            WHERE (environment, original_transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+            """,
+            [.textArray(lineages.map(\.environment.rawValue)), .textArray(lineages.map(\.originalTransactionId))])
+        var sharers: [LineageKey: Set<String>] = [:]
+        for row in result.rows {
+            guard let key = try key(row) else { continue }
+            sharers[key, default: []].insert(try row.decode("account"))
+        }
+        return sharers
+    }
+
+    /// The key in a row's columns `environment` and `original_transaction_id`.
+    static func key(_ row: PostgresRow) throws -> LineageKey? {
+        guard let environment = StoreEnvironment(rawValue: try row.decode("environment")) else { return nil }
+        return LineageKey(environment: environment, originalTransactionId: try row.decode("original_transaction_id"))
+    }
+}

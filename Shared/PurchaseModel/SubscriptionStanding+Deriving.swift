@@ -1,0 +1,121 @@
+public import Foundation
+
+/// Where a subscription stands, worked out of what Apple signed and of the clock, and of nothing else.
+///
+/// It does not matter in which order statements came, how often, or with what: the same set gives the same standing.
+extension SubscriptionStanding {
+    /// Works it out.
+    ///
+    /// - Parameters:
+    ///   - transactions: the periods of one lineage, each once, as everything that was signed about it says together;
+    ///     the current one alone is enough. What is no period of a subscription is passed over.
+    ///   - renewal: the newest that Apple signed about the next renewal; of another period it says nothing.
+    ///   - now: the instant that is asked about. An end is over when it comes: what expires at noon is expired at noon.
+    /// - Returns: nil where there is no period.
+    public static func derived(
+        from transactions: [PurchasedTransaction], renewal: RenewalStatement?, at now: Date
+    ) -> SubscriptionStanding? {
+        guard let current = transactions.periods.last, let expiresDate = current.expiresDate else { return nil }
+        let said = renewal.flatMap { $0.isAbout(current) ? $0 : nil }
+        var standing = SubscriptionStanding(
+            originalTransactionId: current.originalTransactionId, transactionId: current.transactionId,
+            productId: current.productId, state: .active, purchaseDate: current.purchaseDate, expiresDate: expiresDate)
+        standing.subscriptionGroupId = current.subscriptionGroupId
+        standing.offerType = current.offerType
+        standing.offerIdentifier = current.offerIdentifier
+        standing.ownership = current.ownership
+        standing.commitment = current.commitment
+        standing.willRenew = said?.willRenew
+        standing.renewalProductId = said?.renewalProductId.flatMap { $0 == current.productId ? nil : $0 }
+        standing.renewalDate = said?.renewalDate
+        standing.renewalPriceMilliunits = said?.renewalPriceMilliunits
+        standing.renewalCurrency = said?.currency
+        standing.expirationIntent = said?.expirationIntent
+        standing.priceIncreaseStatus = said?.priceIncreaseStatus
+        // That a payment failed can only be known once the period that it follows has begun.
+        let failure = said.flatMap { $0.signedDate >= current.purchaseDate ? $0 : nil }
+        if let grace = failure?.gracePeriodExpiresDate, grace > expiresDate { standing.gracePeriodExpiresDate = grace }
+        standing.state = state(of: current, standing, failure: failure, at: now)
+        return standing
+    }
+
+    private static func state(
+        of current: PurchasedTransaction, _ standing: SubscriptionStanding, failure: RenewalStatement?, at now: Date
+    ) -> SubscriptionState {
+        if current.revocationDate != nil { return .revoked }
+        if now < standing.expiresDate { return .active }
+        if now < standing.accessUntil { return .gracePeriod }
+        return failure?.isRetried == true ? .billingRetry : .expired
+    }
+
+    /// When the clock alone changes the state next; nil where only Apple can.
+    public var changesAt: Date? {
+        switch state {
+        case .active: expiresDate
+        case .gracePeriod: accessUntil
+        case .billingRetry, .expired, .revoked: nil
+        }
+    }
+}
+
+extension RenewalStatement {
+    /// Whether it speaks of the renewal that follows this period, and not of an earlier one.
+    ///
+    /// A period that was paid for ahead begins after the statement that was signed with it; the date of its renewal
+    /// tells then (`renewalDate` is when the newest purchase ends).
+    /// Source: developer.apple.com/documentation/appstoreserverapi/renewaldate.
+    func isAbout(_ period: PurchasedTransaction) -> Bool {
+        signedDate >= period.purchaseDate || renewalDate.map { $0 > period.purchaseDate } ?? false
+    }
+
+    /// Whether the App Store still tries to charge: not where it ended for another reason than a failed payment.
+    var isRetried: Bool {
+        isInBillingRetry == true && (expirationIntent ?? Intent.billingError) == Intent.billingError
+    }
+
+    private enum Intent {
+        /// Source: developer.apple.com/documentation/appstoreserverapi/expirationintent.
+        static let billingError = 2
+    }
+}
+
+extension PurchasedTransaction {
+    /// Whether it is a period of a subscription that Apple renews.
+    ///
+    /// Receipts do not state the type, and have the end of a period for these subscriptions only.
+    /// Source: developer.apple.com/documentation/appstorereceipts/responsebody/latest_receipt_info, `expires_date`.
+    public var isSubscriptionPeriod: Bool {
+        expiresDate != nil && (productType == .autoRenewable || productType == .unstated)
+    }
+
+    /// Whether the period after it took its place before it ended: an upgrade, or a crossgrade that takes effect now.
+    ///
+    /// Apple says so in a newer statement (`isUpgraded`), which may come late or never. The dates say it, too: another
+    /// product was bought while this one ran, and of one lineage only one runs at a time.
+    public func isSuperseded(by next: PurchasedTransaction) -> Bool {
+        guard let expiresDate, next.purchaseDate < expiresDate else { return false }
+        return isUpgraded == true || next.productId != productId
+    }
+}
+
+extension [PurchasedTransaction] {
+    /// The periods among them in the order in which they were bought; the last is the current one.
+    ///
+    /// Not the one that ends last: a year that was upgraded to a month ends long after it.
+    public var periods: [PurchasedTransaction] {
+        filter(\.isSubscriptionPeriod).sorted { left, right in
+            if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
+            if left.expiresDate != right.expiresDate {
+                return (left.expiresDate ?? .distantPast) < (right.expiresDate ?? .distantPast)
+            }
+            return left.transactionId < right.transactionId
+        }
+    }
+
+    /// The ids of the periods whose place another has taken before they ended.
+    public var supersededPeriods: Set<String> {
+        let periods = periods
+        return Set(
+            zip(periods, periods.dropFirst()).filter { $0.isSuperseded(by: $1) }.map(\.0.transactionId))
+    }
+}

@@ -1,0 +1,27 @@
+import Messages
+import PersistenceTesting
+import PurchaseModel
+import Testing
+
+/// Swift takes two ways to write the same letter for equal; PostgreSQL and intake do not.
+@Suite("Names of accounts, by their bytes", .enabled(if: TestDatabase.url != nil, Bench.skipComment))
+struct AccountBytesTests {
+    @Test("accounts whose names only look the same have their own events, balances and purchases in one batch")
+    func oneBatch() async throws {
+        let names = ["caf\u{e9}", "cafe\u{301}"]
+        try await Bench.with { bench in
+            for round in 0..<2 {
+                var verdicts: [VerdictMessage] = []
+                for (index, name) in names.enumerated() {
+                    verdicts.append(
+                        try await bench.verdict(
+                            "s\(round)\(index)", .genuine([Bench.signed("t\(round)\(index)")]), account: name))
+                }
+                try await bench.settle(verdicts)
+            }
+            #expect(try await bench.number("SELECT count(*) FROM balances WHERE amount = 200") == 2)
+            #expect(try await bench.number("SELECT count(*) FROM account_sequences WHERE last_sequence = 2") == 2)
+            try await bench.expectClean()
+        }
+    }
+}

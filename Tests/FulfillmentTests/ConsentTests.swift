@@ -1,0 +1,144 @@
+import Foundation
+import Messages
+import Persistence
+import PersistenceTesting
+import PurchaseModel
+import Testing
+
+@testable import Fulfillment
+
+/// A guardian withdraws consent to a child's use of an app.
+@Suite("Rescinded consents", .enabled(if: TestDatabase.url != nil, Bench.skipComment))
+struct ConsentTests {
+    private func purchase(
+        _ id: String, product: String = "pro", at seconds: Double = 0, app: String = "child"
+    ) -> PurchasedTransaction {
+        var transaction = Bench.bought(id, product: product, at: seconds + 1)
+        transaction.purchaseDate = Bench.time(seconds)
+        transaction.appTransactionId = app
+        return transaction
+    }
+
+    private func rescind(
+        _ bench: Bench, at seconds: Double..., app: String = "child", environment: StoreEnvironment = .production,
+        with transactions: [PurchasedTransaction] = []
+    ) async throws {
+        var verdict = try await bench.notice(transactions)
+        verdict.rescindedConsents = seconds.map {
+            RescindedConsent(
+                environment: environment, bundleId: Bench.app, appTransactionId: app, signedDate: Bench.time($0))
+        }
+        try await bench.settle([verdict])
+    }
+
+    @Test func `entitlements of the child are frozen; items, and what others have, stay`() async throws {
+        try await Bench.withRefunds { bench in
+            try await bench.post(purchase("t1"), purchase("t2", product: "gems.100"), purchase("t3", app: "parent"))
+            try await rescind(bench, at: 100)
+            #expect(try await bench.entitlements(of: "t1") == ["pro anna consent_rescinded"])
+            #expect(try await bench.entitlements(of: "t3") == ["pro anna -"])
+            #expect(try await bench.balance() == 100)
+            #expect(try await bench.standing(of: "t1") == "granted - anna")
+            #expect(try await bench.events(of: "t1").last == "consent.rescinded anna pro")
+            #expect(try await bench.events(of: "t2").count == 1)
+        }
+    }
+
+    @Test func `the same or an older consent changes nothing; a newer one reaches what came between`() async throws {
+        try await Bench.withRefunds { bench in
+            try await bench.post(purchase("t1"), purchase("t2", at: 150), purchase("t3", at: 250))
+            try await rescind(bench, at: 100, 100, 90)
+            try await rescind(bench, at: 100)
+            try await rescind(bench, at: 50)
+            #expect(try await bench.entitlements(of: "t2") == ["pro anna -"])
+            #expect(try await bench.events(of: "t1").count == 2)
+            try await rescind(bench, at: 200)
+            #expect(try await bench.entitlements(of: "t2") == ["pro anna consent_rescinded"])
+            #expect(try await bench.entitlements(of: "t3") == ["pro anna -"])
+            #expect(
+                try await bench.number("SELECT count(*) FROM events WHERE type = '\(PurchaseEvent.consentRescinded)'")
+                    == 2)
+        }
+    }
+
+    @Test func `what was bought before and comes after is frozen; what was bought after is not`() async throws {
+        try await Bench.withRefunds { bench in
+            try await rescind(bench, at: 100)
+            try await bench.post(purchase("t1", at: 50), purchase("t2", at: 101))
+            #expect(try await bench.entitlements(of: "t1") == ["pro anna consent_rescinded"])
+            #expect(try await bench.entitlements(of: "t2") == ["pro anna -"])
+            #expect(
+                try await bench.events(of: "t1") == ["transaction.fulfilled anna pro", "consent.rescinded anna pro"])
+        }
+    }
+
+    @Test(
+        "a receipt does not say whose purchase it is; a signed transaction that does, freezes it",
+        arguments: [false, true])
+    func late(isConsentFirst: Bool) async throws {
+        try await Bench.withRefunds { bench in
+            if isConsentFirst { try await rescind(bench, at: 100) }
+            try await bench.post(Bench.entry("t1", product: "pro"))
+            if !isConsentFirst { try await rescind(bench, at: 100) }
+            #expect(try await bench.entitlements(of: "t1") == ["pro anna -"])
+            try await bench.notify(purchase("t1"))
+            #expect(try await bench.entitlements(of: "t1") == ["pro anna consent_rescinded"])
+            #expect(try await bench.events(of: "t1").last == "consent.rescinded anna pro")
+            try await bench.expectClean()
+        }
+    }
+
+    @Test func `in one message with the purchase`() async throws {
+        try await Bench.withRefunds { bench in
+            var verdict = try await bench.verdict("s1", .genuine([purchase("t1")]), account: "anna")
+            verdict.rescindedConsents = [
+                RescindedConsent(
+                    environment: .production, bundleId: Bench.app, appTransactionId: "child",
+                    signedDate: Bench.time(100))
+            ]
+            try await bench.settle([verdict])
+            #expect(try await bench.entitlements(of: "t1") == ["pro anna consent_rescinded"])
+        }
+    }
+
+    @Test func `another app or environment is another consent`() async throws {
+        try await Bench.withRefunds { bench in
+            try await bench.post(purchase("t1"))
+            try await rescind(bench, at: 100, environment: .sandbox)
+            try await rescind(bench, at: 100, app: "another child")
+            #expect(try await bench.entitlements(of: "t1") == ["pro anna -"])
+        }
+    }
+
+    @Test("a refund and its reversal do not thaw what is frozen", arguments: [false, true])
+    func refund(isRefundFirst: Bool) async throws {
+        try await Bench.withRefunds { bench in
+            try await bench.post(purchase("t1"))
+            if !isRefundFirst { try await rescind(bench, at: 100) }
+            var refund = purchase("t1")
+            refund.signedDate = Bench.time(200)
+            refund.revocationDate = Bench.time(199)
+            try await bench.notify(refund)
+            if isRefundFirst { try await rescind(bench, at: 100) }
+            #expect(try await bench.entitlements(of: "t1") == ["pro anna refund"])
+            refund.signedDate = Bench.time(300)
+            refund.revocationDate = nil
+            try await bench.notify(refund)
+            #expect(try await bench.entitlements(of: "t1") == ["pro anna consent_rescinded"])
+            #expect(try await bench.events(of: "t1").last == "refund.reversed anna", "there is nothing to use again")
+        }
+    }
+
+    @Test func `a purchase and a consent at the same moment, many times`() async throws {
+        try await Bench.withRefunds { bench in
+            for round in 0..<30 {
+                async let bought: Void = bench.post(purchase("t\(round)", app: "child\(round)"))
+                async let rescinded: Void = rescind(bench, at: 100, app: "child\(round)")
+                _ = try await (bought, rescinded)
+            }
+            #expect(
+                try await bench.number("SELECT count(*) FROM entitlements WHERE revoked_because = 'consent_rescinded'")
+                    == 30)
+        }
+    }
+}
