@@ -11,6 +11,7 @@ struct Countersign: AsyncParsableCommand {
         subcommands: [
             MigrateCommand.self, TopicsCommand.self, DoctorCommand.self, InspectCommand.self, AuditCommand.self,
             RedriveCommand.self, LoadCommand.self, WebhookReceiverCommand.self, TriggerCommand.self, ListenCommand.self,
-            StoryCommand.self,
+            StoryCommand.self, RevenueCommand.self, RatesCommand.self, ClaimCommand.self, BindingsCommand.self,
+            AdjustCommand.self,
         ])
 }

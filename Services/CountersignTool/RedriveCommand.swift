@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import Persistence
 
 /// `countersign redrive`: has settled submissions judged again.
@@ -43,7 +42,7 @@ struct RedriveCommand: AsyncParsableCommand {
             let selection = selection
             let redriven = try await ToolSettings.load().withDatabase { pool in
                 try await ManualRedrive(pool: pool).redrive(
-                    selection, reason: reason, actor: actor ?? Self.sessionUser, limit: limit)
+                    selection, reason: reason, actor: actor ?? ToolActor.sessionUser, limit: limit)
             }
             for submission in redriven { print("\(submission.id) was \(submission.previousState), is due now") }
             print("\(redriven.count) redriven")
@@ -58,10 +57,5 @@ struct RedriveCommand: AsyncParsableCommand {
         if parked { return .parked }
         if let rejectedReason { return .rejected(reason: rejectedReason) }
         return .ids(submissions)
-    }
-
-    private static var sessionUser: String {
-        let environment = ProcessInfo.processInfo.environment
-        return environment["SUDO_USER"] ?? environment["USER"] ?? NSUserName()
     }
 }

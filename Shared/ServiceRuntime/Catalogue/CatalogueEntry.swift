@@ -3,21 +3,26 @@ import Yams
 
 /// One product of a catalogue as it is written.
 struct CatalogueEntry {
-    private enum Field: String, CaseIterable {
-        case id, type, grants, entitlements, duration, prices
+    enum Field: String, CaseIterable {
+        case id, type, grants, entitlements, duration, prices, restore
+        case takeBack = "take_back"
     }
 
-    private enum Limit {
+    enum Limit {
         /// Items, entitlements or prices of one product.
         static let entries = 1_000
         /// Characters of a name; Apple's product ids have up to 255.
         static let name = 255
         /// A thousand million units of a currency, in milliunits.
         static let price: ClosedRange<Int64> = 0...1_000_000_000_000
+        /// Transfers in a period: above any that a studio would let pass.
+        static let transfers = 1...1_000
+        /// Accounts that share a lineage, the owner among them; one alone would share with nobody.
+        static let accounts = 2...1_000
     }
 
-    private let node: Node
-    private let app: String
+    let node: Node
+    let app: String
     /// What was found wrong so far.
     var mistakes = CatalogueMistakes()
 
@@ -42,16 +47,18 @@ struct CatalogueEntry {
             if name(field(.id)) == nil { mistakes.add(node.mark?.line, "a product of \(app) lacks `id`") }
             return nil
         }
+        let items = items(of: id)
         return Catalogue.Product(
-            id: id, type: type, items: items(of: id), entitlements: entitlements(of: id),
-            duration: duration(of: id, type), prices: prices(of: id))
+            id: id, type: type, items: items, entitlements: entitlements(of: id),
+            duration: duration(of: id, type), prices: prices(of: id), restore: restore(of: id, type),
+            takeBacks: takeBacks(of: id, items))
     }
 
-    private func field(_ field: Field) -> Node? {
+    func field(_ field: Field) -> Node? {
         node.mapping?[Node(field.rawValue)]
     }
 
-    private func name(_ node: Node?) -> String? {
+    func name(_ node: Node?) -> String? {
         guard let text = node?.scalar?.string, (1...Limit.name).contains(text.utf8.count) else { return nil }
         return text
     }

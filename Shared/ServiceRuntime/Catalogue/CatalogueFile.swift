@@ -6,13 +6,26 @@ public import PurchaseModel
 /// apps:
 ///   com.example.game:
 ///     - { id: gems.100, type: consumable, grants: { gem: 100 }, prices: { USD: 990, JPY: 160000 } }
-///     - { id: pro, type: non_consumable, entitlements: [pro] }
+///     - { id: pro, type: non_consumable, entitlements: [pro], restore: share }
 ///     - { id: season, type: non_renewing, duration: P90D, entitlements: [season] }
-///     - { id: monthly, type: auto_renewable, grants: { gem: 50 }, entitlements: [vip] }
+///     - id: monthly
+///       type: auto_renewable
+///       grants: { gem: 50, badge: 1 }
+///       entitlements: [vip]
+///       restore: { policy: transfer_if_inactive, transfers: 2, per: P30D }
+///       take_back: { gem: to_negative, badge: leave }
 /// ```
 ///
 /// `prices` are milliunits of a currency; an order that cost something else is flagged, and granted all the same. A field
 /// that is not known is a mistake: a misspelt one would be a grant that never comes.
+///
+/// `restore` says what happens when another account posts what is somebody's: `keep` (the default), `transfer`,
+/// `transfer_if_inactive` or `share`, alone or with its limits: `transfers` of a lineage `per` a period (3 in `P30D` where
+/// it is not said), or `accounts` that share it (6, the owner among them). A limit that its policy does not know is a
+/// mistake; so is a consumable with it.
+///
+/// `take_back` says what becomes of the items when Apple takes the purchase back: `to_zero` (the default: as much as is
+/// there), `to_negative` (all of it, as a debt) or `leave`, for all items or for those that a mapping names.
 public enum CatalogueFile {
     /// A catalogue, and the text that it was read from.
     public struct Loaded: Sendable {

@@ -1,0 +1,35 @@
+import ArgumentParser
+import Persistence
+
+/// `countersign revenue`: what was sold and taken back, and what remains of it by estimate.
+struct RevenueCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revenue",
+        abstract: "Shows what production sold and took back in some days, with tax, commission and proceeds estimated.",
+        discussion: """
+            Days are UTC, both ends are included. A refund counts on its own day. Currencies are never added up. --csv and
+            --json give every day, storefront and product, in milliunits; the view daily_revenue gives the same in SQL.
+            """)
+
+    @Option(help: "The first day: 2026-03-01.") var from: RevenueDay
+    @Option(help: "The last day: 2026-03-31.") var to: RevenueDay
+    @Option(help: "Only this app.") var app: String?
+    @Flag(help: "Prints JSON.") var json = false
+    @Flag(help: "Prints CSV.") var csv = false
+
+    func validate() throws {
+        guard from <= to else { throw ValidationError("--from must not be after --to") }
+        guard !(json && csv) else { throw ValidationError("--json or --csv: one of these") }
+    }
+
+    func run() async throws {
+        try await failingPlainly {
+            let (from, to, app) = (from, to, app)
+            let rows = try await ToolSettings.load().withDatabase { pool in
+                try await RevenueStore(pool: pool).rows(from: from, to: to, app: app)
+            }
+            let report = try RevenueReport(from: from, to: to, rows: rows)
+            print(json ? try ToolOutput.json(report) : csv ? report.csv : report.text)
+        }
+    }
+}

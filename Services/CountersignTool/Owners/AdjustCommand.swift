@@ -1,0 +1,93 @@
+import ArgumentParser
+import Persistence
+import PurchaseModel
+
+/// `countersign adjust`: gives items to an account, or takes them, by hand.
+struct AdjustCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "adjust",
+        abstract: "Gives or takes items by hand, with ledger entries, an event, and a line in the audit log.",
+        discussion: """
+            countersign adjust --app com.example.game --account alice --item gem=+100 --item dust=-5 --reason "…"
+            Each call is another adjustment: look before you repeat one.
+            """)
+
+    @Option(help: "The app's bundle id.") var app: String
+    @Option(help: "production or sandbox.") var environment: StoreEnvironment = .production
+    @Option(help: "Whose balance.") var account: String
+    @Option(help: "An item and what is added: gem=+100, gem=-5. May be repeated.") var item: [String]
+    @Option(help: "Why, for the audit log.") var reason: String
+    @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+    @Flag(help: "Lets a balance go below zero.") var allowDebt = false
+
+    func validate() throws {
+        guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
+        guard !app.isEmpty, !account.isEmpty else { throw ValidationError("--app and --account must be named") }
+        guard (1...LedgerStore.Limit.items).contains(item.count) else {
+            throw ValidationError("--item: 1 to \(LedgerStore.Limit.items) of them")
+        }
+        _ = try changes()
+    }
+
+    func run() async throws {
+        try await failingPlainly {
+            let (environment, app, account, reason) = (environment, app, account, reason)
+            let (changes, actor, allowDebt) = (try changes(), actor ?? ToolActor.sessionUser, allowDebt)
+            let adjusted = try await ToolSettings.load().withDatabase { pool in
+                try await LedgerStore.adjust(
+                    environment: environment, app: app, account: account, items: changes, actor: actor, reason: reason,
+                    allowsDebt: allowDebt, pool: pool)
+            }
+            print(try Self.text(adjusted, changes, account: account))
+        }
+    }
+
+    /// The sentence of what became of it.
+    ///
+    /// - Throws: `ToolFailure` where nothing was changed.
+    static func text(
+        _ adjusted: LedgerStore.Adjusted, _ changes: [Catalogue.ItemGrant], account: String
+    ) throws -> String {
+        switch adjusted {
+        case .adjusted(let auditId, let balances):
+            let lines = balances.map { balance in
+                let change = changes.first { $0.item == balance.item }?.amount ?? 0
+                return "\(balance.item) \(change > 0 ? "+" : "")\(change): \(account) has \(balance.amount) now"
+            }
+            return (lines + ["written as audit \(auditId)"]).joined(separator: "\n")
+        case .insufficient(let shortages):
+            let parts = shortages.map { "\($0.item) is \($0.balance), and \($0.needed) would be taken" }
+            throw ToolFailure(
+                "nothing is changed: \(parts.joined(separator: "; ")); --allow-debt lets it go below zero")
+        case .beyondLimit(let items):
+            throw ToolFailure(
+                "nothing is changed: \(items.joined(separator: ", ")) would be more than "
+                    + "\(LedgerStore.Limit.balance), above or below zero")
+        }
+    }
+
+    /// The items with their amounts, each named once.
+    private func changes() throws -> [Catalogue.ItemGrant] {
+        var changes: [Catalogue.ItemGrant] = []
+        for text in item {
+            let change = try Self.change(text)
+            guard !changes.contains(where: { $0.item == change.item }) else {
+                throw ValidationError("--item \(change.item) is named twice")
+            }
+            changes.append(change)
+        }
+        return changes
+    }
+
+    /// Reads `gem=+100`; the sign is asked for, so that nobody sets a balance to 100 by mistake.
+    static func change(_ text: String) throws -> Catalogue.ItemGrant {
+        let mistake = ValidationError(
+            "--item is a name, = and a signed whole number up to \(LedgerStore.Limit.amount): gem=+100, gem=-5")
+        guard let equals = text.lastIndex(of: "="), equals > text.startIndex else { throw mistake }
+        let number = text[text.index(after: equals)...]
+        guard let sign = number.first, sign == "+" || sign == "-", let amount = Int64(number), amount != 0,
+            amount.magnitude <= LedgerStore.Limit.amount.magnitude
+        else { throw mistake }
+        return Catalogue.ItemGrant(item: String(text[..<equals]), amount: amount)
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import Persistence
+import PurchaseModel
+
+/// `countersign bindings`: whose a lineage is and ever was.
+struct BindingsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bindings",
+        abstract: "Shows whose a purchase is and ever was: every account, since when, and why.",
+        discussion: "For what lasts: subscriptions and non-consumables. Of a consumable `countersign inspect` says it.")
+
+    @Argument(help: "production or sandbox.") var environment: StoreEnvironment
+    @Argument(help: "Any transaction id of the lineage.") var transaction: String
+    @Flag(help: "Prints JSON.") var json = false
+
+    func run() async throws {
+        try await failingPlainly {
+            let (environment, transaction) = (environment, transaction)
+            let lineage = try await ToolSettings.load().withDatabase { pool in
+                try await OwnershipStore(pool: pool).lineage(environment: environment, transactionId: transaction)
+            }
+            guard let lineage else {
+                throw ToolFailure(
+                    "\(transaction) belongs to no lineage in \(environment.rawValue): it is unknown, or a consumable")
+            }
+            print(json ? try ToolOutput.json(lineage) : Self.text(lineage))
+        }
+    }
+
+    /// The history as a person reads it.
+    static func text(_ lineage: OwnershipStore.Lineage) -> String {
+        var lines = [
+            "\(lineage.environment) \(lineage.originalTransactionId) of \(lineage.app) is "
+                + (lineage.account.map { "\($0)'s" } ?? "nobody's") + (lineage.cause.map { " (\($0))" } ?? "")
+        ]
+        if !lineage.sharedWith.isEmpty { lines.append("shared with \(lineage.sharedWith.joined(separator: ", "))") }
+        lines += lineage.history.map { binding in
+            var causes = [binding.cause]
+            if let policy = binding.policy { causes.append("policy \(policy)") }
+            if let submission = binding.submissionId { causes.append("submission \(submission)") }
+            if let audit = binding.auditId { causes.append("audit \(audit)") }
+            return
+                "  \(binding.createdAt)  \(binding.from ?? "nobody") → \(binding.to)  \(causes.joined(separator: ", "))"
+        }
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,78 @@
+import ArgumentParser
+import Persistence
+import Postgres
+import PurchaseModel
+
+/// `countersign claim`: says by hand whose a parked order is.
+struct ClaimCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "claim",
+        abstract: "Says whose a parked order is; fulfillment grants it, and the audit log keeps who said so and why.",
+        discussion: "Only what is parked without an account can be claimed: unclaimed, or with a token of nobody's.")
+
+    private enum Pace {
+        /// Fulfillment looks every second or so; between looks of the tool's own.
+        static let pause = Duration.milliseconds(250)
+    }
+
+    @Argument(help: "production or sandbox.") var environment: StoreEnvironment
+    @Argument(help: "The transaction id.") var transaction: String
+    @Option(help: "Whose it is.") var account: String
+    @Option(help: "Why, for the audit log.") var reason: String
+    @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+    @Option(help: "Seconds to wait for fulfillment.") var wait = 10.0
+
+    func validate() throws {
+        guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
+        guard !account.isEmpty else { throw ValidationError("--account must be named") }
+        guard (0...600).contains(wait) else { throw ValidationError("--wait is from 0 to 600 seconds") }
+    }
+
+    func run() async throws {
+        try await failingPlainly {
+            let command = (environment, transaction, account, reason, actor ?? ToolActor.sessionUser, wait)
+            let (audit, outcome) = try await ToolSettings.load().withDatabase { pool in
+                let (environment, transaction, account, reason, actor, wait) = command
+                let claim = try await OperatorClaimStore(pool: pool).claim(
+                    environment: environment, transactionId: transaction, account: account, actor: actor, reason: reason
+                )
+                return (claim.auditId, try await Self.outcome(of: claim.auditId, within: .seconds(wait), pool: pool))
+            }
+            print("claimed for \(account), audit \(audit)")
+            print(try sentence(outcome))
+        }
+    }
+
+    /// Looks until fulfillment has taken the claim up, or the time is over.
+    // Never inlined: the optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
+    private static func outcome(
+        of audit: Int64, within time: Duration, pool: PostgresPool
+    ) async throws -> OwnershipStore.ClaimOutcome? {
+        let deadline = ContinuousClock.now + time
+        let store = OwnershipStore(pool: pool)
+        while true {
+            let outcome = try await store.outcome(ofClaim: audit)
+            guard outcome?.isPending == true, ContinuousClock.now < deadline else { return outcome }
+            try await Task.sleep(for: Pace.pause)
+        }
+    }
+
+    /// What became of it.
+    ///
+    /// - Throws: `ToolFailure` where the order is not the account's by now.
+    func sentence(_ outcome: OwnershipStore.ClaimOutcome?) throws -> String {
+        guard let outcome else { throw ToolFailure("the claim is gone: no row of operator_claims has it") }
+        guard !outcome.isPending else {
+            throw ToolFailure(
+                "fulfillment has not taken it up yet; the claim stays, and is taken up when fulfillment runs")
+        }
+        let standing = outcome.state + (outcome.reason.map { ", \($0)" } ?? "")
+        guard outcome.account == account else {
+            throw ToolFailure(
+                "fulfillment took it up, and did not give it: the order is \(standing), "
+                    + (outcome.account.map { "\($0)'s" } ?? "nobody's"))
+        }
+        return "the order is \(standing), \(account)'s"
+    }
+}

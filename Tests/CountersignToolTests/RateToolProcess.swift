@@ -1,0 +1,68 @@
+import Foundation
+import PersistenceTesting
+import Postgres
+import Synchronization
+import Testing
+
+/// `countersign` as a process of its own, at a test's database.
+struct ToolProcess: Sendable {
+    private static let folder = ProcessInfo.processInfo.environment["COUNTERSIGN_BIN_DIR"]
+    private static let path = (folder ?? "") + "/countersign"
+
+    /// Whether the tool and a database are there.
+    static let isReady =
+        TestDatabase.url != nil && folder != nil && FileManager.default.isExecutableFile(atPath: path)
+    static let missing: Comment = "SKIPPED: COUNTERSIGN_BIN_DIR or COUNTERSIGN_TEST_POSTGRES is not set"
+
+    /// How a run ended.
+    struct Ended: Sendable {
+        let status: Int32
+        let output: String
+        let errors: String
+
+        var lines: [String] { output.split(separator: "\n").map(String.init) }
+        func json() throws -> [String: Any] {
+            try #require(try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
+        }
+    }
+
+    private let url: String
+
+    /// A tool at the database of a pool.
+    init(_ pool: PostgresPool) async throws {
+        let name = try await pool.query("SELECT current_database()::text AS name").rows[0]
+            .decode("name", as: String.self)
+        var components = try #require(TestDatabase.url.flatMap(URLComponents.init(string:)))
+        components.path = "/" + name
+        url = try #require(components.string)
+    }
+
+    /// Runs a command to its end; the database is the only thing that it is told.
+    func run(_ arguments: String...) async throws -> Ended {
+        try await run(arguments)
+    }
+
+    /// Runs a command to its end.
+    func run(_ arguments: [String]) async throws -> Ended {
+        let process = Process()
+        process.executableURL = URL(filePath: Self.path)
+        process.arguments = arguments
+        process.environment = ["COUNTERSIGN_POSTGRES_URL": url, "USER": "tester", "PATH": "/usr/bin:/bin"]
+        process.standardInput = FileHandle.nullDevice
+        // Files, not pipes: nobody has to read them while it runs.
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tool-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (output, errors) = (folder.appending(path: "output"), folder.appending(path: "errors"))
+        for file in [output, errors] { try Data().write(to: file) }
+        process.standardOutput = try FileHandle(forWritingTo: output)
+        process.standardError = try FileHandle(forWritingTo: errors)
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        process.terminationHandler = { _ in end.finish() }
+        try process.run()
+        for await _ in ends {}
+        return Ended(
+            status: process.terminationStatus, output: try String(contentsOf: output, encoding: .utf8),
+            errors: try String(contentsOf: errors, encoding: .utf8))
+    }
+}
