@@ -17,13 +17,17 @@ struct Parts {
     let proofs: ProofReader
     let access: AppStoreAccess
 
+    private var tally: NotificationTally {
+        NotificationTally(attention: access.attention, logger: context.logger)
+    }
+
     /// Judges offline what can be, and hands over the rest; the offsets wait for the broker's word on both.
     func submissions(
         group: String, isPaused: @escaping @Sendable () -> Bool
     ) throws -> EventConsumer<SubmissionMessage> {
         let judge = JudgeSubmissions(
             judge: access.judge.offline, proofs: proofs, revocation: access.revocation, isPaused: isPaused)
-        let publish = PublishVerdicts(publisher: publisher)
+        let publish = PublishVerdicts(publisher: publisher, notifications: tally)
         let forward = ForwardLookups(publisher: publisher)
         let settings = try KafkaSettings.consumer(
             context.settings, group: group, topic: Topics.submissions, batchMaximum: configuration.batchMaximum)
@@ -45,7 +49,7 @@ struct Parts {
     func lookups(group: String) throws -> EventConsumer<SubmissionMessage> {
         let inFlightMaximum = configuration.appStore.inFlightMaximum
         let judge = JudgeLookups(judge: access.judge, proofs: proofs, inFlightMaximum: inFlightMaximum)
-        let publish = PublishVerdicts(publisher: publisher)
+        let publish = PublishVerdicts(publisher: publisher, notifications: tally)
         var settings = try KafkaSettings.consumer(
             context.settings, group: group, topic: Topics.lookups,
             batchMaximum: inFlightMaximum * JudgeLookups.Limit.batchFactor)

@@ -191,6 +191,10 @@ struct AppStorePaceTests {
         let rates = AppStoreRates(perSecond: 50, share: 0.8)
         let limits = AppStoreHost.all.map { rates.limit(of: BudgetKey(app: "a", host: $0)).perSecond }
         #expect(limits == [40, 4, 40, 40])
+        let orders = AppStoreHost.all.prefix(2).map {
+            rates.limit(of: BudgetKey(app: "a", host: $0, callClass: .orders)).perSecond
+        }
+        #expect(orders == [8, 0.8])
         #expect(RateShare.share(of: 3, in: 12) == 0.25)
         // None yet: what comes first must not be put off for ever.
         #expect(RateShare.share(of: 0, in: 12) == 1.0 / 12)

@@ -67,9 +67,22 @@ let revocationScenarios: [String: Scenario] = [
         return try await stage.certified("{\"responder\":\"error\"}")
     },
     "OCSP: the responder does not answer": { try await $0.certified("{\"responder\":\"unreachable\"}") },
+    "OCSP: a certificate of a notification, or of what is in it, is revoked": { stage in
+        let told = try await stage.simulator.notification("DID_RENEW")
+        let setup = Setup(asksAboutRevocation: true)
+        #expect(try await stage.finding(notified(told.signedPayload), setup).name == "genuine")
+        try await stage.simulator.control(.PUT, "revocation", "{\"leaf\":\"revoked\"}")
+        let finding = try await stage.finding(notified(told.signedPayload), setup)
+        #expect(finding.renewals == [])
+        #expect(finding.notification?.type == "DID_RENEW")
+        return finding
+    },
     "OCSP: the certificate of an answer of the Server API is revoked": { stage in
         let sold = try await stage.simulator.sellOne()
         try await stage.simulator.control(.PUT, "revocation", "{\"leaf\":\"revoked\"}")
+        let orderId = try await stage.simulator.orderId(of: sold.transactionId)
+        let order = try await stage.finding(ordered(orderId), Setup(asksAboutRevocation: true))
+        #expect(order.reason == "certificate_revoked")
         return try await stage.finding(asked(sold.transactionId), Setup(asksAboutRevocation: true))
     },
 ]
@@ -105,6 +118,9 @@ private let firewallScenarios: [String: Scenario] = [
         try await stage.finding(
             try await stage.sandboxReceipt(), Setup(sandbox: "refuse", receipts: "verify_receipt"))
     },
+    "firewall: sandbox, refused: server notification": { stage in
+        try await stage.finding("DID_RENEW", in: .sandbox, Setup(sandbox: "refuse"))
+    },
     "firewall: sandbox, refused: Server API": { stage in
         let sold = try await stage.simulator.sellOne(environment: .sandbox)
         return try await stage.finding(asked(sold.transactionId), Setup(sandbox: "refuse"))
@@ -119,7 +135,9 @@ private let settingScenarios: [String: Scenario] = [
         try await stage.finding(SubmissionFixture.make(ProofKind(rawValue: "of tomorrow"), "x"))
     },
     "settings: no key for the Server API": { stage in
-        try await stage.finding(asked("2000000000000001"), Setup(hasKey: false))
+        let order = try await stage.finding(ordered("MV7KQ2XH0P"), Setup(hasKey: false))
+        #expect(order.reason == "app_store_not_configured")
+        return try await stage.finding(asked("2000000000000001"), Setup(hasKey: false))
     },
     "settings: a large proof, and the database does not answer or is not configured": { stage in
         try await stage.finding(SubmissionFixture.make(.receipt, "", isClaimCheck: true))

@@ -1,3 +1,4 @@
+import Foundation
 import Messages
 import PurchaseModel
 import Testing
@@ -84,5 +85,34 @@ struct VerdictPartsTests {
             #expect(messages.map(\.claims) == [finding.claims])
             #expect(messages.map(\.verdict) == [finding.verdict])
         }
+    }
+
+    @Test("What Apple says beside the transactions goes with the last part, and with no other")
+    func beside() {
+        let all = (0..<201).map { PurchasedTransaction.fixture("\($0)") }
+        let renewal = RenewalStatement(
+            environment: .production, originalTransactionId: "0", productId: "gold", signedDate: Date())
+        let consent = RescindedConsent(
+            environment: .production, bundleId: SubmissionFixture.app, appTransactionId: "7", signedDate: Date())
+        let kind = VerdictMessage.NotificationKind(type: "DID_RENEW", subtype: nil, uuid: "u")
+        let finding = Finding(
+            .genuine(all), claims: [], renewals: [renewal], rescindedConsents: [consent], notification: kind)
+        let messages = VerdictParts.messages(for: submission, finding)
+        #expect(messages.map(\.renewals) == [[], [renewal]])
+        #expect(messages.map(\.rescindedConsents) == [[], [consent]])
+        #expect(messages.map(\.notification) == [nil, kind])
+    }
+
+    @Test("Without a transaction, the key is the renewal's lineage; of a consent, the submission")
+    func keyBeside() {
+        let renewal = RenewalStatement(
+            environment: .production, originalTransactionId: "5", productId: "gold", signedDate: Date())
+        #expect(VerdictParts.key(for: submission, Finding(.genuine([]), renewals: [renewal])) == "5")
+        let both = Finding(.genuine([.fixture("9", of: "8")]), claims: [], renewals: [renewal])
+        #expect(VerdictParts.key(for: submission, both) == "8")
+        let consent = RescindedConsent(
+            environment: .production, bundleId: SubmissionFixture.app, appTransactionId: "7", signedDate: Date())
+        #expect(
+            VerdictParts.key(for: submission, Finding(.genuine([]), rescindedConsents: [consent])) == "sub_test")
     }
 }

@@ -1,16 +1,30 @@
+import Messages
 import PurchaseModel
 
-/// What was found out about one submission: the verdict, and which of its transactions are the poster's.
+/// What was found out about one submission: the verdict, which of its transactions are the poster's, and what else Apple
+/// said beside them.
 struct Finding: Sendable, Hashable {
     /// One of three values.
     let verdict: Verdict
     /// As `VerdictMessage.claims`: nil claims all of them.
     let claims: [String]?
+    /// What Apple said of coming renewals; empty unless it is genuine.
+    let renewals: [RenewalStatement]
+    /// Consents that guardians withdrew; empty unless it is genuine.
+    let rescindedConsents: [RescindedConsent]
+    /// Which server notification it was; nil for every other proof, and for one that Apple did not sign.
+    let notification: VerdictMessage.NotificationKind?
 
     /// A finding in which all transactions are the poster's, or in which there are none.
-    init(_ verdict: Verdict, claims: [String]? = nil) {
+    init(
+        _ verdict: Verdict, claims: [String]? = nil, renewals: [RenewalStatement] = [],
+        rescindedConsents: [RescindedConsent] = [], notification: VerdictMessage.NotificationKind? = nil
+    ) {
         self.verdict = verdict
         self.claims = claims
+        self.renewals = renewals
+        self.rescindedConsents = rescindedConsents
+        self.notification = notification
     }
 
     /// Refused for good.
@@ -27,5 +41,10 @@ struct Finding: Sendable, Hashable {
     var isRejected: Bool {
         if case .rejected = verdict { return true }
         return false
+    }
+
+    /// The same proof with another verdict; what the old one vouched for goes with it.
+    func replaced(by verdict: Verdict) -> Finding {
+        Finding(verdict, notification: notification)
     }
 }

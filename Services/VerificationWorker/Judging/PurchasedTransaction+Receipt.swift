@@ -16,6 +16,11 @@ extension PurchasedTransaction {
         originalPurchaseDate = purchase.originalPurchaseDate
         expiresDate = purchase.expiresDate
         revocationDate = purchase.cancellationDate
+        webOrderLineItemId = purchase.webOrderLineItemId
+        take(
+            ReceiptOffer(
+                promotional: purchase.promotionalOfferId, code: nil, isTrial: purchase.isTrialPeriod ?? false,
+                isIntroductory: purchase.isInIntroOfferPeriod ?? false))
         // The attributes as they were signed; they are DER, so JSON holds them as base64.
         evidence = "{\"receipt_attributes\":\"\(Data(purchase.encoded).base64EncodedString())\"}"
     }

@@ -19,6 +19,30 @@ extension PurchasedTransaction {
         priceMilliunits = signed.price
         revocationDate = signed.revocationDate
         revocationReason = signed.revocationReason.map { Int($0.rawValue) }
+        revocationType = signed.revocationType?.rawValue
+        revocationPercentage = signed.revocationPercentage
+        isUpgraded = signed.isUpgraded
+        subscriptionGroupId = signed.subscriptionGroupIdentifier
+        transactionReason = signed.transactionReason?.rawValue
+        offerType = signed.offerType.map { Int($0.rawValue) }
+        offerIdentifier = signed.offerIdentifier
+        offerDiscountType = signed.offerDiscountType?.rawValue
+        offerPeriod = signed.offerPeriod
+        webOrderLineItemId = signed.webOrderLineItemId
+        appTransactionId = signed.appTransactionId
+        commitment = Commitment(signed)
         evidence = String(decoding: signed.payload, as: UTF8.self)
+    }
+}
+
+extension PurchasedTransaction.Commitment {
+    /// The commitment behind a subscription that is billed in instalments; nil for every other transaction.
+    init?(_ signed: SignedTransaction) {
+        guard signed.commitmentInfo != nil || signed.billingPlanType != nil else { return nil }
+        self.init(
+            billingPeriod: signed.commitmentInfo?.billingPeriodNumber,
+            billingPeriods: signed.commitmentInfo?.totalBillingPeriods,
+            priceMilliunits: signed.commitmentInfo?.commitmentPrice,
+            expiresDate: signed.commitmentInfo?.commitmentExpiresDate, billingPlan: signed.billingPlanType?.rawValue)
     }
 }

@@ -21,8 +21,20 @@ extension PurchasedTransaction {
         expiresDate = purchase.expiresDate
         appAccountToken = purchase.appAccountToken
         ownership = purchase.inAppOwnershipType
-        revocationDate = purchase.cancellationDate
-        revocationReason = purchase.cancellationReason.flatMap { Int($0) }
+        // Of a period that an upgrade replaced, verifyReceipt gives the time of that as a cancellation (ADP,
+        // cancellation_date); signed transactions tell of no revocation then, and neither do we.
+        if !purchase.isUpgraded {
+            revocationDate = purchase.cancellationDate
+            revocationReason = purchase.cancellationReason.flatMap { Int($0) }
+        }
+        // Like signed transactions, which say nothing of what is not so.
+        isUpgraded = purchase.isUpgraded ? true : nil
+        subscriptionGroupId = purchase.subscriptionGroupIdentifier
+        webOrderLineItemId = purchase.webOrderLineItemId
+        take(
+            ReceiptOffer(
+                promotional: purchase.promotionalOfferId, code: purchase.offerCodeRefName,
+                isTrial: purchase.isTrialPeriod, isIntroductory: purchase.isInIntroOfferPeriod))
         evidence = Self.statement(purchase, environment: environment)
     }
 
@@ -34,8 +46,18 @@ extension PurchasedTransaction {
         updated.expiresDate = newer.expiresDate ?? expiresDate
         updated.appAccountToken = appAccountToken ?? newer.appAccountToken
         updated.ownership = ownership ?? newer.ownership
-        updated.revocationDate = newer.revocationDate ?? revocationDate
-        updated.revocationReason = newer.revocationReason ?? revocationReason
+        // What stands in a receipt as a cancellation may be an upgrade; only verifyReceipt tells them apart.
+        let isUpgrade = newer.isUpgraded == true
+        updated.revocationDate = isUpgrade ? newer.revocationDate : newer.revocationDate ?? revocationDate
+        updated.revocationReason = isUpgrade ? newer.revocationReason : newer.revocationReason ?? revocationReason
+        updated.isUpgraded = newer.isUpgraded ?? isUpgraded
+        updated.subscriptionGroupId = newer.subscriptionGroupId ?? subscriptionGroupId
+        updated.webOrderLineItemId = webOrderLineItemId ?? newer.webOrderLineItemId
+        if newer.offerType != nil {
+            updated.offerType = newer.offerType
+            updated.offerIdentifier = newer.offerIdentifier
+            updated.offerDiscountType = newer.offerDiscountType
+        }
         updated.signedDate = max(signedDate, newer.signedDate)
         return updated
     }
@@ -49,6 +71,9 @@ extension PurchasedTransaction {
         let productId: String
         let webOrderLineItemId: String?
         let isInReceipt: Bool
+        let isUpgraded: Bool?
+        /// As verifyReceipt writes it: for an upgraded period, when that happened.
+        let cancellationMilliseconds: Int64?
 
         enum CodingKeys: String, CodingKey {
             case source, environment
@@ -57,6 +82,8 @@ extension PurchasedTransaction {
             case productId = "product_id"
             case webOrderLineItemId = "web_order_line_item_id"
             case isInReceipt = "in_receipt"
+            case isUpgraded = "is_upgraded"
+            case cancellationMilliseconds = "cancellation_date_ms"
         }
     }
 
@@ -66,7 +93,9 @@ extension PurchasedTransaction {
         let statement = Evidence(
             environment: environment.rawValue, transactionId: purchase.transactionId,
             originalTransactionId: purchase.originalTransactionId, productId: purchase.productId,
-            webOrderLineItemId: purchase.webOrderLineItemId, isInReceipt: purchase.isInReceipt)
+            webOrderLineItemId: purchase.webOrderLineItemId, isInReceipt: purchase.isInReceipt,
+            isUpgraded: purchase.isUpgraded ? true : nil,
+            cancellationMilliseconds: purchase.cancellationDate.map { Int64($0.timeIntervalSince1970 * 1_000) })
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         return (try? encoder.encode(statement)).map { String(decoding: $0, as: UTF8.self) }

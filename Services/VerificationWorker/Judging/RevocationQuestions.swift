@@ -2,7 +2,7 @@ import AppStore
 import CertificateRevocation
 import PurchaseModel
 
-/// Whether the chain of a signed transaction was taken back; asked only after the chain proved genuine.
+/// Whether the chain of a signed transaction or notification was taken back; asked only after it proved genuine.
 ///
 /// The checker remembers answers and failures, so that a chain that is known costs nothing, and asks once for all who
 /// wait; nobody waits longer than its time-out. Receipts' chains (RSA) are not asked about: receipts live for years, most
@@ -21,12 +21,28 @@ struct RevocationQuestions: Sendable {
     /// What speaks against a genuine JWS; nil when its certificates are good, or have expired since they signed.
     func objection(to jws: String) async -> Verdict? {
         guard let certificates = verifier.certificates(of: Array(jws.utf8)) else { return Self.unknown }
-        return switch await checker.status(ofChain: certificates) {
-        case .good: nil
-        // The chain was valid when it signed, that was checked; nobody answers about it any more.
-        case .expired: nil
-        case .revoked: .rejected(.certificateRevoked, detail: "a certificate of the chain was revoked")
-        case .unknown: Self.unknown
+        return await objection(to: [certificates])
+    }
+
+    /// What speaks against a genuine notification: against itself, and against everything signed that is in it.
+    func objection(toNotification jws: String) async -> Verdict? {
+        guard let chains = verifier.certificateChains(ofNotification: Array(jws.utf8)) else { return Self.unknown }
+        return await objection(to: chains)
+    }
+
+    /// A revoked certificate counts for more than one that nobody knows of.
+    private func objection(to chains: [[[UInt8]]]) async -> Verdict? {
+        var objection: Verdict?
+        for chain in chains {
+            switch await checker.status(ofChain: chain) {
+            case .good: break
+            // The chain was valid when it signed, that was checked; nobody answers about it any more.
+            case .expired: break
+            case .revoked:
+                return .rejected(.certificateRevoked, detail: "a certificate of the chain was revoked")
+            case .unknown: objection = Self.unknown
+            }
         }
+        return objection
     }
 }

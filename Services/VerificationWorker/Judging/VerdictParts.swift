@@ -12,10 +12,11 @@ enum VerdictParts {
 
     /// The messages in their order: all but the last are partial, and what the poster claims comes last.
     ///
-    /// Each claims what it holds of the claims; the last one also claims what no part holds.
+    /// Each claims what it holds of the claims; the last one also claims what no part holds, and has what is said beside
+    /// the transactions.
     static func messages(for submission: SubmissionMessage, _ finding: Finding) -> [VerdictMessage] {
         guard case .genuine(let transactions) = finding.verdict else {
-            return [message(submission, finding.verdict, claims: finding.claims, isPartial: false)]
+            return [message(submission, finding, finding.verdict, claims: finding.claims, isPartial: false)]
         }
         let claimed = finding.claims.map { Set($0) }
         let isClaimed = { (transaction: PurchasedTransaction) in
@@ -27,7 +28,7 @@ enum VerdictParts {
             let isLast = index == parts.count - 1
             let inPart = Set(part.map(\.transactionId))
             let claims = finding.claims?.filter { inPart.contains($0) || isLast && !held.contains($0) }
-            return message(submission, .genuine(part), claims: claims, isPartial: !isLast)
+            return message(submission, finding, .genuine(part), claims: claims, isPartial: !isLast)
         }
     }
 
@@ -35,7 +36,7 @@ enum VerdictParts {
     /// one process after another.
     static func key(for submission: SubmissionMessage, _ finding: Finding) -> String {
         guard case .genuine(let transactions) = finding.verdict, let first = transactions.first else {
-            return submission.submissionId
+            return finding.renewals.first?.originalTransactionId ?? submission.submissionId
         }
         let claimed = finding.claims.map { Set($0) }
         let mine = claimed.flatMap { claimed in transactions.first { claimed.contains($0.transactionId) } }
@@ -60,11 +61,13 @@ enum VerdictParts {
     }
 
     private static func message(
-        _ submission: SubmissionMessage, _ verdict: Verdict, claims: [String]?, isPartial: Bool
+        _ submission: SubmissionMessage, _ finding: Finding, _ verdict: Verdict, claims: [String]?, isPartial: Bool
     ) -> VerdictMessage {
         VerdictMessage(
             submissionId: submission.submissionId, app: submission.app, account: submission.account,
             correlationId: submission.correlationId, attempt: submission.attempt, verdict: verdict, claims: claims,
-            isPartial: isPartial)
+            isPartial: isPartial, renewals: isPartial ? [] : finding.renewals,
+            rescindedConsents: isPartial ? [] : finding.rescindedConsents,
+            notification: isPartial ? nil : finding.notification)
     }
 }

@@ -8,6 +8,10 @@ extension ReasonCode {
     static let claimCheckUnavailable = ReasonCode(rawValue: "claim_check_unavailable")
     /// Apple signed whose it is, and nobody can read it.
     static let accountTokenUnreadable = ReasonCode(rawValue: "account_token_unreadable")
+    /// Apple signed that a guardian withdrew consent, and nobody can read whose.
+    static let consentUnreadable = ReasonCode(rawValue: "consent_unreadable")
+    /// Apple sends a notification of a type that this worker does not know: for metrics and logs only.
+    static let notificationTypeUnknown = ReasonCode(rawValue: "notification_type_unknown")
     /// Apple signed what kind of product it is, and nobody can read it.
     static let productTypeUnreadable = ReasonCode(rawValue: "product_type_unreadable")
     /// Apple's answer about an id is not a signed transaction of that id, app and environment.

@@ -20,6 +20,7 @@ struct AppStoreAccess: Service {
     let pace: AppStorePace
     let judge: LookupJudge
     let revocation: RevocationQuestions?
+    let attention: AttentionLog
     private let http: HTTPClient
 
     /// - Throws: `SettingError`, for a key of the App Store Server API that cannot be used.
@@ -48,18 +49,24 @@ struct AppStoreAccess: Service {
             AppStoreServerClient(
                 http: http, key: key, bundleId: bundleId, hosts: settings.hosts, limits: settings.callLimits)
         }
-        let transactions = TransactionLookups(
-            clients: clients, pace: pace, judge: offline, revocation: revocation, attention: attention,
-            patience: settings.patience, flightsMaximum: settings.inFlightMaximum)
+        let answers = ServerAnswers(judge: offline, revocation: revocation, attention: attention)
+        let (patience, flightsMaximum) = (settings.patience, settings.inFlightMaximum)
         let receipts = ReceiptLookups(
             client: VerifyReceiptClient(http: http, hosts: settings.verifyReceiptHosts, limits: settings.callLimits),
-            pace: pace, attention: attention, patience: settings.patience,
-            flightsMaximum: settings.inFlightMaximum)
+            pace: pace, attention: attention, patience: patience, flightsMaximum: flightsMaximum)
         self.http = http
         self.pace = pace
         self.revocation = revocation
+        self.attention = attention
         judge = LookupJudge(
-            offline: offline, transactions: transactions, receipts: receipts, patience: settings.patience)
+            offline: offline,
+            transactions: TransactionLookups(
+                clients: clients, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
+            orders: OrderLookups(
+                clients: clients, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
+            renewals: RenewalLookups(
+                clients: clients, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
+            receipts: receipts, patience: patience)
     }
 
     /// Waits for graceful shutdown, then ends what flies; whoever used it has ended before.

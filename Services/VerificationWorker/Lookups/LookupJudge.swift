@@ -14,6 +14,8 @@ struct LookupJudge: Sendable {
 
     let offline: OfflineJudge
     let transactions: TransactionLookups
+    let orders: OrderLookups
+    let renewals: RenewalLookups
     let receipts: ReceiptLookups
     /// How long one submission waits for Apple.
     let patience: Duration
@@ -25,6 +27,7 @@ struct LookupJudge: Sendable {
         }
         switch submission.kind {
         case .transactionId: return await transaction(proof, submission, of: app)
+        case .orderId: return await order(proof, submission, of: app)
         case .receipt: return await receipt(proof, submission, of: app)
         default:
             // Not sent here by this version; what can be said offline is said.
@@ -36,6 +39,8 @@ struct LookupJudge: Sendable {
     /// Ends what flies, at shutdown: whoever still waits gets an unknown.
     func close() async {
         await transactions.close()
+        await orders.close()
+        await renewals.close()
         await receipts.close()
     }
 
@@ -47,20 +52,35 @@ struct LookupJudge: Sendable {
         guard transactions.canAsk(app) else {
             return .unknown(.appStoreNotConfigured, after: RetryTime.notConfigured)
         }
+        let end = ContinuousClock.now + patience
         let question = TransactionLookups.Question(
             app: app, transactionId: id, order: Self.order(submission), priority: Self.priority(submission))
         switch await transactions.find(question, within: patience) {
         case .found(let transaction):
-            return Finding(
-                EnvironmentFirewall.pass(
-                    [transaction], proved: transaction.environment, policy: app.sandbox,
-                    expected: submission.expectedEnvironment))
+            let verdict = EnvironmentFirewall.pass(
+                [transaction], proved: transaction.environment, policy: app.sandbox,
+                expected: submission.expectedEnvironment)
+            guard case .genuine = verdict else { return Finding(verdict) }
+            return Finding(verdict, renewals: await renewals(of: transaction, submission, of: app, until: end))
         case .notFound where submission.attempt < Limit.notFoundBelievedFrom:
             return .unknown(.transactionNotFound, after: RetryTime.notFoundYet)
         case .notFound:
             return .rejected(.transactionNotFound, "Apple knows no transaction of this id in this app")
         case .stated(let verdict): return Finding(verdict)
         }
+    }
+
+    /// What comes next, if it is a subscription; the verdict stands without it.
+    private func renewals(
+        of transaction: PurchasedTransaction, _ submission: SubmissionMessage, of app: AppsFile.App,
+        until end: ContinuousClock.Instant
+    ) async -> [RenewalStatement] {
+        guard transaction.productType == .autoRenewable, let environment = transaction.environment else { return [] }
+        let question = RenewalLookups.Question(
+            app: app, transactionId: transaction.transactionId,
+            originalTransactionId: transaction.originalTransactionId,
+            environment: environment == .sandbox ? .sandbox : .production, priority: Self.priority(submission))
+        return await renewals.find(question, within: max(.zero, end - .now))
     }
 
     /// Production first, unless the app was built for the sandbox: a hint saves a call, and decides nothing.
@@ -71,6 +91,25 @@ struct LookupJudge: Sendable {
     /// A player waits for the first answer only; whatever comes again has its time.
     private static func priority(_ submission: SubmissionMessage) -> Priority {
         submission.isAwaited && submission.attempt == 0 ? .player : .deadline
+    }
+
+    // MARK: An order id
+
+    /// An id that Apple does not know is refused at once: unlike a bare transaction id, which is as new as its purchase, it
+    /// comes from an e-mail or a purchase history, so it is mistyped, or of another app, rather than too new.
+    private func order(_ id: String, _ submission: SubmissionMessage, of app: AppsFile.App) async -> Finding {
+        guard transactions.canAsk(app) else {
+            return .unknown(.appStoreNotConfigured, after: RetryTime.notConfigured)
+        }
+        let question = OrderLookups.Question(app: app, orderId: id, priority: Self.priority(submission))
+        switch await orders.find(question, within: patience) {
+        case .found(let transactions):
+            return Finding(
+                EnvironmentFirewall.pass(
+                    transactions, proved: .production, policy: app.sandbox, expected: submission.expectedEnvironment))
+        case .notFound: return .rejected(.orderNotFound, "Apple knows no order of this id in this app")
+        case .stated(let verdict): return Finding(verdict)
+        }
     }
 
     // MARK: A receipt
@@ -141,6 +180,7 @@ extension ReceiptContent {
     /// Takes in what a later answer about the same receipt says: what is new, and what changed.
     mutating func update(by newer: ReceiptContent) {
         guard newer.environment == environment else { return }
+        renewals += newer.renewals
         var places: [[UInt8]: Int] = [:]
         for (index, transaction) in transactions.enumerated() { places[Array(transaction.transactionId.utf8)] = index }
         for transaction in newer.transactions {

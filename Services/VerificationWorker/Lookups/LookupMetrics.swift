@@ -10,6 +10,12 @@ enum LookupMetrics {
                     "countersign_lookups_in_flight", labels: [("kind", "transaction")],
                     Double(access.judge.transactions.inFlight)),
                 GaugeSample(
+                    "countersign_lookups_in_flight", labels: [("kind", "order")],
+                    Double(access.judge.orders.inFlight)),
+                GaugeSample(
+                    "countersign_lookups_in_flight", labels: [("kind", "renewal")],
+                    Double(access.judge.renewals.inFlight)),
+                GaugeSample(
                     "countersign_lookups_in_flight", labels: [("kind", "receipt")],
                     Double(access.judge.receipts.inFlight)),
             ]

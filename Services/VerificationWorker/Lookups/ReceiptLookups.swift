@@ -163,6 +163,9 @@ extension ReceiptLookups {
                 transactions: answer.purchases.map { purchase in
                     PurchasedTransaction(
                         purchase, bundleId: bundleId, environment: answer.environment, stated: stated)
+                },
+                renewals: answer.pendingRenewals.compactMap {
+                    RenewalStatement($0, among: answer.purchases, environment: environment, stated: stated)
                 }), unreadablePurchases: answer.unreadablePurchases)
     }
 }

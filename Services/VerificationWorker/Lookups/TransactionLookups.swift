@@ -33,9 +33,7 @@ final class TransactionLookups: Sendable {
 
     private let clients: [String: AppStoreServerClient]
     private let pace: AppStorePace
-    private let judge: OfflineJudge
-    private let revocation: RevocationQuestions?
-    private let attention: AttentionLog
+    private let answers: ServerAnswers
     private let patience: Duration
     private let flights: SingleFlight<Key, Finding>
 
@@ -44,15 +42,12 @@ final class TransactionLookups: Sendable {
     ///   - patience: how long a call may wait for room.
     ///   - flightsMaximum: ids that are asked about at a time.
     init(
-        clients: [String: AppStoreServerClient], pace: AppStorePace, judge: OfflineJudge,
-        revocation: RevocationQuestions?, attention: AttentionLog, patience: Duration,
+        clients: [String: AppStoreServerClient], pace: AppStorePace, answers: ServerAnswers, patience: Duration,
         flightsMaximum: Int
     ) {
         self.clients = clients
         self.pace = pace
-        self.judge = judge
-        self.revocation = revocation
-        self.attention = attention
+        self.answers = answers
         self.patience = patience
         flights = SingleFlight(
             limits: .init(
@@ -115,49 +110,24 @@ final class TransactionLookups: Sendable {
     private func finding(
         about error: AppStoreServerError, _ question: Question, in environment: AppStoreEnvironment
     ) -> Finding? {
-        let app = question.app
-        switch TransactionRefusal(error) {
+        let refusal = TransactionRefusal(error)
+        switch refusal {
         case .notHere: return nil
         // Production knows no key of an app that was never released; its transactions are all in the sandbox.
-        case .unauthorized where environment == .production && !app.isReleased: return nil
-        case .unauthorized:
-            attention.raise(.appStoreUnauthorized, app: app.bundleId, "the App Store does not accept the app's key")
-            return .stated(.unknown(.appStoreUnauthorized, retryAfterSeconds: RetryTime.attention))
+        case .unauthorized where environment == .production && !question.app.isReleased: return nil
         case .gone: return .notFound
         case .invalidId: return .stated(.rejected(.transactionIdInvalid, detail: "it cannot be a transaction id"))
-        case .passing: return .stated(.unknown(.appStoreUnavailable, retryAfterSeconds: RetryTime.appStoreTrouble))
-        case .misunderstood:
-            attention.raise(.appStoreRefused, app: app.bundleId, "the App Store refuses a lookup: \(error)")
-            return .stated(.unknown(.appStoreRefused, retryAfterSeconds: RetryTime.attention))
+        case .unauthorized, .passing, .misunderstood:
+            return .stated(answers.verdict(about: error, refusal, of: question.app))
         }
     }
 
-    /// Apple's answer, if it is what was asked for: nothing is believed because it came over the right connection.
     private func checked(
         _ jws: String, _ question: Question, in environment: AppStoreEnvironment
     ) async -> Finding {
-        let app = question.app.bundleId
-        let mismatch = Finding.stated(.unknown(.answerMismatch, retryAfterSeconds: RetryTime.attention))
-        switch judge.transaction(jws, of: question.app) {
-        case .failure(let refusal):
-            if case .unknown = refusal.verdict { return .stated(refusal.verdict) }
-            attention.raise(.answerMismatch, app: app, "an answer of the App Store is not a transaction of the app")
-            return mismatch
-        case .success(let transaction):
-            guard transaction.transactionId.utf8.elementsEqual(question.transactionId.utf8),
-                transaction.environment == StoreEnvironment(appleName: environment.rawValue)
-            else {
-                attention.raise(.answerMismatch, app: app, "an answer of the App Store is about something else")
-                return mismatch
-            }
-            switch await revocation?.objection(to: jws) {
-            case nil: return .found(transaction)
-            case .rejected?:
-                // The answer is not to be trusted, which says nothing about the purchase: the next one is signed anew.
-                attention.raise(.certificateRevoked, app: app, "an answer of the App Store has a revoked certificate")
-                return .stated(.unknown(.certificateRevoked, retryAfterSeconds: RetryTime.attention))
-            case let objection?: return .stated(objection)
-            }
+        switch await answers.transaction(jws, of: question.app, in: environment, named: question.transactionId) {
+        case .success(let transaction): .found(transaction)
+        case .failure(let refusal): .stated(refusal.verdict)
         }
     }
 }

@@ -37,19 +37,23 @@ struct JudgeSubmissions: Sendable {
         }
         let large = submissions.indices.filter { submissions[$0].isClaimCheck }
         await Self.forEach(large, atOnce: ProofReader.Limit.atOnce) { index in
-            (index, await judgeClaimCheck(submissions[index]))
-        } take: { index, judgement in
-            outcomes[index] = self.outcome(judgement)
+            (index, await outcomeOfClaimCheck(submissions[index]))
+        } take: { index, outcome in
+            outcomes[index] = outcome
         }
-        let settled = outcomes.map { $0 ?? .needsLookup }
-        return await withRevocations(settled, submissions)
+        return await withRevocations(outcomes.map { $0 ?? .needsLookup }, submissions)
     }
 
-    private func judgeClaimCheck(_ submission: SubmissionMessage) async -> OfflineJudgement {
+    /// With the certificates asked about: only here the proof is at hand.
+    private func outcomeOfClaimCheck(_ submission: SubmissionMessage) async -> Outcome {
         guard let proof = await proofs.proof(of: submission) else {
             return .settled(.unknown(.claimCheckUnavailable, after: RetryTime.claimCheck))
         }
-        return judge.judge(submission, proof: proof)
+        let outcome = outcome(judge.judge(submission, proof: proof))
+        guard case .settled(let finding) = outcome, case .genuine = finding.verdict,
+            let objection = await objection(to: proof, submission.kind)
+        else { return outcome }
+        return .settled(finding.replaced(by: objection))
     }
 
     private func outcome(_ judgement: OfflineJudgement) -> Outcome {
@@ -63,18 +67,29 @@ struct JudgeSubmissions: Sendable {
 
     /// Asks about the certificates of what is genuine; all chains at the same time, each of them once.
     private func withRevocations(_ outcomes: [Outcome], _ submissions: [SubmissionMessage]) async -> [Outcome] {
-        guard let revocation else { return outcomes }
+        guard revocation != nil else { return outcomes }
         var outcomes = outcomes
-        let asked = outcomes.indices.filter { index in
-            guard case .settled(let finding) = outcomes[index], case .genuine = finding.verdict else { return false }
-            return submissions[index].kind == .signedTransaction
+        var genuine: [Int: Finding] = [:]
+        for (index, outcome) in outcomes.enumerated() where !submissions[index].isClaimCheck {
+            if case .settled(let finding) = outcome, case .genuine = finding.verdict { genuine[index] = finding }
         }
-        await Self.forEach(asked, atOnce: max(1, asked.count)) { index in
-            (index, await revocation.objection(to: submissions[index].proof))
+        await Self.forEach(genuine.keys.sorted(), atOnce: max(1, genuine.count)) { index in
+            (index, await objection(to: submissions[index].proof, submissions[index].kind))
         } take: { index, objection in
-            if let objection { outcomes[index] = .settled(Finding(objection)) }
+            if let objection, let finding = genuine[index] {
+                outcomes[index] = .settled(finding.replaced(by: objection))
+            }
         }
         return outcomes
+    }
+
+    /// What the certificates of a genuine proof say against it; nil also for proofs that nobody is asked about.
+    private func objection(to proof: String, _ kind: ProofKind) async -> Verdict? {
+        switch kind {
+        case .signedTransaction: await revocation?.objection(to: proof)
+        case .serverNotification: await revocation?.objection(toNotification: proof)
+        default: nil
+        }
     }
 
     /// Does a piece of work for each, so many at a time; results are taken one after the other.

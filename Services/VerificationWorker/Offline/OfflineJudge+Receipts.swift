@@ -7,13 +7,16 @@ import ServiceRuntime
 struct ReceiptContent: Sendable {
     let environment: StoreEnvironment
     var transactions: [PurchasedTransaction]
+    /// What verifyReceipt says of coming renewals; a receipt itself says nothing of them.
+    var renewals: [RenewalStatement] = []
 
     /// The finding about it: the firewall's word, and the poster's claims.
     func finding(for submission: SubmissionMessage, of app: AppsFile.App) -> Finding {
         let verdict = EnvironmentFirewall.pass(
             transactions, proved: environment, policy: app.sandbox, expected: submission.expectedEnvironment)
         guard case .genuine(let passed) = verdict else { return Finding(verdict) }
-        return Finding(verdict, claims: Claims.of(passed, named: submission.namedTransactionId))
+        return Finding(
+            verdict, claims: Claims.of(passed, named: submission.namedTransactionId), renewals: renewals)
     }
 
     /// Whether the app names a transaction that is not in it.

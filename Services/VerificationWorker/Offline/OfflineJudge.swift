@@ -39,7 +39,9 @@ struct OfflineJudge: Sendable {
             }
         case .receipt:
             return judgeReceipt(submission, proof: proof, of: app)
-        case .transactionId:
+        case .serverNotification:
+            return .settled(notification(proof, of: app, submission))
+        case .transactionId, .orderId:
             return .needsLookup(stands: nil)
         default:
             // A newer intake speaks of a kind that this worker does not know: a newer worker will.
@@ -57,18 +59,23 @@ struct OfflineJudge: Sendable {
         switch signedData.transaction(Array(jws.utf8), app: app.identity) {
         case .failure(let rejection):
             return .failure(Refusal(verdict: Self.rejected(rejection)))
-        case .success(let signed) where signed.unreadableFields.contains("appAccountToken"):
+        case .success(let signed):
+            return Self.transaction(signed)
+        }
+    }
+
+    /// A transaction that Apple signed, unless something that decides whose it is cannot be read in it.
+    static func transaction(_ signed: SignedTransaction) -> Result<PurchasedTransaction, Refusal> {
+        guard !signed.unreadableFields.contains("appAccountToken") else {
             // It names somebody, and nobody can read whom: held back rather than given to whoever posted it.
             return .failure(
                 Refusal(verdict: .unknown(.accountTokenUnreadable, retryAfterSeconds: RetryTime.unreadable)))
-        case .success(let signed):
-            let transaction = PurchasedTransaction(signed)
-            guard transaction.quantity >= 1, transaction.quantity <= Int(Int32.max) else {
-                return .failure(
-                    Refusal(verdict: .rejected(.payloadInvalid, detail: "the quantity is out of range")))
-            }
-            return .success(transaction)
         }
+        let transaction = PurchasedTransaction(signed)
+        guard transaction.quantity >= 1, transaction.quantity <= Int(Int32.max) else {
+            return .failure(Refusal(verdict: .rejected(.payloadInvalid, detail: "the quantity is out of range")))
+        }
+        return .success(transaction)
     }
 
     private func passed(

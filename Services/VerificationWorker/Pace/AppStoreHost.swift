@@ -24,33 +24,45 @@ struct AppStoreHost: Sendable, Hashable {
     var name: String { "\(kind.rawValue)_\(environment == .production ? "production" : "sandbox")" }
 }
 
+/// Calls of one host that Apple limits together (apple-facts C3).
+enum CallClass: Sendable, Hashable, CaseIterable {
+    /// Get Transaction Info, Get All Subscription Statuses and most others: 50 a second. Also verifyReceipt.
+    case usual
+    /// Look Up Order ID: 10 a second.
+    case orders
+}
+
 /// Whose calls Apple counts together (ADP, Identifying rate limits).
 struct BudgetKey: Sendable, Hashable {
     let app: String
     let host: AppStoreHost
+    var callClass = CallClass.usual
 }
 
 /// How fast Apple may be asked.
 ///
-/// Apple allows each app 50 calls a second of the class that Get Transaction Info is in, a tenth of it in the sandbox. For
-/// verifyReceipt it documents no limit; the same pace is kept there.
+/// Apple allows each app 50 calls a second of the class that Get Transaction Info is in and 10 of the one that Look Up Order
+/// ID is in, a tenth of it in the sandbox. For verifyReceipt it documents no limit; the pace of the former is kept there.
 struct AppStoreRates: Sendable, Hashable {
     enum Limit {
         /// What the sandbox allows of production's.
         static let sandboxShare = 0.1
-        /// Budgets that are kept, of apps and hosts.
+        /// Budgets that are kept, of apps, hosts and classes of calls.
         static let budgets = 4_000
     }
 
     /// Calls a second of the class of 50, in production.
     var perSecond: Double
-    /// The share of it that is used, from 0 to 1.
+    /// The share of it that is used, from 0 to 1; of the other class, too.
     var share: Double
+    /// Lookups of order ids a second, in production.
+    var ordersPerSecond: Double = 10
 
     /// The limit of a budget before it is divided among the workers.
     func limit(of key: BudgetKey) -> RateBudget.Limit {
         let isSandbox = key.host.kind == .serverAPI && key.host.environment == .sandbox
-        let rate = perSecond * share * (isSandbox ? Limit.sandboxShare : 1)
+        let allowed = key.callClass == .orders ? ordersPerSecond : perSecond
+        let rate = allowed * share * (isSandbox ? Limit.sandboxShare : 1)
         return RateBudget.Limit(perSecond: rate, burst: max(1, rate))
     }
 }

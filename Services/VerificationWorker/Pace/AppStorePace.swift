@@ -6,7 +6,7 @@ import Pacing
 import ServiceRuntime
 import Synchronization
 
-/// Asks Apple's hosts at the pace that they bear: a budget for each app and host, a breaker for each host.
+/// Asks Apple's hosts at the pace that they bear: a budget for each app, host and class of calls, a breaker for each host.
 final class AppStorePace: Sendable {
     enum Limit {
         /// The longest that a 429 is believed: Apple counts by the hour.
@@ -58,16 +58,17 @@ final class AppStorePace: Sendable {
     /// Makes one call when there is room for it.
     ///
     /// - Parameters:
+    ///   - callClass: whose budget it is taken from.
     ///   - patience: how long it may wait for room.
     ///   - body: the call; throws `AppStoreServerError` or `CancellationError`.
     func call<Value: Sendable>(
-        _ host: AppStoreHost, app: String, priority: Priority, patience: Duration,
+        _ host: AppStoreHost, app: String, callClass: CallClass = .usual, priority: Priority, patience: Duration,
         _ body: @escaping @Sendable () async throws -> Value
     ) async -> CallOutcome<Value> {
         let breaker = breaker(of: host)
         // No room is used up for a call that would not go out.
         if let wait = breaker.nextProbe, wait > .zero { return .unavailable(retryAfterSeconds: wait.inSeconds) }
-        let budget = budgets.budget(for: BudgetKey(app: app, host: host))
+        let budget = budgets.budget(for: BudgetKey(app: app, host: host, callClass: callClass))
         if case .refused(let wait) = await budget.acquire(priority, patience: patience) {
             Self.budgetRefusals(host).increment()
             return .rateLimited(retryAfterSeconds: wait.inSeconds)

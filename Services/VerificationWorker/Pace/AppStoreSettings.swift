@@ -12,6 +12,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_LOOKUPS_IN_FLIGHT_MAXIMUM` | submissions that wait for Apple at a time | 512 |
 /// | `COUNTERSIGN_LOOKUPS_PATIENCE` | seconds that one of them waits before it is put off | 5 |
 /// | `COUNTERSIGN_RATE_PER_SECOND` | what Apple allows an app, calls a second of the class of 50 | 50 |
+/// | `COUNTERSIGN_RATE_ORDERS_PER_SECOND` | the same of lookups by order id, the class of 10 | 10 |
 /// | `COUNTERSIGN_RATE_SHARE` | the share of it that all workers together use | 0.8 |
 /// | `COUNTERSIGN_BREAKER_PROBE_DELAY` | seconds until a host that rests is asked first | 1 |
 /// | `COUNTERSIGN_BREAKER_PROBE_DELAY_MAXIMUM` | what doubling of it ends at | 30 |
@@ -61,7 +62,9 @@ struct AppStoreSettings: Sendable {
             "lookups.patience", default: .seconds(5), in: .milliseconds(10)...Limit.patience)
         rates = AppStoreRates(
             perSecond: try Self.number(settings, "rate.per_second", default: 50, in: 0.001...1_000_000),
-            share: try Self.number(settings, "rate.share", default: 0.8, in: 0.001...1))
+            share: try Self.number(settings, "rate.share", default: 0.8, in: 0.001...1),
+            ordersPerSecond: try Self.number(
+                settings, "rate.orders_per_second", default: 10, in: 0.001...1_000_000))
         breaker.probeDelay = try settings.duration(
             "breaker.probe_delay", default: breaker.probeDelay, in: .milliseconds(10)...(.seconds(3_600)))
         breaker.probeDelayMaximum = try settings.duration(

@@ -12,6 +12,7 @@ struct JudgedSubmission: Sendable {
 /// Sends verdicts to fulfillment; returns when the broker has them all, so that offsets may be committed.
 struct PublishVerdicts: Sendable {
     let publisher: EventPublisher
+    let notifications: NotificationTally
 
     func publish(_ judged: [JudgedSubmission]) async throws {
         var events: [(topic: String, event: CloudEvent)] = []
@@ -27,6 +28,7 @@ struct PublishVerdicts: Sendable {
             }
             VerdictCount.count(entry.finding.verdict)
         }
+        notifications.count(judged)
         try await publisher.publishOrThrow(events)
     }
 }

@@ -1,0 +1,96 @@
+import AppStore
+import Messages
+import PurchaseModel
+import ServiceRuntime
+
+/// What a server notification proves: an environment, and what Apple signed inside it.
+private struct NotificationContent {
+    var transactions: [PurchasedTransaction] = []
+    var renewals: [RenewalStatement] = []
+    var rescindedConsents: [RescindedConsent] = []
+}
+
+extension OfflineJudge {
+    /// What becomes of a notification that Apple posted.
+    ///
+    /// Nobody claims what is in it: whose it is, its tokens and its lineage say.
+    func notification(_ jws: String, of app: AppsFile.App, _ submission: SubmissionMessage) -> Finding {
+        switch signedData.notification(Array(jws.utf8), app: app.identity) {
+        case .failure(let rejection): return Finding(Self.rejected(rejection))
+        case .success(let signed): return finding(signed, of: app, submission)
+        }
+    }
+
+    private func finding(
+        _ signed: SignedNotification, of app: AppsFile.App, _ submission: SubmissionMessage
+    ) -> Finding {
+        let kind = VerdictMessage.NotificationKind(
+            type: signed.notificationType.rawValue, subtype: signed.subtype?.rawValue, uuid: signed.notificationUUID)
+        guard let environment = StoreEnvironment(appleName: signed.environment.rawValue) else {
+            // The verifier lets none through; a new one would have to be thought about first.
+            return Finding(.rejected(.payloadInvalid, detail: "neither production nor sandbox"), notification: kind)
+        }
+        switch Self.content(of: signed, in: environment) {
+        case .failure(let refusal):
+            return Finding(refusal.verdict, notification: kind)
+        case .success(let content):
+            let verdict = EnvironmentFirewall.pass(
+                content.transactions, proved: environment, policy: app.sandbox,
+                expected: submission.expectedEnvironment)
+            guard case .genuine = verdict else { return Finding(verdict, notification: kind) }
+            return Finding(
+                verdict, claims: [], renewals: content.renewals, rescindedConsents: content.rescindedConsents,
+                notification: kind)
+        }
+    }
+
+    /// What stands in a notification, unless something that decides whose it is cannot be read.
+    private static func content(
+        of signed: SignedNotification, in environment: StoreEnvironment
+    ) -> Result<NotificationContent, Refusal> {
+        var content = NotificationContent()
+        // What a type of tomorrow means is not guessed.
+        guard SignedNotification.NotificationType.known.contains(signed.notificationType) else {
+            return .success(content)
+        }
+        switch signed.content {
+        case .summary, .externalPurchaseToken: break
+        case .data(let data):
+            if let transaction = data.transaction {
+                switch Self.transaction(transaction) {
+                case .failure(let refusal): return .failure(refusal)
+                case .success(let transaction): content.transactions = [transaction]
+                }
+            }
+            if let renewalInfo = data.renewalInfo {
+                guard !renewalInfo.unreadableFields.contains("appAccountToken") else {
+                    return .failure(
+                        Refusal(verdict: .unknown(.accountTokenUnreadable, retryAfterSeconds: RetryTime.unreadable)))
+                }
+                content.renewals = [RenewalStatement(renewalInfo, environment: environment)]
+            }
+        case .appData(let data):
+            guard signed.notificationType == .rescindConsent else { break }
+            guard let id = data.appTransaction?.appTransactionId else {
+                // A guardian withdrew consent, and nobody can read whose: somebody must look.
+                return .failure(Refusal(verdict: .unknown(.consentUnreadable, retryAfterSeconds: RetryTime.unreadable)))
+            }
+            content.rescindedConsents = [
+                RescindedConsent(
+                    environment: environment, bundleId: signed.bundleId, appTransactionId: id,
+                    signedDate: signed.signedDate)
+            ]
+        }
+        return .success(content)
+    }
+}
+
+extension SignedNotification.NotificationType {
+    /// The 23 types that Apple documents, and the second name of one of them (apple-facts C8).
+    static let known: Set<SignedNotification.NotificationType> = [
+        .subscribed, .didChangeRenewalPref, .didChangeRenewalStatus, .offerRedeemed, .didRenew, .expired,
+        .didFailToRenew, .gracePeriodExpired, .priceIncrease, .refund, .refundDeclined, .refundReversed,
+        .consumptionRequest, .renewalExtended, .renewalExtension, .revoke, .oneTimeCharge, .externalPurchaseToken,
+        .rescindConsent, .metadataUpdate, .migration, .migrate, .priceChange, .test,
+    ]
+}

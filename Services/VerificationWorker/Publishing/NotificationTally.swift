@@ -1,0 +1,42 @@
+import AppStore
+import Logging
+import Messages
+import Metrics
+import ServiceRuntime
+
+/// Counts Apple's notifications by type, `countersign_notifications_total{type}`, and tells of types that are not known.
+///
+/// Only what Apple signed is counted: a forgery does not say which type it is.
+struct NotificationTally: Sendable {
+    /// What a type is counted as that this version does not know: whoever sends could otherwise make labels without end.
+    static let other = "other"
+
+    let attention: AttentionLog
+    let logger: Logger
+
+    /// Counts the notifications of a batch.
+    func count(_ judged: [JudgedSubmission]) {
+        var counts: [String: Int] = [:]
+        for entry in judged {
+            guard let kind = entry.finding.notification else { continue }
+            let type = Self.label(of: kind.type)
+            counts[type, default: 0] += 1
+            if type == Self.other {
+                attention.raise(
+                    .notificationTypeUnknown, app: entry.submission.app,
+                    "Apple sends notifications of a type that is not known here; what is in them is passed over")
+            }
+        }
+        for (type, count) in counts {
+            Counter(label: "countersign_notifications_total", dimensions: [("type", type)]).increment(by: Int64(count))
+        }
+        guard !counts.isEmpty else { return }
+        let types = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        logger.debug("notifications were judged: \(types)")
+    }
+
+    /// The label of a type: its name, or ``other``.
+    static func label(of type: String) -> String {
+        SignedNotification.NotificationType.known.contains(.init(rawValue: type)) ? type : other
+    }
+}
