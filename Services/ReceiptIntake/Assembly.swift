@@ -50,7 +50,8 @@ struct Assembly {
             submissions: PurchaseSubmissions(
                 batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) }),
             accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))),
-            accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool), logger: logger)
+            accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
+            intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), logger: logger)
         registerMetrics(waiters)
         return ServiceAssembly(services: [
             pool, DatabaseGuard(pool: pool, context: context), keySets, tail, producer, publisher, batcher,

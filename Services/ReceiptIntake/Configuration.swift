@@ -22,6 +22,7 @@ import ServiceRuntime
 /// | `intake.queue_maximum` | requests that may wait to be written | 2000 |
 /// | `intake.waiters_maximum` | requests that may wait for an outcome | 5000 |
 /// | `intake.connections_maximum` | connections at a time | 4000 |
+/// | `intake.intents_per_day` | purchase intents that an account may open within 24 hours | 1000 |
 /// | `intake.key_set_interval` | seconds between refreshes of public keys | 300 |
 struct Configuration: Sendable {
     /// Where the database is, and how it is used.
@@ -62,6 +63,10 @@ struct Configuration: Sendable {
     ///
     /// Defaults to 4,000.
     var connectionsMaximum: Int
+    /// The most purchase intents that an account of an app may open within 24 hours.
+    ///
+    /// Defaults to 1,000.
+    var intentsPerDay: Int
     /// The time between refreshes of public keys.
     ///
     /// Defaults to 300 s.
@@ -86,6 +91,7 @@ struct Configuration: Sendable {
         queueMaximum = try settings.int("intake.queue_maximum", default: 2000, in: 1...100_000)
         waitersMaximum = try settings.int("intake.waiters_maximum", default: 5000, in: 0...100_000)
         connectionsMaximum = try settings.int("intake.connections_maximum", default: 4000, in: 1...100_000)
+        intentsPerDay = try settings.int("intake.intents_per_day", default: 1000, in: 1...1_000_000)
         keySetInterval = try settings.duration(
             "intake.key_set_interval", default: .seconds(300), in: .seconds(1)...(.seconds(86_400)))
     }

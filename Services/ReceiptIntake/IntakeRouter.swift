@@ -12,15 +12,20 @@ enum IntakeRouter {
     /// Every route that intake has; the OpenAPI document describes the same ones, which a test makes sure of.
     static func routes(
         _ purchases: PurchaseRoutes, _ accountTokens: AccountTokenRoutes, _ accounts: AccountRoutes,
-        _ orders: OrderRoutes
+        _ orders: OrderRoutes, _ intents: IntentRoutes, _ notifications: NotificationRoutes,
+        _ spends: SpendRoutes
     ) -> [IntakeRoute] {
         let document = OpenAPIRoutes()
         return [
             IntakeRoute(.post, "/v1/purchases", purchases.post),
             IntakeRoute(.get, "/v1/purchases/{id}", purchases.get),
             IntakeRoute(.put, "/v1/account-tokens/{uuid}", accountTokens.put),
+            IntakeRoute(.post, "/v1/intents", intents.post),
+            IntakeRoute(.get, "/v1/intents/{id}", intents.get),
+            IntakeRoute(.post, "/v1/notifications", notifications.post),
             IntakeRoute(.get, "/v1/accounts/{id}", accounts.account),
             IntakeRoute(.get, "/v1/accounts/{id}/transactions", accounts.transactions),
+            IntakeRoute(.post, "/v1/accounts/{id}/spend", spends.post),
             IntakeRoute(.get, "/v1/orders/{transaction_id}", orders.order),
             IntakeRoute(.get, "/v1/orders/{transaction_id}/why", orders.why),
             IntakeRoute(.get, "/openapi.yaml", document.yaml),

@@ -21,10 +21,14 @@ struct IntakeServer: Service, CustomStringConvertible {
     private let accountTokenRoutes: AccountTokenRoutes
     private let accounts: AccountRoutes
     private let orders: OrderRoutes
+    private let spends: SpendRoutes
+    private let intents: IntentRoutes
+    private let notifications: NotificationRoutes
 
     init(
         configuration: Configuration, authenticator: Authenticator, submissions: PurchaseSubmissions,
-        accountTokens: AccountTokens, accounts: AccountStore, orders: OrderReadingStore, logger: Logger
+        accountTokens: AccountTokens, accounts: AccountStore, orders: OrderReadingStore, intents: IntentStore,
+        spends: SpendStore, logger: Logger
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -40,6 +44,12 @@ struct IntakeServer: Service, CustomStringConvertible {
             authenticator: authenticator, store: accounts,
             waits: VersionWaits { try await accounts.version(of: $0) }, connections: connections)
         self.orders = OrderRoutes(authenticator: authenticator, store: orders)
+        self.spends = SpendRoutes(authenticator: authenticator, store: spends, body: body)
+        self.intents = IntentRoutes(
+            authenticator: authenticator, store: intents, body: body, perDay: configuration.intentsPerDay)
+        notifications = NotificationRoutes(
+            authenticator: authenticator, submissions: NotificationSubmissions(batcher: submissions.batcher), body: body
+        )
     }
 
     /// The name in logs.
@@ -52,7 +62,7 @@ struct IntakeServer: Service, CustomStringConvertible {
 
     /// Every route, with what answers it.
     var routes: [IntakeRoute] {
-        IntakeRouter.routes(purchases, accountTokenRoutes, accounts, orders)
+        IntakeRouter.routes(purchases, accountTokenRoutes, accounts, orders, intents, notifications, spends)
     }
 
     /// The server with its limits.

@@ -42,6 +42,14 @@ extension AccountStore {
         public let expiresDate: Date?
         /// When Apple took it back.
         public let revocationDate: Date?
+        /// `REFUND_FULL`, `REFUND_PRORATED` or `FAMILY_REVOKE`, as Apple wrote it.
+        public let revocationType: String?
+        /// How much of the price was refunded, in thousandths of a per cent.
+        public let revocationPercentage: Int64?
+        /// When Countersign heard of the revocation, and acted.
+        public let revokedAt: Date?
+        /// `PURCHASED` or `FAMILY_SHARED`, as Apple wrote it.
+        public let ownership: String?
         /// Thousandths of the currency's unit.
         public let priceMilliunits: Int64?
         /// ISO 4217.
@@ -58,7 +66,8 @@ extension AccountStore {
         /// The columns that ``init(_:)`` reads.
         static let columns = """
             transaction_id, original_transaction_id, product_id, product_type, quantity, state, reason, purchase_date,
-            expires_date, revocation_date, price_milliunits, currency, storefront, test_purchase, created_at, granted_at
+            expires_date, revocation_date, revocation_type, revocation_percentage, revoked_at, ownership,
+            price_milliunits, currency, storefront, test_purchase, created_at, granted_at
             """
 
         init(_ row: PostgresRow) throws {
@@ -72,6 +81,10 @@ extension AccountStore {
             purchaseDate = try row.decode("purchase_date")
             expiresDate = try row.decodeIfPresent("expires_date")
             revocationDate = try row.decodeIfPresent("revocation_date")
+            revocationType = try row.decodeIfPresent("revocation_type")
+            revocationPercentage = try row.decodeIfPresent("revocation_percentage")
+            revokedAt = try row.decodeIfPresent("revoked_at")
+            ownership = try row.decodeIfPresent("ownership")
             priceMilliunits = try row.decodeIfPresent("price_milliunits")
             currency = try row.decodeIfPresent("currency")
             storefront = try row.decodeIfPresent("storefront")

@@ -1,13 +1,16 @@
 public import Foundation
+import Messages
 public import Postgres
-import PurchaseModel
+public import PurchaseModel
 
-/// What an account has, read for who asks: entitlements, balances and transactions, all of one moment.
+/// What an account has, read for who asks: entitlements, balances, subscriptions and transactions, all of one moment.
 public struct AccountStore: Sendable {
     /// The most entitlements that are read: far above what any account uses at a time.
     public static let entitlementsMaximum = 1000
     /// The most balances that are read: one for each kind of item.
     public static let balancesMaximum = 1000
+    /// The most subscriptions that are read: ended ones stay, but few accounts ever had a dozen.
+    public static let subscriptionsMaximum = 100
 
     let pool: PostgresPool
 
@@ -24,7 +27,9 @@ public struct AccountStore: Sendable {
         public let entitlements: [Entitlement]
         /// Its total of each item, by name.
         public let balances: [Balance]
-        /// False when there are more entitlements or balances than are read.
+        /// Its subscriptions and those shared with it, ended ones too; those that run longest come first.
+        public let subscriptions: [Subscription]
+        /// False when there are more entitlements, balances or subscriptions than are read.
         public let isComplete: Bool
     }
 
@@ -38,25 +43,62 @@ public struct AccountStore: Sendable {
         public let grantedAt: Date
         /// Until when, by Apple; nil for ever.
         public let expiresAt: Date?
-        /// Whether it has not ended, by the database's clock.
+        /// When it was taken back; it is no entitlement any more.
+        public let revokedAt: Date?
+        /// Why it was taken back: `refund`, `family_revoke`, `consent_rescinded`, `upgraded`.
+        public let revokedBecause: String?
+        /// Whether it may be used: neither ended, by the database's clock, nor taken back.
         public let isActive: Bool
+
+        /// The columns that ``init(_:)`` reads.
+        static let columns = """
+            entitlement, transaction_id, granted_at, expires_at, revoked_at, revoked_because,
+            revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) AS is_active
+            """
+
+        init(_ row: PostgresRow) throws {
+            name = try row.decode("entitlement")
+            transactionId = try row.decode("transaction_id")
+            grantedAt = try row.decode("granted_at")
+            expiresAt = try row.decodeIfPresent("expires_at")
+            revokedAt = try row.decodeIfPresent("revoked_at")
+            revokedBecause = try row.decodeIfPresent("revoked_because")
+            isActive = try row.decode("is_active")
+        }
+    }
+
+    /// A subscription that an account may use, or could.
+    public struct Subscription: Sendable, Hashable {
+        /// Where it stood when it changed last; the clock ends it by a change of its own.
+        public let standing: SubscriptionStanding
+        /// Whether it is another account's, and shared with this one.
+        public let isShared: Bool
+        /// When it came to stand there.
+        public let changedAt: Date
+
+        init(_ row: PostgresRow) throws {
+            let standing = try row.decode("standing", as: String.self)
+            self.standing = try MessageCoding.decode(SubscriptionStanding.self, from: Array(standing.utf8))
+            isShared = try row.decode("is_shared")
+            changedAt = try row.decode("changed_at")
+        }
     }
 
     /// An account's total of one item.
     public struct Balance: Sendable, Hashable {
         /// The item.
         public let item: String
-        /// How many.
+        /// How many; below zero is a debt that later grants repay.
         public let amount: Int64
     }
 
     /// What an account has; one that nothing is known of has nothing, at version 0.
     ///
-    /// It is one snapshot: version, entitlements and balances are of the same moment, so that who has seen event
-    /// `version` finds all of its effects here, and none of a later one.
+    /// It is one snapshot: version, entitlements, balances and subscriptions are of the same moment, so that who has
+    /// seen event `version` finds all of its effects here, and none of a later one.
     ///
-    /// - Parameter includesExpired: whether entitlements that have ended are read too.
-    /// - Throws: `PostgresError`.
+    /// - Parameter includesExpired: whether entitlements that have ended or were taken back are read too.
+    /// - Throws: `PostgresError`; `DecodingError` for a standing that no fulfillment wrote.
     public func account(_ customer: EventStore.Customer, includesExpired: Bool = false) async throws -> Account {
         let key = Self.key(customer)
         return try await pool.withTransaction { connection in
@@ -67,14 +109,18 @@ public struct AccountStore: Sendable {
                 key + [.bool(includesExpired), .int8(Int64(Self.entitlementsMaximum) + 1)])
             let balances = try await connection.query(
                 Self.balancesStatement, key + [.int8(Int64(Self.balancesMaximum) + 1)])
+            let subscriptions = try await connection.query(
+                Self.subscriptionsStatement, key + [.int8(Int64(Self.subscriptionsMaximum) + 1)])
             return Account(
                 version: try version.rows.first?.decode("last_sequence") ?? 0,
-                entitlements: try entitlements.rows.prefix(Self.entitlementsMaximum).map(Self.entitlement),
+                entitlements: try entitlements.rows.prefix(Self.entitlementsMaximum).map(Entitlement.init),
                 balances: try balances.rows.prefix(Self.balancesMaximum).map { row in
                     Balance(item: try row.decode("item"), amount: try row.decode("amount"))
                 },
+                subscriptions: try subscriptions.rows.prefix(Self.subscriptionsMaximum).map(Subscription.init),
                 isComplete: entitlements.rows.count <= Self.entitlementsMaximum
-                    && balances.rows.count <= Self.balancesMaximum)
+                    && balances.rows.count <= Self.balancesMaximum
+                    && subscriptions.rows.count <= Self.subscriptionsMaximum)
         }
     }
 
@@ -91,24 +137,30 @@ public struct AccountStore: Sendable {
         [.text(customer.account), .text(customer.app), .text(customer.environment.rawValue)]
     }
 
-    private static func entitlement(_ row: PostgresRow) throws -> Entitlement {
-        Entitlement(
-            name: try row.decode("entitlement"), transactionId: try row.decode("transaction_id"),
-            grantedAt: try row.decode("granted_at"), expiresAt: try row.decodeIfPresent("expires_at"),
-            isActive: try row.decode("is_active"))
-    }
-
     private static let versionStatement = """
         SELECT last_sequence FROM account_sequences WHERE account = $1 AND app = $2 AND environment = $3
         """
 
     // What is in use comes first, so that it is there even when there are more rows than are read.
     private static let entitlementsStatement = """
-        SELECT entitlement, transaction_id, granted_at, expires_at,
-            expires_at IS NULL OR expires_at > now() AS is_active
+        SELECT \(Entitlement.columns)
         FROM entitlements WHERE account = $1 AND app = $2 AND environment = $3
-            AND ($4 OR expires_at IS NULL OR expires_at > now())
+            AND ($4 OR revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))
         ORDER BY is_active DESC, entitlement, granted_at DESC, transaction_id LIMIT $5
+        """
+
+    // Own ones and shared ones are found by an index each; none is both, since an owner has no share.
+    private static let subscriptionsStatement = """
+        SELECT standing, is_shared, changed_at FROM (
+            SELECT standing, false AS is_shared, changed_at, access_until, original_transaction_id
+            FROM subscriptions WHERE account = $1 AND app = $2 AND environment = $3
+            UNION ALL
+            SELECT s.standing, true, s.changed_at, s.access_until, s.original_transaction_id
+            FROM lineage_shares l JOIN subscriptions s USING (environment, original_transaction_id)
+            WHERE l.account = $1 AND l.app = $2 AND l.environment = $3 AND s.app = l.app
+                AND s.account IS DISTINCT FROM l.account
+        ) AS found
+        ORDER BY access_until DESC, original_transaction_id LIMIT $4
         """
 
     private static let balancesStatement = """

@@ -11,7 +11,8 @@ public struct InspectionStore: Sendable {
 
     /// Looks up a submission's id, a transaction's id (in either environment) or an event's id.
     ///
-    /// A transaction that nothing is known of yet but that an app asked about by its id is found by those submissions.
+    /// A transaction that nothing is known of yet but that an app asked about by its id is found by those submissions, and so
+    /// is an order id of Apple's e-mail.
     ///
     /// It is one statement, so all parts are of the same moment. Proofs and event bodies are left out: they hold signed
     /// data, and whatever a person needs of them is in columns.
@@ -42,7 +43,7 @@ public struct InspectionStore: Sendable {
             SELECT id, state, reason, app, account, kind, attempts, due_at, received_at, settled_at, correlation_id,
                 named_transaction_id, expected_environment, alarmed_at, octet_length(proof) AS proof_bytes, outcome
             FROM submissions
-            WHERE id = $1 OR named_transaction_id = $1 OR (kind = 'transaction_id' AND partition_key = $1)
+            WHERE id = $1 OR named_transaction_id = $1 OR (kind IN ('transaction_id', 'order_id') AND partition_key = $1)
                 OR id IN (SELECT submission_id FROM found_orders)
                 OR (partition_key IN (SELECT original_transaction_id FROM found_orders) AND EXISTS (
                     SELECT FROM keys, jsonb_to_recordset(outcome -> 'transactions') AS t (environment text, transaction_id text)

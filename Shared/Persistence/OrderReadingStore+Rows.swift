@@ -40,21 +40,14 @@ extension OrderReadingStore {
         }
     }
 
-    static func entitlements(
-        _ key: OrderKey, _ app: String, _ account: String?, on connection: PostgresConnection
-    ) async throws -> [AccountStore.Entitlement] {
-        guard let account else { return [] }
+    static func entitlements(_ key: OrderKey, on connection: PostgresConnection) async throws -> [OwnedEntitlement] {
         let result = try await connection.query(
             """
-            SELECT entitlement, granted_at, expires_at, expires_at IS NULL OR expires_at > now() AS is_active
-            FROM entitlements WHERE account = $3 AND app = $4 AND environment = $1 AND transaction_id = $2
-            ORDER BY entitlement LIMIT $5
-            """, parameters(key) + [.text(account), .text(app), .int8(Int64(rowsMaximum))])
+            SELECT account, \(AccountStore.Entitlement.columns)
+            FROM entitlements WHERE environment = $1 AND transaction_id = $2 ORDER BY account, entitlement LIMIT $3
+            """, parameters(key) + [.int8(Int64(rowsMaximum))])
         return try result.rows.map { row in
-            AccountStore.Entitlement(
-                name: try row.decode("entitlement"), transactionId: key.transactionId,
-                grantedAt: try row.decode("granted_at"), expiresAt: try row.decodeIfPresent("expires_at"),
-                isActive: try row.decode("is_active"))
+            OwnedEntitlement(account: try row.decode("account"), entitlement: try AccountStore.Entitlement(row))
         }
     }
 

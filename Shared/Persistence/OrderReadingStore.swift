@@ -32,12 +32,24 @@ public struct OrderReadingStore: Sendable {
         public let correlationId: String
         /// The submission that brought what the order rests on.
         public let submissionId: String
+        /// The catalogue that it was decided by; nil in orders older than catalogues' numbers.
+        public let catalogueVersion: Int64?
+        /// Whether its price is one that the catalogue names; nil where the catalogue or Apple's data names none.
+        public let isPriceExpected: Bool?
         /// What was posted, as far as it is linked with the order; the oldest first.
         public let submissions: [Submission]
         /// What was credited and taken, in the order of the ledger.
         public let entries: [Entry]
-        /// What the order's account may use because of it.
-        public let entitlements: [AccountStore.Entitlement]
+        /// What accounts may use because of it, or could before it was taken back.
+        public let entitlements: [OwnedEntitlement]
+        /// Whose its lineage was, and is; the oldest first.
+        public let bindings: [Binding]
+        /// What operators said of it; the oldest first.
+        public let claims: [OperatorClaim]
+        /// Where the subscription stands that it is a period of.
+        public let subscription: AccountStore.Subscription?
+        /// What remains of its price, as estimated; nil for what nobody paid for.
+        public let proceeds: Proceeds?
         /// What was told of it, the oldest first.
         public let events: [Event]
         /// How the tellings went.
@@ -70,7 +82,7 @@ public struct OrderReadingStore: Sendable {
 
     /// A line of the ledger.
     public struct Entry: Sendable {
-        /// `grant`, or why it was taken.
+        /// `grant`, `revocation` or `reversal`.
         public let kind: String
         /// Whose balance changed.
         public let account: String
@@ -80,6 +92,14 @@ public struct OrderReadingStore: Sendable {
         public let amount: Int64
         /// When.
         public let createdAt: Date
+    }
+
+    /// Something that an account may use because of the order.
+    public struct OwnedEntitlement: Sendable {
+        /// The account.
+        public let account: String
+        /// What it may use.
+        public let entitlement: AccountStore.Entitlement
     }
 
     /// An event about the order.
@@ -124,22 +144,27 @@ public struct OrderReadingStore: Sendable {
     ///
     /// Proofs, event bodies and what endpoints answered are left out.
     ///
-    /// - Throws: `PostgresError`.
+    /// - Throws: `PostgresError`; `DecodingError` for a standing that no fulfillment wrote.
     public func story(of key: OrderKey, app: String) async throws -> Story? {
         try await pool.withTransaction { connection in
             try await Snapshot.begin(on: connection)
             let found = try await connection.query(Self.orderStatement, Self.parameters(key) + [.text(app)])
             guard let row = found.rows.first else { return nil }
-            let account = try row.decodeIfPresent("account", as: String.self)
+            let order = try AccountStore.Transaction(row)
             let submissionId = try row.decode("submission_id", as: String.self)
             return Story(
-                order: try AccountStore.Transaction(row), environment: key.environment, app: app, account: account,
+                order: order, environment: key.environment, app: app, account: try row.decodeIfPresent("account"),
                 appAccountToken: try row.decodeIfPresent("app_account_token"),
                 signedDate: try row.decode("signed_date"), correlationId: try row.decode("correlation_id"),
-                submissionId: submissionId,
+                submissionId: submissionId, catalogueVersion: try row.decodeIfPresent("catalogue_version"),
+                isPriceExpected: try row.decodeIfPresent("is_price_expected"),
                 submissions: try await Self.submissions(key, app, submissionId, on: connection),
                 entries: try await Self.entries(key, on: connection),
-                entitlements: try await Self.entitlements(key, app, account, on: connection),
+                entitlements: try await Self.entitlements(key, on: connection),
+                bindings: try await Self.bindings(key, app, order.originalTransactionId, on: connection),
+                claims: try await Self.claims(key, on: connection),
+                subscription: try await Self.subscription(key, app, order.originalTransactionId, on: connection),
+                proceeds: try await Self.proceeds(key, app, on: connection),
                 events: try await Self.events(key, on: connection),
                 deliveries: try await Self.deliveries(key, on: connection))
         }
@@ -150,7 +175,8 @@ public struct OrderReadingStore: Sendable {
     }
 
     private static let orderStatement = """
-        SELECT \(AccountStore.Transaction.columns), account, app_account_token, signed_date, correlation_id, submission_id
+        SELECT \(AccountStore.Transaction.columns), account, app_account_token, signed_date, correlation_id,
+            submission_id, catalogue_version, is_price_expected
         FROM orders WHERE environment = $1 AND transaction_id = $2 AND app = $3
         """
 }

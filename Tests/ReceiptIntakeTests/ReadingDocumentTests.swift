@@ -22,7 +22,7 @@ struct ReadingDocumentTests {
                 let described = paths.flatMap { path, item in item.keys.map { "\($0.uppercased()) \(path)" } }
                 let routed = intake.routes.map { "\($0.method.rawValue) \($0.path)" }
                 #expect(described.sorted() == routed.sorted())
-                #expect(routed.count == 9)
+                #expect(routed.count >= 12)
             }
         }
     }
@@ -39,7 +39,8 @@ struct ReadingDocumentTests {
                     for method: HTTPRequest.Method in [.get, .head, .post, .put, .patch, .delete, .options] {
                         let answer = try await intake.send(method, path, token: nil)
                         if method.rawValue == own {
-                            #expect([200, 401].contains(answer.status), "\(own) \(path)")
+                            // Nothing was sent: who need no credentials hear of that.
+                            #expect([200, 400, 401].contains(answer.status), "\(own) \(path)")
                         } else {
                             #expect(answer.status == 405 && answer.headers[.allow] == own, "\(method) \(path)")
                         }
@@ -107,6 +108,7 @@ struct ReadingDocumentTests {
                 try await rows.order("2000009", account: "player-1", reason: "product_unknown", at: 20)
                 try await rows.order("2000010", account: "player-1", reason: "revoked_by_apple", at: 20, revoked: 15)
                 try await rows.entitle("player-1", to: "pass", by: "2", endsIn: -60)
+                try await rows.storyOfAChequeredLife()
                 var answers = try await SampleRequest.all(intake, database)
                 answers.append(("GET", "/openapi.json", try await intake.send(.get, "/openapi.json", token: nil)))
                 answers.append(("GET", "/openapi.yaml", try await intake.send(.get, "/openapi.yaml", token: nil)))
@@ -118,9 +120,13 @@ struct ReadingDocumentTests {
                     #expect(flaws.isEmpty, "\(method) \(path) \(answer.status): \(flaws) in \(answer.text)")
                 }
                 for route in intake.routes {
-                    #expect(seen.contains("\(route.method.rawValue) \(route.path) 200"), "no answer of \(route.path)")
+                    let name = "\(route.method.rawValue) \(route.path)"
+                    #expect(seen.contains("\(name) 200") || seen.contains("\(name) 201"), "no answer of \(route.path)")
                 }
-                for more in ["POST /v1/purchases 202", "GET /v1/purchases/{id} 202", "GET /v1/accounts/{id} 409"] {
+                for more in [
+                    "POST /v1/purchases 202", "GET /v1/purchases/{id} 202", "GET /v1/accounts/{id} 409",
+                    "POST /v1/accounts/{id}/spend 409",
+                ] {
                     #expect(seen.contains(more))
                 }
                 #expect(seen.filter { $0.hasSuffix("422") }.count >= 7)
@@ -140,9 +146,10 @@ struct ReadingDocumentTests {
         if let reference = response["$ref"] { response = try checker.resolve(reference) }
         var flaws: [String] = []
         for (name, header) in response["headers"] as? [String: Object] ?? [:] {
-            let schema = try checker.resolve(header["$ref"] ?? "")["schema"] as? Object
+            let described = try checker.resolve(header["$ref"] ?? "")
+            let schema = described["schema"] as? Object
             guard let field = HTTPField.Name(name), let value = answer.headers[field] else {
-                flaws.append("the header \(name) is missing")
+                if described["required"] as? Bool == true { flaws.append("the header \(name) is missing") }
                 continue
             }
             flaws += try checker.flaws(of: value, by: try #require(schema), at: name)

@@ -15,7 +15,8 @@ enum SampleRequest {
 
     /// Asks every route but the document's, well and badly.
     static func all(_ intake: TestIntake, _ database: TestDatabase) async throws -> [Sample] {
-        try await purchases(intake, database) + tokens(intake) + reading(intake)
+        try await purchases(intake, database) + tokens(intake) + reading(intake) + IntentSamples.all(intake, database)
+            + WalletSamples.all(intake, database)
     }
 
     private static func purchases(_ intake: TestIntake, _ database: TestDatabase) async throws -> [Sample] {
@@ -107,6 +108,9 @@ enum SampleRequest {
         try await get(account, "player-1", app + "&expired=true", player)
         try await get(account, "player-1", app + "&at_least=99", player)
         for template in [account, account + "/transactions"] {
+            for name in ["player-2", "player-3"] {
+                try await get(template, name, app + "&expired=true", TestIntake.serverKey)
+            }
             try await get(template, "player-1", app, TestIntake.serverKey)
             try await get(template, "player-1", app, stranger)
             try await get(template, "player-1", app, nil)
@@ -115,7 +119,8 @@ enum SampleRequest {
         }
         try await get(account + "/transactions", "player-1", app + "&limit=1", player)
         for template in ["/v1/orders/{transaction_id}", "/v1/orders/{transaction_id}/why"] {
-            for id in ["2000001", "2000009", "2000010"] {
+            try await get(template, "2000050", app, TestTokens.hs256(TestTokens.claims("player-2")))
+            for id in ["2000001", "2000009", "2000010", "2000050"] {
                 try await get(template, id, app, TestIntake.serverKey)
                 try await get(template, id, app, player)
             }

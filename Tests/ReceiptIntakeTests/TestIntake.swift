@@ -32,14 +32,15 @@ struct TestIntake: Sendable {
     ///
     /// - Parameters:
     ///   - settings: keys of the configuration that a test sets.
+    ///   - logger: where the parts write.
     ///   - onPublish: told of every new row after its commit.
     static func with<Value: Sendable>(
         url: String, setup: TestingSetup = .router, queueMaximum: Int = 1000, waitersMaximum: Int = 100,
         settings: [String: String] = [:],
+        logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
         onPublish: @escaping @Sendable (SubmissionStore.NewSubmission, OutcomeWaiters) -> Void = { _, _ in },
         _ body: @Sendable (TestIntake) async throws -> Value
     ) async throws -> Value {
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         let folder = FileManager.default.temporaryDirectory.appending(path: "intake-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -67,7 +68,8 @@ struct TestIntake: Sendable {
             submissions: PurchaseSubmissions(
                 batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) }),
             accountTokens: AccountTokens(store: Assembly.register(with: AccountTokenStore(pool: pool))),
-            accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool), logger: logger)
+            accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
+            intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), logger: logger)
         let value = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await batcher.run() }
             let value = try await server.application().test(setup) { client in

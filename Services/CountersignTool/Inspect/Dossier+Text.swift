@@ -29,7 +29,7 @@ extension Dossier.Submission {
             }
         var lines = [
             "\(id)  \(state)\(reason.map { " (\($0))" } ?? "")",
-            "  of \(account) for \(app), \(kind) of \(proofBytes) bytes; received \(Dossier.time(receivedAt)), \(end)",
+            "  \(account.isEmpty ? "sent by Apple" : "of \(account)") for \(app), \(kind) of \(proofBytes) bytes; received \(Dossier.time(receivedAt)), \(end)",
         ]
         if let namedTransactionId { lines.append("  names the transaction \(namedTransactionId)") }
         if let expectedEnvironment { lines.append("  the app expects \(expectedEnvironment)") }

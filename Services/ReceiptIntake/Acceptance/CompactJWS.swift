@@ -12,8 +12,8 @@ struct CompactJWS: Sendable {
     let encodedPayload: Substring
 
     /// Reads a text; nil when it is not such a form or longer than `bytesMaximum`.
-    init?(_ text: String) {
-        guard text.utf8.count <= Self.bytesMaximum else { return nil }
+    init?(_ text: String, bytesMaximum: Int = CompactJWS.bytesMaximum) {
+        guard text.utf8.count <= bytesMaximum else { return nil }
         let parts = text.split(separator: ".", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, parts.allSatisfy(Self.isBase64URL) else { return nil }
         self.text = text

@@ -17,20 +17,22 @@ enum PartitionKey {
     /// A receipt is not opened here: the transaction that is named in it, or the account, keeps its order.
     static func make(_ proof: PurchaseProof, account: String) -> String {
         switch proof {
-        case .signedTransaction(let jws): peek(jws, account: account)
+        case .signedTransaction(let jws): originalTransactionId(in: jws) ?? account
         case .receipt(_, let named): named?.text ?? account
         case .transactionId(let id): id.text
+        case .orderId(let id): id.text
         }
     }
 
-    private static func peek(_ jws: CompactJWS, account: String) -> String {
+    /// The original transaction id that a JWS says, whoever made it; nil when it is none that Apple would write.
+    static func originalTransactionId(in jws: CompactJWS) -> String? {
         guard let payload = Base64URL.decode(jws.encodedPayload),
             let peeked = try? JSONDecoder().decode(Payload.self, from: payload)
-        else { return account }
+        else { return nil }
         let digits = peeked.originalTransactionId.utf8
         guard (1...digitsMaximum).contains(digits.count),
             digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return account }
+        else { return nil }
         return peeked.originalTransactionId
     }
 }

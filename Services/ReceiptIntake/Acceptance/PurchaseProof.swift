@@ -10,6 +10,8 @@ enum PurchaseProof: Sendable {
     case receipt(ReceiptText, named: TransactionId?)
     /// Nothing but an id: Apple has to be asked about it.
     case transactionId(TransactionId)
+    /// Nothing but the id of the order in Apple's e-mail: Apple has to be asked about it, too.
+    case orderId(OrderId)
 
     /// What kind of proof it is.
     var kind: ProofKind {
@@ -17,6 +19,7 @@ enum PurchaseProof: Sendable {
         case .signedTransaction: .signedTransaction
         case .receipt: .receipt
         case .transactionId: .transactionId
+        case .orderId: .orderId
         }
     }
 
@@ -26,6 +29,7 @@ enum PurchaseProof: Sendable {
         case .signedTransaction(let jws): jws.text
         case .receipt(let receipt, _): receipt.text
         case .transactionId(let id): id.text
+        case .orderId(let id): id.text
         }
     }
 

@@ -68,7 +68,7 @@ struct SubmissionPublisher: Service, CustomStringConvertible {
 
 extension ProofKind {
     /// Where a new submission is sent: what only Apple can settle never waits before what can be settled offline.
-    var topic: String { self == .transactionId ? Topics.lookups : Topics.submissions }
+    var topic: String { self == .transactionId || self == .orderId ? Topics.lookups : Topics.submissions }
 }
 
 extension EventPublisher {

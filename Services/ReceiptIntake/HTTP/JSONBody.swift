@@ -17,12 +17,19 @@ struct JSONBody: Sendable {
     let bytesMaximum: Int
     /// What all bodies together may have.
     let budget: BodyBudget
+    /// Whether a request must say that its body is JSON.
+    var requiresContentType = true
 
     /// The value in a request's body that is too short to be held back from strangers; unknown fields are ignored.
     ///
+    /// - Parameter requiresContentType: whether the request must say that its body is JSON.
     /// - Throws: `ProblemDetails`, `IntakeOverloadedError`.
-    func decode<Value: Decodable & Sendable>(_ type: Value.Type, from request: Request) async throws -> Value {
-        let short = JSONBody(bytesMaximum: min(bytesMaximum, Self.strangersBytesMaximum), budget: budget)
+    func decode<Value: Decodable & Sendable>(
+        _ type: Value.Type, from request: Request, requiresContentType: Bool = true
+    ) async throws -> Value {
+        let short = JSONBody(
+            bytesMaximum: min(bytesMaximum, Self.strangersBytesMaximum), budget: budget,
+            requiresContentType: requiresContentType)
         return try await short.withValue(type, from: request) {
         } _: {
             $0
@@ -39,7 +46,9 @@ struct JSONBody: Sendable {
         _ type: Value.Type, from request: Request, admit: () async throws -> Void,
         _ body: (Value) async throws -> Result
     ) async throws -> Result {
-        guard Self.isJSON(request.headers[.contentType]) else { throw ProblemDetails.contentTypeUnsupported }
+        guard !requiresContentType || Self.isJSON(request.headers[.contentType]) else {
+            throw ProblemDetails.contentTypeUnsupported
+        }
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bytesMaximum {
             throw ProblemDetails.bodyTooLarge(bytesMaximum: bytesMaximum)
         }

@@ -69,7 +69,7 @@ extension ProblemDetails {
 
     static let proofMissing = ProblemDetails(
         "field-missing", title: "A field is missing", status: .unprocessableContent,
-        detail: "One of the fields `signed_transaction`, `receipt` and `transaction_id` is required.",
+        detail: "One of the fields `signed_transaction`, `receipt`, `transaction_id` and `order_id` is required.",
         extensions: ["field": "signed_transaction"])
 
     static func proofAmbiguous(_ first: String, _ second: String) -> ProblemDetails {

@@ -8,15 +8,7 @@ struct AccountName: Sendable, Hashable {
 
     /// Takes a name; nil when it is empty, too long, or has control characters or line separators.
     init?(_ text: String) {
-        let scalars = text.unicodeScalars
-        guard !scalars.isEmpty, scalars.prefix(Self.lengthMaximum + 1).count <= Self.lengthMaximum else { return nil }
-        let isPrintable = scalars.allSatisfy { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
-            default: true
-            }
-        }
-        guard isPrintable else { return nil }
+        guard PrintableText.isOne(text, lengthMaximum: Self.lengthMaximum) else { return nil }
         self.text = text
     }
 

@@ -43,7 +43,19 @@ enum OpenAPIParts {
               required: true
               description: Apple's id of the transaction.
               schema: { $ref: '#/components/schemas/TransactionId' }
+            IdempotencyKey:
+              name: Idempotency-Key
+              in: header
+              required: true
+              description: |
+                The caller's name of the request, 1 to 255 printable characters of ASCII: the same for each repetition,
+                another for each other request. It counts within account, app and environment, for ever.
+              schema: { type: string, maxLength: 255 }
           headers:
+            IdempotentReplayed:
+              description: That the answer is told again.
+              required: false
+              schema: { type: string, enum: ['true'] }
             RetryAfter:
               description: After how many seconds to come again.
               required: true
@@ -78,6 +90,11 @@ enum OpenAPIParts {
               content:
                 application/problem+json:
                   schema: { $ref: '#/components/schemas/Problem' }
+            BalanceInsufficient:
+              description: There is not enough of the items that the problem names.
+              content:
+                application/problem+json:
+                  schema: { $ref: '#/components/schemas/BalanceInsufficient' }
             VersionNotReached:
               description: The account's version is lower than `at_least`; the problem says which it is.
               headers:

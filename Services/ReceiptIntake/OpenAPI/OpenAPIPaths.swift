@@ -22,6 +22,8 @@ enum OpenAPIPaths {
         tags:
           - { name: purchases, description: Proofs and their outcomes }
           - { name: reading, description: 'What accounts have, and why' }
+          - { name: notifications, description: What Apple's servers tell }
+          - { name: wallet, description: Spending what accounts have }
           - { name: document, description: This document }
         paths:
           /v1/purchases:
@@ -30,8 +32,9 @@ enum OpenAPIPaths {
               tags: [purchases]
               summary: Posts one proof of purchase; on disk when it is answered.
               description: |
-                Exactly one of `signed_transaction`, `receipt` and `transaction_id`; beside a `receipt`, `transaction_id`
-                names which of its transactions is this account's. Posting the same again is the same submission.
+                Exactly one of `signed_transaction`, `receipt`, `transaction_id` and `order_id`; beside a `receipt`,
+                `transaction_id` names which of its transactions is this account's. Posting the same again is the same
+                submission.
               parameters:
                 - $ref: '#/components/parameters/Wait'
               requestBody:
@@ -114,7 +117,7 @@ enum OpenAPIPaths {
                 - $ref: '#/components/parameters/Environment'
                 - name: expired
                   in: query
-                  description: Whether entitlements that have ended are told too.
+                  description: Whether entitlements that have ended or were taken back are told too.
                   schema: { type: string, enum: ['true', 'false'], default: 'false' }
                 - name: at_least
                   in: query

@@ -9,8 +9,10 @@ struct OpenAPIRoutes: Sendable {
     /// For how many seconds a cache may keep the document.
     static let cacheSeconds = 300
 
-    /// The document, the only copy: three parts of one text.
-    static let document = OpenAPIPaths.yaml + OpenAPIParts.yaml + OpenAPISchemas.yaml
+    /// The document, the only copy: the parts of one text.
+    static let document =
+        OpenAPIPaths.yaml + OpenAPIPaths.intentsAndNotifications + OpenAPIPaths.wallet + OpenAPIParts.yaml
+        + OpenAPISchemas.yaml + OpenAPISchemas.orders + OpenAPISchemas.intentsAndNotifications + OpenAPISchemas.wallet
 
     /// The document as it was written.
     @Sendable

@@ -26,7 +26,7 @@ enum OpenAPISchemas {
               type: string
               pattern: '^[a-z_]+$'
             PurchaseRequest:
-              description: Exactly one of the three proofs; `transaction_id` may stand beside a `receipt`.
+              description: Exactly one of the four proofs; `transaction_id` may stand beside a `receipt`.
               type: object
               required: [app]
               properties:
@@ -42,6 +42,9 @@ enum OpenAPISchemas {
                   description: The app receipt in base64, with or without line breaks, at most 4 MiB decoded.
                   type: string
                 transaction_id: { $ref: '#/components/schemas/TransactionId' }
+                order_id:
+                  description: The order id of Apple's e-mail to the customer, 1 to 64 letters and digits; case does not matter.
+                  type: string
                 environment:
                   description: What the app was built for; a hint, never a proof.
                   $ref: '#/components/schemas/Environment'
@@ -98,7 +101,7 @@ enum OpenAPISchemas {
                 account: { type: string }
             Account:
               type: object
-              required: [app, environment, account, version, entitlements, balances, complete]
+              required: [app, environment, account, version, entitlements, balances, subscriptions, complete]
               additionalProperties: false
               properties:
                 app: { type: string }
@@ -107,6 +110,10 @@ enum OpenAPISchemas {
                 version: { type: integer, format: int64, description: The sequence of the account's newest event. }
                 entitlements: { type: array, items: { $ref: '#/components/schemas/Entitlement' } }
                 balances: { type: array, items: { $ref: '#/components/schemas/Balance' } }
+                subscriptions:
+                  description: Own and shared ones, ended ones too; at most 100.
+                  type: array
+                  items: { $ref: '#/components/schemas/Subscription' }
                 complete: { type: boolean, description: False when there is more than is told. }
             Entitlement:
               type: object
@@ -117,14 +124,16 @@ enum OpenAPISchemas {
                 transaction_id: { $ref: '#/components/schemas/AppleId' }
                 granted_at: { $ref: '#/components/schemas/Time' }
                 expires_at: { description: Left out for ever., $ref: '#/components/schemas/Time' }
-                active: { type: boolean, description: Whether it has not ended. }
+                revoked_at: { description: When it was taken back., $ref: '#/components/schemas/Time' }
+                revoked_because: { $ref: '#/components/schemas/EntitlementRevocation' }
+                active: { type: boolean, description: Whether it has neither ended nor been taken back. }
             Balance:
               type: object
               required: [item, amount]
               additionalProperties: false
               properties:
                 item: { type: string }
-                amount: { type: integer, format: int64 }
+                amount: { type: integer, format: int64, description: Below zero is a debt. }
             TransactionPage:
               type: object
               required: [transactions]
@@ -147,7 +156,16 @@ enum OpenAPISchemas {
                 reason: { $ref: '#/components/schemas/Reason' }
                 purchase_date: { $ref: '#/components/schemas/Time' }
                 expires_date: { $ref: '#/components/schemas/Time' }
-                revocation_date: { $ref: '#/components/schemas/Time' }
+                revocation_date: { description: When Apple took it back., $ref: '#/components/schemas/Time' }
+                revocation_type:
+                  description: REFUND_FULL, REFUND_PRORATED or FAMILY_REVOKE, as Apple wrote it.
+                  type: string
+                revocation_percentage:
+                  description: How much of the price was refunded, in thousandths of a per cent.
+                  type: integer
+                  format: int64
+                revoked_at: { description: When Countersign acted on it., $ref: '#/components/schemas/Time' }
+                ownership: { $ref: '#/components/schemas/Ownership' }
                 price_milliunits: { type: integer, format: int64, description: Thousandths of the currency's unit. }
                 currency: { type: string, description: ISO 4217. }
                 storefront: { type: string, description: ISO 3166-1 alpha-3. }
@@ -156,16 +174,24 @@ enum OpenAPISchemas {
                 granted_at: { $ref: '#/components/schemas/Time' }
             Order:
               type: object
-              required: [app, environment, transaction, submissions, entries, entitlements, events]
+              required: [app, environment, transaction, submissions, entries, entitlements, bindings, claims, events]
               additionalProperties: false
               properties:
                 app: { type: string }
                 environment: { $ref: '#/components/schemas/Environment' }
                 account: { type: string, description: Left out while nobody's. }
                 transaction: { $ref: '#/components/schemas/Transaction' }
+                catalogue_version: { type: integer, format: int64, description: The catalogue that decided it. }
+                price_expected:
+                  description: Whether the catalogue names this price; only for server API keys.
+                  type: boolean
+                proceeds: { description: Only for server API keys., $ref: '#/components/schemas/EstimatedProceeds' }
+                subscription: { $ref: '#/components/schemas/Subscription' }
                 submissions: { type: array, items: { $ref: '#/components/schemas/OrderSubmission' } }
                 entries: { type: array, items: { $ref: '#/components/schemas/LedgerEntry' } }
-                entitlements: { type: array, items: { $ref: '#/components/schemas/Entitlement' } }
+                entitlements: { type: array, items: { $ref: '#/components/schemas/OwnedEntitlement' } }
+                bindings: { type: array, items: { $ref: '#/components/schemas/OrderBinding' } }
+                claims: { type: array, items: { $ref: '#/components/schemas/OperatorClaim' } }
                 events: { type: array, items: { $ref: '#/components/schemas/OrderEvent' } }
                 deliveries:
                   description: Only for server API keys.
@@ -173,12 +199,14 @@ enum OpenAPISchemas {
                   items: { $ref: '#/components/schemas/Delivery' }
             OrderSubmission:
               type: object
-              required: [id, account, kind, state, received_at]
+              required: [id, kind, state, received_at]
               additionalProperties: false
               properties:
                 id: { type: string }
-                account: { type: string }
-                kind: { type: string, enum: [signed_transaction, receipt, transaction_id] }
+                account: { type: string, description: Left out where Apple's servers posted it. }
+                kind:
+                  type: string
+                  enum: [signed_transaction, receipt, transaction_id, order_id, server_notification]
                 transaction_id: { description: Which one a receipt was posted for., $ref: '#/components/schemas/AppleId' }
                 state: { type: string, enum: [received, fulfilled, rejected, parked] }
                 reason: { $ref: '#/components/schemas/Reason' }
@@ -189,7 +217,7 @@ enum OpenAPISchemas {
               required: [kind, account, item, amount, created_at]
               additionalProperties: false
               properties:
-                kind: { type: string }
+                kind: { type: string, enum: [grant, revocation, reversal] }
                 account: { type: string }
                 item: { type: string }
                 amount: { type: integer, format: int64, description: Less than zero was taken. }

@@ -15,6 +15,7 @@ struct AccountAnswer: Encodable, Sendable {
     let version: Int64
     let entitlements: [Entitlement]
     let balances: [Balance]
+    let subscriptions: [SubscriptionAnswer]
     /// False when there is more than is told.
     let complete: Bool
 
@@ -25,6 +26,8 @@ struct AccountAnswer: Encodable, Sendable {
         let grantedAt: Date
         let expiresAt: Date?
         let active: Bool
+        let revokedAt: Date?
+        let revokedBecause: String?
 
         init(_ entitlement: AccountStore.Entitlement) {
             self.entitlement = entitlement.name
@@ -32,6 +35,8 @@ struct AccountAnswer: Encodable, Sendable {
             grantedAt = entitlement.grantedAt
             expiresAt = entitlement.expiresAt
             active = entitlement.isActive
+            revokedAt = entitlement.revokedAt
+            revokedBecause = entitlement.revokedBecause
         }
 
         enum CodingKeys: String, CodingKey {
@@ -39,10 +44,12 @@ struct AccountAnswer: Encodable, Sendable {
             case transactionId = "transaction_id"
             case grantedAt = "granted_at"
             case expiresAt = "expires_at"
+            case revokedAt = "revoked_at"
+            case revokedBecause = "revoked_because"
         }
     }
 
-    /// A total of one item.
+    /// A total of one item; below zero is a debt.
     struct Balance: Encodable, Sendable {
         let item: String
         let amount: Int64
@@ -55,7 +62,27 @@ struct AccountAnswer: Encodable, Sendable {
         version = account.version
         entitlements = account.entitlements.map(Entitlement.init)
         balances = account.balances.map { Balance(item: $0.item, amount: $0.amount) }
+        subscriptions = account.subscriptions.map(SubscriptionAnswer.init)
         complete = account.isComplete
+    }
+}
+
+/// Where a subscription stands: `Subscription` in the OpenAPI document.
+///
+/// Its members are those that events have, and two more.
+struct SubscriptionAnswer: Encodable, Sendable {
+    let subscription: AccountStore.Subscription
+
+    private enum Key: String, CodingKey {
+        case shared
+        case changedAt = "changed_at"
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try subscription.standing.encode(to: encoder)
+        var members = encoder.container(keyedBy: Key.self)
+        try members.encode(subscription.isShared, forKey: .shared)
+        try members.encode(subscription.changedAt, forKey: .changedAt)
     }
 }
 
@@ -72,6 +99,10 @@ struct TransactionAnswer: Encodable, Sendable {
         case purchaseDate = "purchase_date"
         case expiresDate = "expires_date"
         case revocationDate = "revocation_date"
+        case revocationType = "revocation_type"
+        case revocationPercentage = "revocation_percentage"
+        case revokedAt = "revoked_at"
+        case ownership
         case priceMilliunits = "price_milliunits"
         case currency, storefront
         case testPurchase = "test_purchase"
@@ -91,6 +122,10 @@ struct TransactionAnswer: Encodable, Sendable {
         try members.encode(transaction.purchaseDate, forKey: .purchaseDate)
         try members.encodeIfPresent(transaction.expiresDate, forKey: .expiresDate)
         try members.encodeIfPresent(transaction.revocationDate, forKey: .revocationDate)
+        try members.encodeIfPresent(transaction.revocationType, forKey: .revocationType)
+        try members.encodeIfPresent(transaction.revocationPercentage, forKey: .revocationPercentage)
+        try members.encodeIfPresent(transaction.revokedAt, forKey: .revokedAt)
+        try members.encodeIfPresent(transaction.ownership, forKey: .ownership)
         try members.encodeIfPresent(transaction.priceMilliunits, forKey: .priceMilliunits)
         try members.encodeIfPresent(transaction.currency, forKey: .currency)
         try members.encodeIfPresent(transaction.storefront, forKey: .storefront)

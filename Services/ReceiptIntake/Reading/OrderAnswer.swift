@@ -8,17 +8,32 @@ struct OrderAnswer: Encodable, Sendable {
     let environment: StoreEnvironment
     let account: String?
     let transaction: TransactionAnswer
+    let catalogueVersion: Int64?
+    /// Left out for players, like what is estimated: it is between the studio and Apple.
+    let priceExpected: Bool?
+    let proceeds: Proceeds?
+    let subscription: SubscriptionAnswer?
     let submissions: [Submission]
     let entries: [Entry]
-    let entitlements: [AccountAnswer.Entitlement]
+    let entitlements: [OwnedEntitlement]
+    let bindings: [Binding]
+    let claims: [Claim]
     let events: [Event]
     /// Left out for players: they concern the studio's own servers.
     let deliveries: [Delivery]?
 
+    enum CodingKeys: String, CodingKey {
+        case app, environment, account, transaction, proceeds, subscription, submissions, entries, entitlements
+        case bindings, claims, events, deliveries
+        case catalogueVersion = "catalogue_version"
+        case priceExpected = "price_expected"
+    }
+
     /// Something that was posted.
     struct Submission: Encodable, Sendable {
         let id: String
-        let account: String
+        /// Left out where Apple's servers posted it.
+        let account: String?
         let kind: String
         let transactionId: String?
         let state: String
@@ -90,15 +105,22 @@ struct OrderAnswer: Encodable, Sendable {
         environment = story.environment
         account = story.account
         transaction = TransactionAnswer(transaction: story.order)
+        catalogueVersion = story.catalogueVersion
+        priceExpected = view.isPriceExpected
+        proceeds = view.proceeds.map(Proceeds.init)
+        subscription = story.subscription.map(SubscriptionAnswer.init)
+        bindings = view.bindings.map(Binding.init)
+        claims = view.claims.map(Claim.init)
         submissions = view.submissions.map {
             Submission(
-                id: $0.id, account: $0.account, kind: $0.kind, transactionId: $0.namedTransactionId, state: $0.state,
+                id: $0.id, account: $0.account.isEmpty ? nil : $0.account, kind: $0.kind,
+                transactionId: $0.namedTransactionId, state: $0.state,
                 reason: $0.reason, receivedAt: $0.receivedAt, settledAt: $0.settledAt)
         }
         entries = view.entries.map {
             Entry(kind: $0.kind, account: $0.account, item: $0.item, amount: $0.amount, createdAt: $0.createdAt)
         }
-        entitlements = story.entitlements.map(AccountAnswer.Entitlement.init)
+        entitlements = view.entitlements.map(OwnedEntitlement.init)
         events = view.events.map {
             Event(
                 id: $0.id, type: $0.type, account: $0.account, sequence: $0.sequence, reason: $0.reason,
@@ -109,34 +131,5 @@ struct OrderAnswer: Encodable, Sendable {
                 eventId: $0.eventId, endpoint: $0.endpointId, state: $0.state, attempts: $0.attempts,
                 lastStatus: $0.lastStatus, createdAt: $0.createdAt, deliveredAt: $0.deliveredAt, dueAt: $0.dueAt)
         }
-    }
-}
-
-/// An order's story as far as one caller may know it.
-///
-/// A player sees what is of the own account: neither who else posted the same transaction, nor the studio's endpoints.
-struct OrderView: Sendable {
-    let story: OrderReadingStore.Story
-    let submissions: [OrderReadingStore.Submission]
-    let entries: [OrderReadingStore.Entry]
-    let events: [OrderReadingStore.Event]
-    /// Nil for players.
-    let deliveries: [OrderReadingStore.Delivery]?
-
-    /// Nil when the order is not the caller's.
-    init?(_ story: OrderReadingStore.Story, for caller: Caller) {
-        guard caller.app == story.app else { return nil }
-        self.story = story
-        guard case .account = caller else {
-            (submissions, entries, events) = (story.submissions, story.entries, story.events)
-            deliveries = story.deliveries
-            return
-        }
-        func isOwn(_ account: String?) -> Bool { account.map { caller.maySee(app: story.app, account: $0) } ?? false }
-        guard isOwn(story.account) else { return nil }
-        submissions = story.submissions.filter { isOwn($0.account) }
-        entries = story.entries.filter { isOwn($0.account) }
-        events = story.events.filter { isOwn($0.account) }
-        deliveries = nil
     }
 }

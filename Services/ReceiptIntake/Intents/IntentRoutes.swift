@@ -1,0 +1,83 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Metrics
+import Persistence
+import ServiceRuntime
+
+/// `POST /v1/intents` and `GET /v1/intents/{id}`: who is about to buy what, so that Apple's data names the account.
+struct IntentRoutes: Sendable {
+    enum Limit {
+        /// The most characters of a product id.
+        static let productIdLength = 255
+    }
+
+    let authenticator: Authenticator
+    let store: IntentStore
+    let body: JSONBody
+    /// The most that an account may open within 24 hours.
+    let perDay: Int
+
+    /// What an app, or the studio's backend, sends.
+    struct IntentRequest: Decodable, Sendable {
+        let app: String
+        let account: String?
+        let productId: String
+
+        enum CodingKeys: String, CodingKey {
+            case app, account
+            case productId = "product_id"
+        }
+    }
+
+    /// Opens an intent; every request opens another one.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw.
+    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
+    @Sendable
+    func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
+        let wanted = try await body.decode(IntentRequest.self, from: request)
+        guard authenticator.knows(app: wanted.app) else { throw ProblemDetails.appUnknown }
+        let caller = try await authenticator.caller(token, app: wanted.app)
+        let account = try PurchaseRoutes.account(of: caller, body: wanted.account)
+        guard PrintableText.isOne(wanted.productId, lengthMaximum: Limit.productIdLength) else {
+            throw ProblemDetails.fieldInvalid(
+                "product_id", "1 to \(Limit.productIdLength) characters without control characters")
+        }
+        let opening = try await store.open(
+            UUID(), app: caller.app, account: account.text, productId: wanted.productId, limit: perDay)
+        switch opening {
+        case .opened(let intent):
+            Counter(label: "countersign_intents_total").increment()
+            return try IntentAnswer(intent).response(.created)
+        case .exhausted(let seconds):
+            throw ProblemDetails.intentsExhausted(perDay: perDay, retryAfterSeconds: seconds)
+        }
+    }
+
+    /// Tells whether something was bought with an intent; another account's does not exist for a player.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw.
+    @inline(never)
+    @Sendable
+    func get(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        let caller = try await ReadingCaller.read(request, authenticator)
+        guard let id = context.parameters.get("id").flatMap(UUID.init(uuidString:)),
+            let found = try await store.find(id, app: caller.app),
+            caller.maySee(app: found.intent.app, account: found.intent.account)
+        else { throw ProblemDetails.notFound }
+        return try IntentAnswer(found.intent, purchases: found.purchases).response(.ok)
+    }
+}
+
+extension ProblemDetails {
+    static func intentsExhausted(perDay: Int, retryAfterSeconds: Int) -> ProblemDetails {
+        ProblemDetails(
+            "intents-exhausted", title: "The account has opened too many purchase intents", status: .tooManyRequests,
+            detail: "An account may open \(perDay) within 24 hours. Open one for each purchase, when the player buys."
+        ).with(header: .retryAfter, "\(retryAfterSeconds)")
+    }
+}

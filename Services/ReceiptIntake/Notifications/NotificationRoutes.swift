@@ -1,0 +1,64 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import Messages
+import Metrics
+import NIOCore
+import ServiceRuntime
+
+/// `POST /v1/notifications`: what Apple's servers tell, to whoever is at the address in App Store Connect.
+///
+/// There are no credentials: the signature inside is the only one, and the verification workers check it.
+struct NotificationRoutes: Sendable {
+    let authenticator: Authenticator
+    let submissions: NotificationSubmissions
+    let body: JSONBody
+
+    /// What Apple posts.
+    ///
+    /// Source: developer.apple.com/documentation/appstoreservernotifications/responsebodyv2.
+    struct NotificationRequest: Decodable, Sendable {
+        let signedPayload: String
+    }
+
+    /// What Apple is answered; it reads the status only.
+    struct NotificationAnswer: Encodable {
+        let id: String
+    }
+
+    /// Takes a notification; 200 once it is on disk, and each time that the same one comes again.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw. Apple comes again after every status of 400 and more.
+    @inline(never)
+    @Sendable
+    func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        // Apple does not document its content type, and a wrong one is no reason to lose what it tells.
+        let posted = try await body.decode(NotificationRequest.self, from: request, requiresContentType: false)
+        guard let notification = ServerNotification(posted.signedPayload) else {
+            throw ProblemDetails.notificationMalformed
+        }
+        guard authenticator.knows(app: notification.app) else { throw ProblemDetails.notificationAppUnknown }
+        let accepted = try await submissions.accept(notification, correlationId: context.correlationId)
+        Counter(
+            label: "countersign_notifications_total", dimensions: [("result", accepted.isNew ? "new" : "repeated")]
+        ).increment()
+        context.logger.debug("took a notification", metadata: .fields([.submission: "\(accepted.id)"]))
+        return Response(
+            status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: ResponseBody(
+                byteBuffer: ByteBuffer(bytes: try MessageCoding.encode(NotificationAnswer(id: accepted.id)))))
+    }
+}
+
+extension ProblemDetails {
+    static let notificationMalformed = ProblemDetails(
+        "proof-malformed", title: "The body is no server notification", status: .unprocessableContent,
+        detail: "`signedPayload` must be a notification of version 2: three parts of base64url, whose payload names a "
+            + "bundleId.", extensions: ["field": "signedPayload"])
+
+    /// 404, after which Apple comes again for six days: time to list an app that was forgotten.
+    static let notificationAppUnknown = ProblemDetails(
+        "notification-app-unknown", title: "The app is not known", status: .notFound,
+        detail: "No app with the notification's bundle id is configured here.")
+}

@@ -1,0 +1,66 @@
+import Messages
+import Persistence
+import Synchronization
+
+/// The use case of what Apple tells: write a notification down, and hand it on.
+///
+/// Nobody waits for its outcome.
+final class NotificationSubmissions: Sendable {
+    enum Limit {
+        /// The most notifications that wait for their commit at a time.
+        ///
+        /// Anybody may post here, so that this is less than the queue that players' purchases wait in, and all of them
+        /// together, 25 MiB, leave room in it.
+        static let underWayMaximum = 100
+    }
+
+    /// Whom notifications are of: no account's, since no account has an empty name.
+    static let account = ""
+
+    private let batcher: SubmissionBatcher
+    private let underWayMaximum: Int
+    private let underWay = Mutex(0)
+
+    /// Writes with `batcher`.
+    init(batcher: SubmissionBatcher, underWayMaximum: Int = Limit.underWayMaximum) {
+        self.batcher = batcher
+        self.underWayMaximum = underWayMaximum
+    }
+
+    /// A notification that is on disk.
+    struct Accepted: Sendable {
+        /// The submission's id; the same for the same text, always.
+        let id: String
+        /// False when it had been posted before.
+        let isNew: Bool
+    }
+
+    /// Writes a notification down; it is on disk when this returns.
+    ///
+    /// - Parameter app: the app that the caller knows it to be about.
+    /// - Throws: `PostgresError`, `IntakeOverloadedError`; then Apple is to post again, which is harmless.
+    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
+    func accept(_ notification: ServerNotification, correlationId: String) async throws -> Accepted {
+        guard enter() else { throw IntakeOverloadedError() }
+        defer { underWay.withLock { $0 -= 1 } }
+        let proof = notification.jws.text
+        let id = SubmissionIdentifier.make(
+            app: notification.app, account: Self.account, kind: .serverNotification, proof: proof)
+        let acceptance = try await batcher.submit(
+            SubmissionStore.NewSubmission(
+                message: SubmissionMessage(
+                    submissionId: id, app: notification.app, account: Self.account, kind: .serverNotification,
+                    proof: proof, attempt: 0, correlationId: correlationId),
+                partitionKey: notification.partitionKey ?? id))
+        return Accepted(id: id, isNew: acceptance.isNew)
+    }
+
+    private func enter() -> Bool {
+        underWay.withLock { count in
+            guard count < underWayMaximum else { return false }
+            count += 1
+            return true
+        }
+    }
+}

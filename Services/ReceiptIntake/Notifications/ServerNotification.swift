@@ -1,0 +1,68 @@
+import Foundation
+
+/// A server notification of Apple's as it is posted: the outside of it, which nobody has verified yet.
+///
+/// What is read inside decides which app it is put down for and which partition it takes, and nothing else: the
+/// verification workers check the signature, and that the app is the one that Apple signed.
+/// Source: developer.apple.com/documentation/appstoreservernotifications/responsebodyv2decodedpayload.
+struct ServerNotification: Sendable {
+    enum Limit {
+        /// The largest payload in bytes: what `SignedDataLimits` of the module AppStore has; Apple's largest have 19 kB.
+        static let bytesMaximum = 256 << 10
+    }
+
+    /// The `signedPayload`: never to be logged.
+    let jws: CompactJWS
+    /// The bundle id that it says it is about.
+    let app: String
+    /// What keeps its lineage in one partition; nil where it says nothing of use.
+    let partitionKey: String?
+
+    /// Reads a `signedPayload`; nil when it is no such form, or says of no app that it is about it.
+    init?(_ text: String) {
+        guard let jws = CompactJWS(text, bytesMaximum: Limit.bytesMaximum),
+            let payload = Base64URL.decode(jws.encodedPayload), JSONBody.isShallow([UInt8](payload)),
+            let peeked = try? JSONDecoder().decode(Payload.self, from: payload), let app = peeked.app
+        else { return nil }
+        self.jws = jws
+        self.app = app
+        partitionKey = peeked.originalTransactionId ?? peeked.uuid
+    }
+
+    /// What is read of the payload: a field of another type is a field that is absent.
+    private struct Payload: Decodable {
+        /// Apple's four contents, of which a notification has one.
+        private static let contents: [Key] = [.data, .summary, .externalPurchaseToken, .appData]
+
+        let app: String?
+        let originalTransactionId: String?
+        let uuid: String?
+
+        enum Key: String, CodingKey {
+            case data, summary, externalPurchaseToken, appData, notificationUUID
+        }
+
+        enum ContentKey: String, CodingKey {
+            case bundleId, signedTransactionInfo, signedRenewalInfo
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            let contents = Self.contents.compactMap {
+                try? container.nestedContainer(keyedBy: ContentKey.self, forKey: $0)
+            }
+            func text(_ key: ContentKey) -> String? {
+                for content in contents {
+                    if let text = try? content.decode(String.self, forKey: key) { return text }
+                }
+                return nil
+            }
+            app = text(.bundleId)
+            originalTransactionId =
+                [text(.signedTransactionInfo), text(.signedRenewalInfo)].lazy
+                .compactMap { $0.flatMap { CompactJWS($0) } }.compactMap(PartitionKey.originalTransactionId).first
+            uuid = (try? container.decode(String.self, forKey: .notificationUUID))
+                .flatMap(UUID.init(uuidString:))?.uuidString.lowercased()
+        }
+    }
+}

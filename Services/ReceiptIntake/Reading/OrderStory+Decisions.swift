@@ -1,0 +1,113 @@
+import Foundation
+import Messages
+import Persistence
+import PurchaseModel
+
+/// What was decided about an order: granted, parked, taken back, and by what.
+extension OrderStory {
+    /// That it was granted, or why not; that Apple took it back, and what came of that.
+    static func decided(_ view: OrderView) -> [Sentence] {
+        let order = view.story.order
+        var sentences: [Sentence] = []
+        if let revoked = order.revocationDate {
+            sentences.append(Sentence(at: revoked, text: takenBackByApple(order)))
+        }
+        if let granted = order.grantedAt {
+            let catalogue = view.story.catalogueVersion.map { " by catalogue \($0)" } ?? ""
+            sentences.append(Sentence(at: granted, text: "Granted to \(view.grantee.words)\(catalogue)."))
+        }
+        guard let reason = order.reason else { return sentences }
+        let because = "because \(ReasonSentence.because(reason))"
+        if order.state == OrderState.parked.rawValue {
+            let isTold = view.events.contains { $0.type == PurchaseEvent.unclaimed && $0.reason == reason }
+            guard !isTold else { return sentences }
+            sentences.append(Sentence(at: order.recordedAt, text: "Parked \(because) (\(reason))."))
+        } else if order.grantedAt != nil {
+            sentences.append(
+                Sentence(
+                    at: order.revokedAt ?? order.recordedAt,
+                    text: "It is \(words(order.state)), \(because) (\(reason)): what it had brought was taken back as "
+                        + "far as the catalogue says."))
+        } else {
+            sentences.append(
+                Sentence(
+                    at: order.revokedAt ?? order.recordedAt,
+                    text: "It is \(words(order.state)), \(because) before it was granted (\(reason))."))
+        }
+        return sentences
+    }
+
+    private static func takenBackByApple(_ order: AccountStore.Transaction) -> String {
+        let share = order.revocationPercentage.map { " \(percent($0)) of the price" }
+        switch order.revocationType {
+        case "REFUND_FULL": return "Apple refunded the purchase in full."
+        case "REFUND_PRORATED": return "Apple refunded\(share ?? " a part of the price")."
+        case "FAMILY_REVOKE": return "Family Sharing of the purchase ended."
+        default: return "Apple took the purchase back\(share.map { ", with\($0)" } ?? "")."
+        }
+    }
+
+    /// What a line of the ledger did.
+    static func entry(_ entry: OrderReadingStore.Entry) -> Sentence {
+        let (amount, account) = ("\(entry.amount.magnitude) \(entry.item)", "account \(entry.account)")
+        let text =
+            switch (entry.kind, entry.amount > 0) {
+            case ("reversal", true): "Gave \(amount) back to \(account)"
+            case (_, true): "Credited \(amount) to \(account)"
+            case (_, false): "Took \(amount) from \(account)"
+            }
+        return Sentence(at: entry.createdAt, text: text + " (ledger: \(words(entry.kind))).")
+    }
+
+    /// What an account may use because of it, and since when no more.
+    static func entitled(_ owned: OrderReadingStore.OwnedEntitlement) -> [Sentence] {
+        let entitlement = owned.entitlement
+        let end = entitlement.expiresAt.map { "until \(MessageCoding.text($0))" } ?? "for ever"
+        let given = Sentence(
+            at: entitlement.grantedAt, text: "Account \(owned.account) may use \(entitlement.name) \(end).")
+        guard let revoked = entitlement.revokedAt, let cause = entitlement.revokedBecause else { return [given] }
+        let because =
+            switch cause {
+            case "refund": "Apple refunded it"
+            case "family_revoke": "Family Sharing ended"
+            case "consent_rescinded": "a guardian withdrew consent"
+            case "upgraded": "the subscription was upgraded"
+            default: "of “\(words(cause))”"
+            }
+        return [
+            given,
+            Sentence(
+                at: revoked,
+                text: "Account \(owned.account) may use \(entitlement.name) no more, because \(because) (\(cause))."),
+        ]
+    }
+
+    /// Whether the price is what the catalogue expects, and what is estimated to remain of it.
+    static func priced(_ view: OrderView) -> [Sentence] {
+        let order = view.story.order
+        var sentences: [Sentence] = []
+        if let isExpected = view.isPriceExpected {
+            let text =
+                isExpected ? "The price is one that the catalogue expects." : "The catalogue expects another price."
+            sentences.append(Sentence(at: order.recordedAt, text: text))
+        }
+        if let proceeds = view.proceeds, let currency = order.currency {
+            let tax = proceeds.isTaxKnown ? "\(money(proceeds.tax)) tax" : "no tax that we know of"
+            let refunded = proceeds.refunded == 0 ? "" : "; the refund takes \(money(proceeds.refunded)) of it"
+            sentences.append(
+                Sentence(
+                    at: order.recordedAt,
+                    text: "An estimate: of \(money(proceeds.gross)) \(currency), \(money(proceeds.estimated)) remain "
+                        + "after \(tax) and \(money(proceeds.commission)) commission\(refunded)."))
+        }
+        return sentences
+    }
+
+    /// Thousandths of a per cent as a decimal number.
+    static func percent(_ thousandths: Int64) -> String {
+        var text = money(thousandths)
+        while text.hasSuffix("0") { text.removeLast() }
+        if text.hasSuffix(".") { text.removeLast() }
+        return text + " %"
+    }
+}

@@ -1,0 +1,32 @@
+import PurchaseModel
+
+/// Reasons as half sentences for a person; a verifier's own words are told as they are.
+enum ReasonSentence {
+    /// What goes on after "because".
+    static func because(_ reason: ReasonCode) -> String {
+        switch reason {
+        case .belongsToAnotherAccount: "it is another account's"
+        case .sandboxRefused: "the app's configuration refuses sandbox purchases"
+        case .appUnknown: "no app of its bundle id is configured"
+        case .environmentMissing: "Apple's data does not say whether money was paid"
+        case .productUnknown: "the catalogue does not know the product"
+        case .productTypeMismatch: "the catalogue says another type of product than Apple"
+        case .accountTokenUnknown: "its appAccountToken is no account's that we know"
+        case .amountTooLarge: "the grant is greater than an amount can be"
+        case .revokedByApple: "Apple took it back"
+        case .restoreLimitReached: "it changed hands as often as its restore policy lets it in this time"
+        case .orderNotFound: "Apple knows no order of this id, or none of this app"
+        case .unclaimed: "a receipt held it that was posted for another transaction, and nobody has named it"
+        case .claimUnnamed: "the receipt holds several purchases and the app named none"
+        case .transactionNotInReceipt: "the named transaction is not in the receipt"
+        case .receiptWithoutPurchases: "the receipt holds no purchase"
+        case .transactionNotFound: "Apple knows no transaction of this id"
+        case .rateLimited: "Apple's limits left no room to ask"
+        case .appStoreUnavailable: "Apple's servers did not answer"
+        case .appStoreUnauthorized: "Apple refused our key"
+        case .appStoreNotConfigured: "the app's settings lack what it takes to ask Apple"
+        case .noVerdict: "no verdict has come"
+        default: "of “\(reason.rawValue.replacing("_", with: " "))”"
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import Metrics
+import Persistence
+import Postgres
+import ServiceRuntime
+
+/// `POST /v1/accounts/{id}/spend`: the studio's backend takes from a wallet that Countersign holds.
+struct SpendRoutes: Sendable {
+    let authenticator: Authenticator
+    let store: SpendStore
+    let body: JSONBody
+
+    /// Spends all of the items, or nothing; repeating a request with its key spends nothing more.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw.
+    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
+    @Sendable
+    func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
+        let spending = try await body.decode(SpendRequest.self, from: request)
+        guard authenticator.knows(app: spending.app) else { throw ProblemDetails.appUnknown }
+        guard case .server(let app) = try await authenticator.caller(token, app: spending.app) else {
+            throw ProblemDetails.spendForbidden
+        }
+        let checked = try spending.checked(
+            app: app, account: try ReadingQuery.account(context), key: try SpendRequest.key(request.headers))
+        return try Self.response(try await outcome(of: checked), checked, context.logger)
+    }
+
+    @inline(never)
+    private func outcome(of request: SpendStore.Request) async throws -> SpendStore.Outcome {
+        do {
+            return try await store.spend(request)
+        } catch let error as PostgresError where error.isRetriable || error.code == .poolClosed {
+            throw ProblemDetails.spendUnavailable
+        }
+    }
+
+    private static func response(
+        _ outcome: SpendStore.Outcome, _ request: SpendStore.Request, _ logger: Logger
+    ) throws -> Response {
+        switch outcome {
+        case .spent(let spend):
+            count("spent")
+            logger.debug("spent", metadata: .fields([.app: "\(request.customer.app)"]))
+            return try ReadingAnswer.response(SpendAnswer(spend, of: request.customer))
+        case .repeated(let spend):
+            count("repeated")
+            var response = try ReadingAnswer.response(SpendAnswer(spend, of: request.customer))
+            response.headers[.idempotentReplayed] = "true"
+            return response
+        case .keyReused:
+            count("key_reused")
+            throw ProblemDetails.idempotencyKeyReused
+        case .insufficient(let shortages):
+            count("insufficient")
+            Counter(label: "countersign_problems_total", dimensions: [("slug", BalanceInsufficient.slug)]).increment()
+            return try BalanceInsufficient(shortages).response()
+        }
+    }
+
+    private static func count(_ result: String) {
+        Counter(label: "countersign_spends_total", dimensions: [("result", result)]).increment()
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import Messages
+import Postgres
+import PurchaseModel
+import Testing
+
+@testable import ReceiptIntake
+
+@Suite(
+    "Stories of orders that went through much",
+    .enabled(if: TestDatabase.serverURL != nil, TestDatabase.skipComment), .timeLimit(.minutes(2)))
+struct ReadingStoryTests {
+    private let query = ReadingFixture.query
+
+    private func sentences(_ intake: TestIntake, _ order: String, token: String) async throws -> [String] {
+        let answer = try await intake.send(.get, "/v1/orders/\(order)/why\(query)", token: token)
+        return (answer.fields["sentences"] as? [[String: String]] ?? []).compactMap { $0["text"] }
+    }
+
+    @Test("a server is told of everything, by time")
+    func server() async throws {
+        try await ReadingFixture.with { intake, rows in
+            try await rows.storyOfAChequeredLife()
+            let end = "2026-11-21T11:00:00.000Z"
+            let told = try await sentences(intake, "2000050", token: TestIntake.serverKey)
+                .filter { !$0.contains("may use pass until") && !$0.hasPrefix("An estimate:") }
+            #expect(
+                told == [
+                    "Bought 1 × pass.monthly (auto renewable) for 0.99 USD in the storefront USA.",
+                    "Received a signed transaction from account player-1 by submission s5.",
+                    "Verified: Apple's word for it is of 2026-11-21T09:59:30.000Z.",
+                    "The catalogue expects another price.",
+                    "It came to account player-1, because it posted the purchase while it was nobody's (possession).",
+                    "Granted to account player-1 by catalogue 1.",
+                    "Credited 100 gem to account player-1 (ledger: grant).",
+                    "Submission s5 was answered: fulfilled.",
+                    "It went from account player-1 to account player-2, by the restore policy transfer (transfer).",
+                    "Account player-3 may use it beside account player-2, by the restore policy share (share).",
+                    "An operator (alice) said that it is account player-2's: “her e-mail of Monday”.",
+                    "Apple refunded 50 % of the price.",
+                    "Received a server notification from Apple by submission n5.",
+                    "It is revoked, because Apple took it back (revoked_by_apple): what it had brought was taken back as far "
+                        + "as the catalogue says.",
+                    "Took 50 gem from account player-1 (ledger: revocation).",
+                    "Account player-2 may use pass no more, because Apple refunded it (refund).",
+                    "The subscription 2000050 is active until \(end), and will renew as pass.yearly (active, by this order "
+                        + "of pass.monthly).",
+                    "Event iap.refund.granted was written (evt_5, number 1 of its account): Apple refunded what had been "
+                        + "granted.",
+                    "Webhook of evt_5 to endpoint backend was delivered after 1 attempt.",
+                    "Submission n5 was answered: fulfilled.",
+                ])
+        }
+    }
+
+    @Test("a player is told the same of the own account, and another is another account")
+    func player() async throws {
+        try await ReadingFixture.with { intake, rows in
+            try await rows.storyOfAChequeredLife()
+            let told = try await sentences(intake, "2000050", token: ReadingFixture.player("player-2"))
+            for sentence in [
+                "Granted to another account by catalogue 1.",
+                "It went from another account to account player-2, by the restore policy transfer (transfer).",
+                "Another account may use it beside account player-2, by the restore policy share (share).",
+                "An operator said that it is account player-2's.",
+            ] {
+                #expect(told.contains(sentence), "\(told)")
+            }
+        }
+    }
+
+    @Test(
+        "each way of taking back has its sentence",
+        arguments: [
+            ("REFUND_FULL", Int64?.some(100_000), "Apple refunded the purchase in full."),
+            ("REFUND_PRORATED", 12_345, "Apple refunded 12.345 % of the price."),
+            ("REFUND_PRORATED", nil, "Apple refunded a part of the price."),
+            ("FAMILY_REVOKE", nil, "Family Sharing of the purchase ended."),
+            ("SOMETHING_NEW", 30_500, "Apple took the purchase back, with 30.5 % of the price."),
+            (nil, nil, "Apple took the purchase back."),
+        ] as [(String?, Int64?, String)])
+    func takenBack(type: String?, percentage: Int64?, sentence: String) async throws {
+        try await ReadingFixture.with { intake, rows in
+            try await rows.order("1", account: "p", at: 20, granted: 20)
+            try await rows.takeBack("1", type: type, percentage: percentage, revoked: 30, heard: 40)
+            let told = try await sentences(intake, "1", token: TestIntake.serverKey)
+            #expect(told.contains(sentence), "\(told)")
+        }
+    }
+
+    @Test("what a reversal gives back is told, and who had it when it was granted")
+    func reversal() async throws {
+        try await ReadingFixture.with { intake, rows in
+            try await rows.order("1", account: "p", at: 20, granted: 20)
+            try await rows.credit(10, "gem", to: "p", for: "1", at: 20)
+            try await rows.post("revocation", -10, "gem", account: "p", for: "1", at: 30)
+            try await rows.post("reversal", 10, "gem", account: "p", for: "1", at: 40)
+            let told = try await sentences(intake, "1", token: ReadingFixture.player("p"))
+            #expect(told.contains("Granted to account p."))
+            #expect(told.contains("Gave 10 gem back to account p (ledger: reversal)."))
+        }
+    }
+
+    @Test(
+        "each state of a subscription has its words",
+        arguments: [
+            (SubscriptionState.active, "is active until"), (.expired, "has expired"),
+            (.billingRetry, "the App Store still tries to charge"), (.gracePeriod, "with grace until"),
+            (.revoked, "its period was taken back"),
+        ])
+    func states(state: SubscriptionState, words: String) async throws {
+        try await ReadingFixture.with { intake, rows in
+            try await rows.order("1", account: "p", at: 20, granted: 20)
+            try await rows.subscription("1", of: "p", state)
+            let told = try await sentences(intake, "1", token: ReadingFixture.player("p"))
+            #expect(told.contains { $0.hasPrefix("The subscription 1 ") && $0.contains(words) }, "\(told)")
+        }
+    }
+
+    @Test("every type of event has its meaning in words")
+    func events() async throws {
+        let known = [
+            PurchaseEvent.fulfilled, PurchaseEvent.unclaimed, PurchaseEvent.revoked, PurchaseEvent.refundGranted,
+            PurchaseEvent.refundReversed, PurchaseEvent.familyRevoked, PurchaseEvent.consentRescinded,
+            PurchaseEvent.transferred, PurchaseEvent.shared, PurchaseEvent.adjusted, PurchaseEvent.entitlementExpired,
+            PurchaseEvent.subscriptionStarted, PurchaseEvent.subscriptionRenewed, PurchaseEvent.subscriptionRecovered,
+            PurchaseEvent.subscriptionRenewalFailed, PurchaseEvent.subscriptionGraceStarted,
+            PurchaseEvent.subscriptionGraceEnded, PurchaseEvent.subscriptionExpired, PurchaseEvent.subscriptionRevoked,
+            PurchaseEvent.subscriptionRestored, PurchaseEvent.subscriptionCancelScheduled,
+            PurchaseEvent.subscriptionCancelUndone, PurchaseEvent.subscriptionPlanChanged,
+            PurchaseEvent.subscriptionPlanChangeScheduled, PurchaseEvent.subscriptionPriceIncreasePending,
+            PurchaseEvent.subscriptionPriceIncreaseAccepted, PurchaseEvent.subscriptionExtended,
+        ]
+        #expect(Set(known).count == known.count)
+        #expect(Set(known.compactMap(EventSentence.meaning(of:))).count == known.count)
+        #expect(EventSentence.meaning(of: "iap.something.new") == nil)
+    }
+}
