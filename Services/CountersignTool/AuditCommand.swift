@@ -1,11 +1,11 @@
 import ArgumentParser
 import Persistence
 
-/// `countersign audit`: compares orders, entries, balances and events with each other.
+/// `countersign audit`: compares orders, owners, entries, balances, subscriptions and events with each other.
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Checks that orders, ledger entries, balances and events agree; exits with 1 when they do not.")
+        abstract: "Checks that orders, owners, ledger, subscriptions and events agree; exits with 1 when they do not.")
 
     @Flag(help: "Prints JSON.")
     var json = false

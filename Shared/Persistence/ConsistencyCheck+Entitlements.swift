@@ -1,0 +1,40 @@
+/// Rules of entitlements: whose they are, and that nothing is in force that Apple took back.
+extension ConsistencyCheck {
+    static let entitlementRules = [entitlementsOfOrders, takenEntitlements, rescinded]
+
+    private static let entitlementsOfOrders = Rule(
+        name: "entitlements_belong_to_their_order",
+        sentence: "every entitlement has an order that was granted, of the same account or shared with it",
+        sql: """
+            SELECT format('%s of %s: order %s %s is %s', e.entitlement, e.account, e.environment, e.transaction_id,
+                coalesce(o.state || ' of ' || coalesce(o.account, 'nobody'), 'not there')) AS subject
+            FROM entitlements e
+            LEFT JOIN orders o ON (o.environment, o.transaction_id) = (e.environment, e.transaction_id)
+            WHERE o.state IS NULL OR o.granted_at IS NULL OR o.app <> e.app
+                OR o.account IS DISTINCT FROM e.account AND NOT EXISTS (
+                    SELECT FROM lineage_shares s WHERE s.account = e.account
+                        AND (s.environment, s.original_transaction_id) = (o.environment, o.original_transaction_id))
+            """)
+
+    private static let takenEntitlements = Rule(
+        name: "revoked_orders_entitle_to_nothing", sentence: "no entitlement of a revoked order is in force",
+        sql: """
+            SELECT format('%s of %s: order %s %s is revoked', e.entitlement, e.account, e.environment, e.transaction_id)
+                AS subject
+            FROM entitlements e
+            JOIN orders o ON (o.environment, o.transaction_id) = (e.environment, e.transaction_id)
+            WHERE o.state = 'revoked' AND e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > now())
+            """)
+
+    private static let rescinded = Rule(
+        name: "rescinded_consents_end_entitlements",
+        sentence: "no entitlement is in force of what was bought before consent was withdrawn",
+        sql: """
+            SELECT format('%s of %s: order %s %s', e.entitlement, e.account, e.environment, e.transaction_id) AS subject
+            FROM rescinded_consents c
+            JOIN orders o USING (environment, app, app_transaction_id)
+            JOIN entitlements e ON (e.environment, e.transaction_id) = (o.environment, o.transaction_id)
+            WHERE o.purchase_date <= c.signed_date AND e.revoked_at IS NULL
+                AND (e.expires_at IS NULL OR e.expires_at > now())
+            """)
+}

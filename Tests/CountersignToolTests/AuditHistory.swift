@@ -1,0 +1,130 @@
+/// A small history in which every rule of the audit has something to look at, and holds.
+///
+/// anna bought gems three times (one was refunded by half, one in full and given back), things that ben and cleo have
+/// now, too, and a subscription; consent for dora was withdrawn; nobody claimed p1.
+enum AuditHistory {
+    static let sql = audit + orders + lineages + ledger + entitlements + events + submissions
+
+    private static let audit = """
+        INSERT INTO account_tokens (app, token, account) VALUES ('a', '6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'anna');
+        INSERT INTO audit_log (actor, action, subject, reason)
+        VALUES ('eve', 'adjust', 'production a anna', 'an apology');
+        INSERT INTO spends (environment, app, account, idempotency_key, request_sha256, answer)
+        VALUES ('production', 'a', 'anna', 'k1', 'hash', '{"items": [{"item": "gem", "amount": 30}], "balances": []}');
+
+        """
+
+    private static let orders = """
+        INSERT INTO orders (environment, transaction_id, state, reason, account, app, product_id, product_type, quantity,
+            original_transaction_id, purchase_date, expires_date, signed_date, app_account_token, app_transaction_id,
+            granted_at, submission_id, correlation_id, transaction)
+        SELECT 'production', id, state, reason, account, 'a', product, type, 1, original, '2026-01-01',
+            expires::timestamptz, '2026-01-02', token::uuid, child, granted::timestamptz, 'sub_' || id, 'r', '{}'
+        FROM (VALUES
+            ('c1', 'granted', NULL, 'anna', 'gems', 'consumable', 'c1', NULL, '6ba7b810-9dad-11d1-80b4-00c04fd430c8',
+                NULL, '2026-01-03'),
+            ('c2', 'revoked', 'revoked_by_apple', 'anna', 'gems', 'consumable', 'c2', NULL, NULL, NULL, '2026-01-03'),
+            ('c3', 'granted', NULL, 'anna', 'gems', 'consumable', 'c3', NULL, NULL, NULL, '2026-01-03'),
+            ('c4', 'revoked', 'revoked_by_apple', NULL, 'gems', 'consumable', 'c4', NULL, NULL, NULL, NULL),
+            ('n1', 'granted', NULL, 'ben', 'pro', 'non_consumable', 'n1', NULL, '6ba7b810-9dad-11d1-80b4-00c04fd430c8',
+                NULL, '2026-01-03'),
+            ('n2', 'granted', NULL, 'anna', 'hat', 'non_consumable', 'n2', NULL, NULL, NULL, '2026-01-03'),
+            ('n3', 'revoked', 'revoked_by_apple', 'anna', 'hat', 'non_consumable', 'n3', NULL, NULL, NULL, '2026-01-03'),
+            ('k1', 'granted', NULL, 'dora', 'hat', 'non_consumable', 'k1', NULL, NULL, 'child', '2026-01-03'),
+            ('s1', 'granted', NULL, 'anna', 'plus', 'auto_renewable', 's1', '2026-02-01', NULL, NULL, '2026-01-03'),
+            ('s2', 'granted', NULL, 'anna', 'plus', 'auto_renewable', 's1', '2126-03-01', NULL, NULL, '2026-02-01'),
+            ('p1', 'parked', 'unclaimed', NULL, 'pro', 'non_consumable', 'p1', NULL, NULL, NULL, NULL)
+        ) AS new (id, state, reason, account, product, type, original, expires, token, child, granted);
+        INSERT INTO subscriptions (environment, original_transaction_id, app, account, state, product_id, transaction_id,
+            expires_date, access_until, due_at, standing)
+        VALUES ('production', 's1', 'a', 'anna', 'active', 'plus', 's2', '2126-03-01', '2126-03-01', '2126-03-01', '{}');
+        INSERT INTO rescinded_consents VALUES ('production', 'a', 'child', '2026-01-05');
+
+        """
+
+    private static let lineages = """
+        INSERT INTO lineages (environment, original_transaction_id, app, account, cause, bound_at)
+        VALUES ('production', 'n1', 'a', 'ben', 'transfer', now()), ('production', 'n2', 'a', 'anna', 'possession', now()),
+            ('production', 'n3', 'a', 'anna', 'possession', now()), ('production', 's1', 'a', 'anna', 'possession', now()),
+            ('production', 'k1', 'a', 'dora', 'possession', now()), ('production', 'p1', 'a', NULL, NULL, NULL);
+        INSERT INTO binding_history (environment, original_transaction_id, app, from_account, to_account, cause)
+        VALUES ('production', 'n1', 'a', NULL, 'anna', 'token'), ('production', 'n2', 'a', NULL, 'anna', 'possession'),
+            ('production', 'n3', 'a', NULL, 'anna', 'possession'), ('production', 's1', 'a', NULL, 'anna', 'possession'),
+            ('production', 'k1', 'a', NULL, 'dora', 'possession'), ('production', 'n1', 'a', 'anna', 'ben', 'transfer'),
+            ('production', 'n2', 'a', 'anna', 'cleo', 'share');
+        INSERT INTO lineage_shares (environment, original_transaction_id, app, account)
+        VALUES ('production', 'n2', 'a', 'cleo');
+
+        """
+
+    private static let ledger = """
+        INSERT INTO ledger_entries (environment, transaction_id, kind, sequence, app, account, item, amount, book, spend_id,
+            audit_id)
+        SELECT 'production', id, kind, sequence, 'a', 'anna', item, amount,
+            CASE kind WHEN 'spend' THEN 'spent' ELSE 'issued' END, CASE kind WHEN 'spend' THEN 1 END,
+            CASE kind WHEN 'adjustment' THEN 1 END
+        FROM (VALUES ('c1', 'grant', 1, 'gem', 100), ('c2', 'grant', 1, 'gem', 100), ('c2', 'revocation', 1, 'gem', -50),
+            ('c3', 'grant', 1, 'gem', 100), ('c3', 'revocation', 1, 'gem', -100), ('c3', 'reversal', 1, 'gem', 100),
+            ('n1', 'grant', 1, 'badge', 1), (NULL, 'spend', 1, 'gem', -30), (NULL, 'adjustment', 1, 'gem', 5)
+        ) AS new (id, kind, sequence, item, amount);
+        INSERT INTO balances VALUES ('production', 'a', 'anna', 'gem', 225), ('production', 'a', 'anna', 'badge', 1);
+
+        """
+
+    private static let entitlements = """
+        INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, expires_at, revoked_at,
+            revoked_because)
+        SELECT 'production', 'a', account, entitlement, id, expires::timestamptz, revoked::timestamptz, because
+        FROM (VALUES ('ben', 'pro', 'n1', NULL, NULL, NULL), ('anna', 'hat', 'n2', NULL, NULL, NULL),
+            ('cleo', 'hat', 'n2', NULL, NULL, NULL), ('anna', 'hat', 'n3', NULL, '2026-01-04', 'refund'),
+            ('dora', 'hat', 'k1', NULL, '2026-01-05', 'consent_rescinded'),
+            ('anna', 'plus', 's1', '2026-02-01', NULL, NULL), ('anna', 'plus', 's2', '2126-03-01', NULL, NULL)
+        ) AS new (account, entitlement, id, expires, revoked, because);
+
+        """
+
+    private static let events = """
+        INSERT INTO events (id, type, environment, app, account, sequence, transaction_id, partition_key, body)
+        SELECT 'evt_' || place, type, 'production', 'a', account, row_number() OVER (PARTITION BY account ORDER BY place),
+            id, id, jsonb_build_object('customer', jsonb_build_object('id', account, 'app_account_token', token),
+                'data', jsonb_build_object('entries', entries::jsonb, 'entitlements', '["x"]'::jsonb))::text
+        FROM (VALUES
+            (1, 'iap.transaction.fulfilled', 'anna', 'c1', '6ba7b810', '[{"item": "gem", "amount": 100}]'),
+            (2, 'iap.transaction.fulfilled', 'anna', 'c2', NULL, '[{"item": "gem", "amount": 100}]'),
+            (3, 'iap.transaction.fulfilled', 'anna', 'c3', NULL, '[{"item": "gem", "amount": 100}]'),
+            (4, 'iap.transaction.fulfilled', 'anna', 'n1', '6ba7b810', '[{"item": "badge", "amount": 1}]'),
+            (5, 'iap.transaction.fulfilled', 'anna', 'n2', NULL, '[]'),
+            (6, 'iap.transaction.fulfilled', 'anna', 'n3', NULL, '[]'),
+            (7, 'iap.transaction.fulfilled', 'dora', 'k1', NULL, '[]'),
+            (8, 'iap.transaction.fulfilled', 'anna', 's1', NULL, '[]'),
+            (9, 'iap.refund.granted', 'anna', 'c2', NULL, '[{"item": "gem", "amount": -50}]'),
+            (10, 'iap.refund.granted', 'anna', 'c3', NULL, '[{"item": "gem", "amount": -100}]'),
+            (11, 'iap.refund.reversed', 'anna', 'c3', NULL, '[{"item": "gem", "amount": 100}]'),
+            (12, 'iap.refund.granted', 'anna', 'n3', NULL, '[]'),
+            (13, 'iap.customer.transferred', 'anna', 'n1', NULL, '[]'),
+            (14, 'iap.customer.transferred', 'ben', 'n1', NULL, '[]'),
+            (15, 'iap.customer.shared', 'cleo', 'n2', NULL, '[]'),
+            (16, 'iap.consent.rescinded', 'dora', 'k1', NULL, '[]'),
+            (17, 'iap.transaction.fulfilled', 'anna', 's2', NULL, '[]'),
+            (18, 'iap.account.adjusted', 'anna', '', NULL, '[{"item": "gem", "amount": 5}]')
+        ) AS new (place, type, account, id, token, entries);
+        INSERT INTO account_sequences (environment, app, account, last_sequence)
+        SELECT environment, app, account, max(sequence) FROM events GROUP BY 1, 2, 3;
+
+        """
+
+    private static let submissions = """
+        INSERT INTO submissions (id, state, app, account, kind, partition_key, correlation_id, reason, outcome, proof)
+        SELECT 'sub_' || id, state, 'a', account, kind, 'k', 'r', reason, CASE WHEN id = 'apple'
+            THEN '{"transactions": []}'
+            ELSE jsonb_build_object('transactions', jsonb_build_array(
+                jsonb_build_object('environment', 'production', 'transaction_id', right(id, 2)))) END, ''
+        FROM (VALUES ('c1', 'fulfilled', 'anna', 'signed_transaction', NULL),
+            ('n1', 'fulfilled', 'anna', 'signed_transaction', NULL),
+            ('cleo_n2', 'fulfilled', 'cleo', 'signed_transaction', NULL),
+            ('p1', 'parked', 'fay', 'receipt', 'claim_unnamed'),
+            ('apple', 'fulfilled', '', 'server_notification', NULL)) AS new (id, state, account, kind, reason);
+        INSERT INTO submission_transactions VALUES ('production', 'p1', 'sub_p1');
+
+        """
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Messages
+import Persistence
+import PersistenceTesting
+import Postgres
+import PurchaseModel
+import Testing
+
+@testable import Fulfillment
+
+/// Says how many purchases a second are settled where a million were before, and where none was, by turns;
+/// `Tests/Benchmarks/full-table` runs it.
+@Suite(
+    "Full table benchmark",
+    .enabled(
+        if: ProcessInfo.processInfo.environment["COUNTERSIGN_BENCHMARK"] == "full-table" && TestDatabase.url != nil,
+        "SKIPPED: Tests/Benchmarks/full-table runs it"))
+struct FullTableBenchmark {
+    private static let orders = 1_000_000
+    private static let players = 200_000
+    private static let rounds = 21
+    private static let batchesOfRound = 8
+    /// What one commit of fulfillment holds under load.
+    private static let batch = 200
+
+    @Test func `settling beside a million orders, and without`() async throws {
+        try await Bench.with { empty in
+            try await Bench.with { full in
+                let start = ContinuousClock.now
+                try await Self.fill(full)
+                #expect(try await full.number("SELECT count(*) FROM orders") >= Int64(Self.orders))
+                print("full table: \(Self.orders) orders written in \(ContinuousClock.now - start)")
+                var rates: [(empty: Double, full: Double)] = []
+                for round in 0...Self.rounds {
+                    // The first goes first every other time; the round before all only warms up.
+                    let isEmptyFirst = round % 2 == 0
+                    let one = try await Self.rate(round, isEmptyFirst ? empty : full)
+                    let two = try await Self.rate(round, isEmptyFirst ? full : empty)
+                    if round > 0 { rates.append(isEmptyFirst ? (one, two) : (two, one)) }
+                }
+                try await empty.expectClean()
+                func median(_ values: [Double]) -> Int { Int(values.sorted()[values.count / 2].rounded()) }
+                let ratio = rates.map { $0.full / $0.empty }.sorted()
+                print(
+                    "full table: empty \(median(rates.map(\.empty)))/s, a million \(median(rates.map(\.full)))/s,",
+                    String(format: "ratio %.3f", ratio[ratio.count / 2]),
+                    String(format: "(quartiles %.3f and %.3f)", ratio[ratio.count / 4], ratio[ratio.count * 3 / 4]))
+            }
+        }
+    }
+
+    /// Purchases a second, a third of them of something that is kept; they are accepted before.
+    private static func rate(_ round: Int, _ bench: Bench) async throws -> Double {
+        var chance = SplitMix(state: UInt64(round))
+        var batches: [[VerdictMessage]] = []
+        for number in 0..<batchesOfRound {
+            let verdicts = (0..<batch).map { place in
+                let id = 3_000_000_000 + (round * batchesOfRound + number) * batch + place
+                let transaction = Bench.signed("\(id)", product: id % 3 == 0 ? "pro" : "gems.100")
+                return VerdictMessage(
+                    submissionId: "new\(id)", app: Bench.app,
+                    account: "player\(Int.random(in: 0..<players, using: &chance))", correlationId: "req_\(id)",
+                    attempt: 0, verdict: .genuine([transaction]))
+            }
+            _ = try await SubmissionStore(pool: bench.pool).accept(
+                verdicts.map { verdict in
+                    SubmissionStore.NewSubmission(
+                        message: SubmissionMessage(
+                            submissionId: verdict.submissionId, app: verdict.app, account: verdict.account,
+                            kind: .signedTransaction, proof: String(repeating: "x", count: 5_000), attempt: 0,
+                            correlationId: verdict.correlationId), partitionKey: verdict.submissionId)
+                }, lease: .seconds(3_600))
+            batches.append(verdicts)
+        }
+        let start = ContinuousClock.now
+        for batch in batches { try await bench.settle(batch) }
+        let elapsed = ContinuousClock.now - start
+        return Double(batchesOfRound * batch)
+            / (Double(elapsed.components.attoseconds) * 1e-18
+                + Double(elapsed.components.seconds))
+    }
+
+    /// Settles two purchases, and copies every row that they left, half a million times each.
+    private static func fill(_ bench: Bench) async throws {
+        for (id, product) in [("1", "gems.100"), ("2", "pro")] {
+            try await bench.settle([
+                try await bench.verdict(
+                    "old\(id)", .genuine([Bench.signed(id, product: product)]), account: "model\(id)")
+            ])
+        }
+        let copies: [(table: String, model: String, other: String)] = [
+            ("submissions", "id = 'old' || model", "'id', 'old' || n, 'account', account, 'proof', repeat('x', 5000)"),
+            (
+                "orders", "transaction_id = model",
+                "'transaction_id', id, 'original_transaction_id', id, 'account', account"
+            ),
+            ("lineages", "original_transaction_id = model", "'original_transaction_id', id, 'account', account"),
+            (
+                "binding_history", "original_transaction_id = model",
+                "'original_transaction_id', id, 'to_account', account, 'submission_id', 'old' || n, "
+                    + "'id', nextval(pg_get_serial_sequence('binding_history', 'id'))"
+            ),
+            (
+                "ledger_entries", "transaction_id = model",
+                "'transaction_id', id, 'account', account, 'id', nextval(pg_get_serial_sequence('ledger_entries', 'id'))"
+            ),
+            ("entitlements", "transaction_id = model", "'transaction_id', id, 'account', account"),
+            (
+                "events", "transaction_id = model",
+                "'id', 'evt_' || n || '_' || model, 'transaction_id', id, 'account', account, 'sequence', sequence, "
+                    + "'due_at', NULL"
+            ),
+        ]
+        try await bench.pool.withConnection { connection in
+            for copy in copies {
+                try await connection.executeScript(
+                    """
+                    INSERT INTO \(copy.table) OVERRIDING SYSTEM VALUE SELECT copied.*
+                    FROM (VALUES ('1'), ('2')) AS models (model) CROSS JOIN LATERAL (
+                        SELECT (2000000000 + n)::text AS id, 'player' || n % \(players) AS account,
+                            1 + n / \(players) AS sequence, n
+                        FROM generate_series(0, \(orders - 1)) AS n WHERE n % 2 + 1 = model::int) AS numbers
+                    CROSS JOIN LATERAL (SELECT kept FROM \(copy.table) kept WHERE \(copy.model)) AS originals
+                    CROSS JOIN LATERAL jsonb_populate_record(kept, jsonb_build_object(\(copy.other))) AS copied
+                    """)
+            }
+            try await connection.executeScript(
+                """
+                INSERT INTO balances (environment, app, account, item, amount)
+                SELECT environment, app, account, item, sum(amount) FROM ledger_entries
+                WHERE account LIKE 'player%' GROUP BY 1, 2, 3, 4;
+                INSERT INTO account_sequences (environment, app, account, last_sequence)
+                SELECT environment, app, account, max(sequence) FROM events WHERE account LIKE 'player%' GROUP BY 1, 2, 3
+                """)
+            try await connection.executeScript("VACUUM ANALYZE")
+        }
+    }
+}

@@ -1,0 +1,268 @@
+import Foundation
+import Messages
+import PurchaseModel
+
+/// Makes a history: first what is true when, then who says what of it.
+struct HistoryBuilder {
+    /// How it can be known whose a lineage is.
+    enum Owner: CaseIterable {
+        /// The player posts it, and Apple's data has no token.
+        case poster
+        /// A registered token names the player, and nobody posts it.
+        case token
+        /// Both, and they agree.
+        case posterAndToken
+        /// Nobody posts it, and there is no token.
+        case nobody
+        /// A token that nobody registered, and nobody posts it.
+        case strangeToken
+
+        var isPosted: Bool { self == .poster || self == .posterAndToken }
+    }
+
+    /// What becomes of a transaction at an instant.
+    struct Change {
+        let date: Date
+        let make: (inout PurchasedTransaction) -> Void
+    }
+
+    /// One line of purchases with one original transaction id, and its buyer.
+    struct Lineage {
+        let originalId: String
+        let player: Int
+        let owner: Owner
+        let environment: StoreEnvironment
+        let isFamily: Bool
+        var token: UUID?
+    }
+
+    let prefix: String
+    var chance: SplitMix
+    private(set) var acts: [History.Act] = []
+    private(set) var registered: [UUID: String] = [:]
+    private var playerTokens: [UUID] = []
+    private var number = 0
+    /// As they were bought, and what became of them, by transaction id.
+    private var transactions: [String: PurchasedTransaction] = [:]
+    private var changes: [String: [Change]] = [:]
+    /// What is true of the next renewal from an instant on, by original transaction id; oldest first.
+    private var renewals: [String: [(date: Date, value: RenewalStatement)]] = [:]
+    private var lineages: [String: Lineage] = [:]
+    /// Transaction ids in the order of their purchase, to be the same for the same seed.
+    private var ids: [String] = []
+
+    init(seed: UInt64, prefix: String) {
+        self.prefix = prefix
+        chance = SplitMix(state: seed)
+        for account in History.accounts {
+            let token = uuid()
+            playerTokens.append(token)
+            registered[token] = account
+        }
+    }
+
+    // MARK: Chance
+
+    mutating func isChosen(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &chance) < probability }
+
+    mutating func seconds(_ range: ClosedRange<Int>) -> TimeInterval { Double(Int.random(in: range, using: &chance)) }
+
+    mutating func days(_ range: ClosedRange<Int>) -> TimeInterval {
+        Double(Int.random(in: range, using: &chance)) * History.day + seconds(0...3_000)
+    }
+
+    private mutating func uuid() -> UUID {
+        let (high, low) = (chance.next(), chance.next())
+        func byte(_ word: UInt64, _ place: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: word >> (place * 8)) }
+        return UUID(
+            uuid: (
+                byte(high, 0), byte(high, 1), byte(high, 2), byte(high, 3), byte(high, 4), byte(high, 5), byte(high, 6),
+                byte(high, 7), byte(low, 0), byte(low, 1), byte(low, 2), byte(low, 3), byte(low, 4), byte(low, 5),
+                byte(low, 6), byte(low, 7)
+            ))
+    }
+
+    mutating func newId() -> String {
+        number += 1
+        return "\(prefix)\(String(number + 1_000))"
+    }
+
+    // MARK: What is true
+
+    mutating func newLineage(isFamily: Bool = false, like other: Lineage? = nil) -> Lineage {
+        let player = Int.random(in: History.accounts.indices, using: &chance)
+        let owner = Owner.allCases.randomElement(using: &chance) ?? .poster
+        var token: UUID?
+        switch owner {
+        case .poster, .nobody: token = nil
+        case .token, .posterAndToken: token = playerTokens[player]
+        case .strangeToken: token = uuid()
+        }
+        let environment: StoreEnvironment = other?.environment ?? (isChosen(0.1) ? .sandbox : .production)
+        let lineage = Lineage(
+            originalId: newId(), player: player, owner: owner, environment: environment, isFamily: isFamily,
+            token: token)
+        lineages[lineage.originalId] = lineage
+        return lineage
+    }
+
+    /// Another player's token from now on, as after a change of plan from another account of the game.
+    mutating func passOn(_ lineage: inout Lineage) {
+        lineage.token = playerTokens[(lineage.player + 1) % playerTokens.count]
+    }
+
+    /// A purchase as Apple's server keeps it.
+    func purchase(_ lineage: Lineage, id: String, product: String, at date: Date) -> PurchasedTransaction {
+        let type = HistoryProducts.type(of: product)
+        var transaction = PurchasedTransaction(
+            environment: lineage.environment, transactionId: id, originalTransactionId: lineage.originalId,
+            bundleId: History.app(prefix), productId: product, productType: type, quantity: 1, purchaseDate: date,
+            signedDate: date)
+        transaction.originalPurchaseDate = transactions[lineage.originalId]?.purchaseDate ?? date
+        transaction.ownership = lineage.isFamily ? "FAMILY_SHARED" : "PURCHASED"
+        transaction.priceMilliunits = lineage.isFamily ? 0 : 4_990
+        transaction.currency = "EUR"
+        transaction.storefront = "DEU"
+        transaction.appAccountToken = lineage.token
+        transaction.appTransactionId = appTransactionId(lineage.player)
+        if type == .autoRenewable {
+            transaction.subscriptionGroupId = "group"
+            transaction.transactionReason = id == lineage.originalId ? "PURCHASE" : "RENEWAL"
+        }
+        return transaction
+    }
+
+    func appTransactionId(_ player: Int) -> String { "\(prefix)app\(player)" }
+
+    /// Keeps a purchase, and has Apple and the player tell of it.
+    mutating func record(_ transaction: PurchasedTransaction, renewal: RenewalStatement? = nil, as type: String) {
+        ids.append(transaction.transactionId)
+        transactions[transaction.transactionId] = transaction
+        if let renewal { record(renewal, at: transaction.purchaseDate) }
+        tell(transaction.transactionId, at: transaction.purchaseDate, as: type)
+    }
+
+    /// Changes a purchase from an instant on; changes need not come in the order of their dates.
+    mutating func change(
+        _ id: String, at date: Date, as type: String, _ make: @escaping (inout PurchasedTransaction) -> Void
+    ) {
+        changes[id, default: []].append(Change(date: date, make: make))
+        tell(id, at: date, as: type)
+    }
+
+    mutating func record(_ renewal: RenewalStatement, at date: Date) {
+        renewals[renewal.originalTransactionId, default: []].append((date, renewal))
+    }
+
+    // MARK: Who says it
+
+    /// What Apple signs about a transaction at an instant; `before` leaves out what changes at that very instant.
+    private func signed(_ id: String, at date: Date, before isBefore: Bool = false) -> PurchasedTransaction? {
+        guard var transaction = transactions[id], transaction.purchaseDate <= date else { return nil }
+        let made = (changes[id] ?? []).enumerated().filter {
+            isBefore ? $0.element.date < date : $0.element.date <= date
+        }
+        for change in made.sorted(by: { ($0.element.date, $0.offset) < ($1.element.date, $1.offset) }) {
+            change.element.make(&transaction)
+        }
+        transaction.signedDate = date
+        transaction.evidence =
+            #"{"transactionId":"\#(id)","signedDate":\#(Int(date.timeIntervalSince1970)),"#
+            + #""revoked":\#(transaction.revocationDate != nil)}"#
+        return transaction
+    }
+
+    private func signedRenewal(_ originalId: String, at date: Date) -> RenewalStatement? {
+        guard var renewal = renewals[originalId]?.last(where: { $0.date <= date })?.value else { return nil }
+        renewal.signedDate = date
+        renewal.evidence = #"{"signedDate":\#(Int(date.timeIntervalSince1970))}"#
+        return renewal
+    }
+
+    /// Notifications, posts and later copies of one change.
+    mutating func tell(_ id: String, at date: Date, as type: String) {
+        guard let lineage = transactions[id].flatMap({ lineages[$0.originalTransactionId] }) else { return }
+        if isChosen(0.85) { notify(id, lineage, at: date.addingTimeInterval(seconds(0...4)), as: type) }
+        if lineage.owner.isPosted, isChosen(0.5) {
+            post(id, lineage, at: date.addingTimeInterval(seconds(0...90)))
+        }
+        // Apple's clock has milliseconds, and two statements may have the same one.
+        if isChosen(0.04) { notify(id, lineage, at: date, before: true, as: type) }
+        if isChosen(0.25) { notify(id, lineage, at: date.addingTimeInterval(days(0...40)), as: "DID_RENEW") }
+        if lineage.owner.isPosted, isChosen(0.2) { post(id, lineage, at: date.addingTimeInterval(days(0...40))) }
+    }
+
+    private mutating func notify(
+        _ id: String, _ lineage: Lineage, at date: Date, before isBefore: Bool = false, as type: String
+    ) {
+        guard let transaction = signed(id, at: date, before: isBefore) else { return }
+        let renewal = isChosen(0.9) ? signedRenewal(lineage.originalId, at: date) : nil
+        acts.append(
+            History.Act(
+                date: date, poster: nil, kind: .serverNotification, transactions: [transaction], claims: [],
+                renewals: renewal.map { [$0] } ?? [], consents: [], notification: type, parts: 1))
+    }
+
+    private mutating func post(_ id: String, _ lineage: Lineage, at date: Date) {
+        guard let transaction = signed(id, at: date) else { return }
+        acts.append(
+            History.Act(
+                date: date, poster: History.accounts[lineage.player], kind: .signedTransaction,
+                transactions: [transaction], claims: nil, renewals: [], consents: [], notification: nil, parts: 1))
+    }
+
+    /// Receipts that players posted: everything of theirs by then, of which they claim one lineage.
+    mutating func addReceipts() {
+        for player in History.accounts.indices {
+            for _ in 0..<Int.random(in: 0...4, using: &chance) { addReceipt(of: player) }
+        }
+    }
+
+    private mutating func addReceipt(of player: Int) {
+        let date = History.start.addingTimeInterval(days(5...239))
+        let environment: StoreEnvironment = isChosen(0.1) ? .sandbox : .production
+        let held = ids.compactMap { receiptEntry($0, of: player, environment, at: date) }
+        guard !held.isEmpty else { return }
+        let claimable = held.map(\.originalTransactionId).filter { lineages[$0]?.owner.isPosted == true }
+        let claimed = claimable.randomElement(using: &chance)
+        acts.append(
+            History.Act(
+                date: date, poster: History.accounts[player], kind: .receipt, transactions: held,
+                claims: held.filter { $0.originalTransactionId == claimed }.map(\.transactionId), renewals: [],
+                consents: [], notification: nil, parts: held.count > 4 && isChosen(0.3) ? 2 : 1))
+    }
+
+    /// A transaction as a receipt has it; consumables leave it after a few days.
+    private func receiptEntry(
+        _ id: String, of player: Int, _ environment: StoreEnvironment, at date: Date
+    ) -> PurchasedTransaction? {
+        guard let signed = signed(id, at: date), let lineage = lineages[signed.originalTransactionId],
+            lineage.player == player, lineage.environment == environment,
+            signed.productType != .consumable || date.timeIntervalSince(signed.purchaseDate) < 5 * History.day
+        else { return nil }
+        var entry = PurchasedTransaction(
+            environment: environment, transactionId: id, originalTransactionId: signed.originalTransactionId,
+            bundleId: signed.bundleId, productId: signed.productId, productType: .unstated,
+            quantity: signed.quantity, purchaseDate: signed.purchaseDate, signedDate: date)
+        entry.originalPurchaseDate = signed.originalPurchaseDate
+        entry.expiresDate = signed.expiresDate
+        entry.revocationDate = signed.revocationDate
+        return entry
+    }
+
+    /// Guardians who withdraw consent; seldom, since it ends everything before it.
+    mutating func addConsents() {
+        for player in History.accounts.indices where isChosen(0.2) {
+            for _ in 0..<Int.random(in: 1...2, using: &chance) {
+                let date = History.start.addingTimeInterval(days(60...200))
+                let consent = RescindedConsent(
+                    environment: .production, bundleId: History.app(prefix),
+                    appTransactionId: appTransactionId(player), signedDate: date)
+                acts.append(
+                    History.Act(
+                        date: date, poster: nil, kind: .serverNotification, transactions: [], claims: [],
+                        renewals: [], consents: [consent], notification: "RESCIND_CONSENT", parts: 1))
+            }
+        }
+    }
+}

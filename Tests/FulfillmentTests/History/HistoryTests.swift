@@ -1,0 +1,125 @@
+import Foundation
+import Messages
+import Persistence
+import PersistenceTesting
+import Postgres
+import PurchaseModel
+import Testing
+
+@testable import Fulfillment
+
+/// The same signed data in any order, any number of times, in any batches, leaves the same rows.
+///
+/// Every seed makes a history. It is settled once in its order, and once shuffled, repeated and cut at random, by four tasks
+/// at once. More seeds: `COUNTERSIGN_HISTORIES=1000`, others: `COUNTERSIGN_HISTORIES_FROM=5000`.
+@Suite("Shuffled histories", .serialized, .enabled(if: TestDatabase.url != nil, Bench.skipComment))
+struct HistoryTests {
+    /// How many histories share a database: its audit reads all of them.
+    private static let seedsPerDatabase = 20
+
+    private static let seeds: [UInt64] = {
+        let environment = ProcessInfo.processInfo.environment
+        let first = environment["COUNTERSIGN_HISTORIES_FROM"].flatMap { UInt64($0) } ?? 1
+        let count = environment["COUNTERSIGN_HISTORIES"].flatMap { UInt64($0) } ?? 200
+        return Array(first..<first + max(1, count))
+    }()
+
+    private static let portions = stride(from: 0, to: seeds.count, by: seedsPerDatabase).map {
+        Array(seeds[$0..<min($0 + seedsPerDatabase, seeds.count)])
+    }
+
+    @Test(arguments: portions)
+    func `whatever the order, the end is the same`(seeds: [UInt64]) async throws {
+        try await Bench.with { bench in
+            for seed in seeds {
+                let ordered = History(seed: seed, prefix: "h\(seed)a.")
+                let shuffled = History(seed: seed, prefix: "h\(seed)b.")
+                try await settleInOrder(ordered, bench)
+                try await settleShuffled(shuffled, bench)
+                let first = try await HistoryState(of: ordered, bench.pool)
+                let second = try await HistoryState(of: shuffled, bench.pool)
+                let differences = first.differences(from: second)
+                #expect(!(first.tables["orders"] ?? [:]).isEmpty)
+                #expect(
+                    differences.isEmpty,
+                    "seed \(seed), in order and shuffled:\n\(differences.prefix(12).joined(separator: "\n"))")
+            }
+            try await bench.expectClean()
+        }
+    }
+
+    private func prepare(_ history: History, _ bench: Bench) async throws -> Bench {
+        for (token, account) in history.tokens {
+            _ = try await AccountTokenStore(pool: bench.pool).register(
+                app: history.app, token: token, account: account)
+        }
+        _ = try await SubmissionStore(pool: bench.pool).accept(
+            history.acts.indices.map { index in
+                let message = history.submission(of: index)
+                return SubmissionStore.NewSubmission(message: message, partitionKey: message.submissionId)
+            }, lease: .seconds(600))
+        var own = bench
+        own.products = history.catalogue
+        own.now = { History.end }
+        return own
+    }
+
+    /// As it happened: the clock goes along, and ends what it ends.
+    private func settleInOrder(_ history: History, _ bench: Bench) async throws {
+        var bench = try await prepare(history, bench)
+        var chance = SplitMix(state: history.seed)
+        let messages = history.acts.indices.flatMap { index in
+            history.messages(of: index).map { (date: history.acts[index].date, message: $0) }
+        }
+        for batch in cut(messages, maximum: 4, &chance) {
+            let now = batch.last?.date ?? History.end
+            bench.now = { now }
+            try await bench.settle(batch.map(\.message))
+            if Int.random(in: 0..<8, using: &chance) == 0 { try await end(at: now, bench) }
+        }
+        try await end(at: History.end, bench)
+    }
+
+    /// Ends what ends by the clock.
+    private func end(at now: Date, _ bench: Bench) async throws {
+        try await EndSubscriptions(
+            pool: bench.pool, subscriptions: SettleSubscriptions(now: { now }),
+            announce: AnnounceOutcomes { _ in }, eventLease: .seconds(30)
+        ).look()
+    }
+
+    private func settleShuffled(_ history: History, _ bench: Bench) async throws {
+        let bench = try await prepare(history, bench)
+        var chance = SplitMix(state: history.seed &+ 1)
+        let messages = history.acts.indices.flatMap { history.messages(of: $0) }
+        // Half of them alone: what goes wrong there is no race.
+        let streams = history.seed % 2 == 0 ? 4 : 1
+        let repeated = messages + messages.filter { _ in Int.random(in: 0..<2, using: &chance) == 0 }
+        let deck = repeated.shuffled(using: &chance)
+        let size = (deck.count + streams - 1) / streams
+        var hands: [[[VerdictMessage]]] = []
+        for start in stride(from: 0, to: deck.count, by: max(1, size)) {
+            hands.append(cut(Array(deck[start..<min(start + size, deck.count)]), maximum: 20, &chance))
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for batches in hands {
+                group.addTask { for batch in batches { try await bench.settle(batch) } }
+            }
+            try await group.waitForAll()
+        }
+        try await end(at: History.end, bench)
+    }
+
+    private func cut<Element>(
+        _ messages: [Element], maximum: Int, _ chance: inout SplitMix
+    ) -> [[Element]] {
+        var batches: [[Element]] = []
+        var rest = messages[...]
+        while !rest.isEmpty {
+            let size = min(rest.count, Int.random(in: 1...maximum, using: &chance))
+            batches.append(Array(rest.prefix(size)))
+            rest = rest.dropFirst(size)
+        }
+        return batches
+    }
+}
