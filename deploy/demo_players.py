@@ -16,6 +16,8 @@ import urllib.parse
 import urllib.request
 import uuid
 
+import demo_apple
+
 HERE = pathlib.Path(__file__).resolve().parent
 GAME, STRICT = "com.example.game", "com.example.strict"
 PLAYERS = 40
@@ -47,32 +49,36 @@ class Shop:
         except urllib.error.HTTPError as error:
             return Answer(error.code, json.loads(error.read() or b"{}"), time.monotonic() - begun)
 
+    def store(self, method, path, body=None):
+        """The simulator's control API: what happens in the App Store."""
+        return self.call(method, f"{self.settings['COUNTERSIGN_SIMULATOR_URL']}/simulator/v1/{path}", body)
+
+    def intake(self, method, path, body=None, headers=None):
+        """What the studio's server asks of intake."""
+        return self.call(method, self.settings["COUNTERSIGN_RECEIPT_INTAKE_URL"] + path, body,
+                         {"authorization": f"Bearer {self.settings['COUNTERSIGN_API_KEY']}", **(headers or {})})
+
     def sell(self, app=GAME, count=1, **order):
         body = {"bundleId": app, "productId": "gems.100", "type": "Consumable", "count": count, **order}
-        return self.call("POST", self.settings["COUNTERSIGN_SIMULATOR_URL"] + "/simulator/v1/sales", body).body[
-            "transactions"]
+        return self.store("POST", "sales", body).body["transactions"]
 
     def forge(self, kind):
         body = {"kind": kind, "bundleId": GAME, "productId": "gems.100"}
-        return self.call("POST", self.settings["COUNTERSIGN_SIMULATOR_URL"] + "/simulator/v1/forgeries", body).body[
-            "signedTransaction"]
+        return self.store("POST", "forgeries", body).body["signedTransaction"]
 
     def receipt(self, apple_id):
         query = urllib.parse.urlencode({"bundleId": GAME, "account": apple_id, "environment": "Production"})
-        return self.call("GET", f"{self.settings['COUNTERSIGN_SIMULATOR_URL']}/simulator/v1/receipts?{query}").body["receipt"]
+        return self.store("GET", f"receipts?{query}").body["receipt"]
 
     def post(self, account, signed_transaction, app=GAME):
         return self.post_proof(account, {"signed_transaction": signed_transaction}, app)
 
     def post_proof(self, account, proof, app=GAME):
-        url = f"{self.settings['COUNTERSIGN_RECEIPT_INTAKE_URL']}/v1/purchases?wait={WAIT_SECONDS}"
         body = {"app": app, "account": account, **proof}
-        return self.call("POST", url, body, {"authorization": f"Bearer {self.settings['COUNTERSIGN_API_KEY']}"})
+        return self.intake("POST", f"/v1/purchases?wait={WAIT_SECONDS}", body)
 
     def register(self, token, account):
-        url = f"{self.settings['COUNTERSIGN_RECEIPT_INTAKE_URL']}/v1/account-tokens/{token}"
-        return self.call("PUT", url, {"app": GAME, "account": account},
-                         {"authorization": f"Bearer {self.settings['COUNTERSIGN_API_KEY']}"})
+        return self.intake("PUT", f"/v1/account-tokens/{token}", {"app": GAME, "account": account})
 
     def post_all(self, purchases, label):
         """Posts many at once, and shows how far it is."""
@@ -221,9 +227,13 @@ def main():
     print()
     table(rows)
     adds_up = sums(shop, rows)
+    told = demo_apple.act(shop)
+    demo_apple.table(told)
     addresses(shop, options.dir)
     if not adds_up:
         sys.exit("demo: the ledger does not add up")
+    if any("(NOT " in found for _, found in told):
+        sys.exit("demo: an account does not have what it should")
 
 
 if __name__ == "__main__":

@@ -5,9 +5,14 @@ extension EndToEnd {
     /// The stories of `Tests/Stories` that talk to a backend, with the real one behind them.
     @Suite("The backend's side of the stories")
     struct BackendStoriesTests {
-        @Test("a story comes out as it tells", arguments: ["the-goods-arrive", "forged-receipts"])
+        @Test(
+            "a story comes out as it tells",
+            arguments: [
+                "the-goods-arrive", "forged-receipts", "taken-back-and-given-back", "restored-by-another-player",
+                "claimed-with-the-e-mail",
+            ])
         func story(_ name: String) async throws {
-            try await withStack { stack, _, _ in
+            try await withStack { stack, _, database in
                 let key = FileManager.default.temporaryDirectory.appending(path: "api-key-\(UUID().uuidString)")
                 try Data(try stack.setting("COUNTERSIGN_API_KEY").utf8).write(to: key)
                 defer { try? FileManager.default.removeItem(at: key) }
@@ -31,6 +36,7 @@ extension EndToEnd {
                 #expect(steps.count > 3)
                 // None was skipped for want of a backend.
                 #expect(steps.allSatisfy { $0 == "passed" }, "\(steps)")
+                try await Ledger(database, stack).expectCleanAudit()
             }
         }
     }

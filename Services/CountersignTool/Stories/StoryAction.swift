@@ -187,7 +187,7 @@ struct StoryAction: Sendable {
             name: "backend",
             fields: [
                 Field(name: "get"), Field(name: "post"), Field(name: "put"), Field(name: "account", kind: .account),
-                Field(name: "purchase"), Field(name: "body", kind: .map),
+                Field(name: "purchase"), Field(name: "body", kind: .map), Field(name: "headers", kind: .map),
             ], call: .runner(.backend)),
     ]
 

@@ -40,12 +40,14 @@ struct StoryBackend: Sendable {
                 if let value = fields[name] { (method, path) = (kind, value.plain) }
             }
         }
+        let headers =
+            credentials.headers(account: account ?? "") + (fields["headers"]?.map ?? [:]).map { ($0, $1.plain) }
         do {
             return StoryAnswer(
                 ControlClient.Answer(
                     try await http.call(
-                        method, base + path, json: body.map { Data($0.json.utf8) },
-                        headers: credentials.headers(account: account ?? ""), timeout: Limit.answer)))
+                        method, base + path, json: body.map { Data($0.json.utf8) }, headers: headers,
+                        timeout: Limit.answer)))
         } catch {
             throw ToolFailure("the backend at \(base) cannot be reached: \(error)")
         }
