@@ -176,6 +176,10 @@ struct ClaimTests {
             #expect(try await bench.standing(of: "t1") == "granted - anna")
             // What was not granted yet is whose Apple's data says, whichever statement comes first.
             #expect(try await bench.standing(of: "t4") == "parked product_unknown cleo")
+            // A receipt knows of no token, and makes nobody forget it.
+            try await bench.settle([try await bench.verdict("s5", .genuine(odd), account: "ben", claims: ["t4"])])
+            #expect(try await bench.standing(of: "t4") == "parked product_unknown cleo")
+            #expect(try await bench.outcome("s5")?.reason == .belongsToAnotherAccount)
             #expect(try await bench.number("SELECT count(*) FROM balances WHERE account <> 'anna'") == 0)
         }
     }

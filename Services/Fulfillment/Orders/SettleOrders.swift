@@ -36,10 +36,13 @@ struct SettleOrders: Sendable {
         /// Whose the lineages are, locked.
         let book: OwnerBook
 
+        /// - Parameter others: whose the tokens are that the batch does not tell of.
         func decision(
-            _ stated: StatedTransaction, _ transaction: PurchasedTransaction, holder: String? = nil
+            _ stated: StatedTransaction, _ transaction: PurchasedTransaction, holder: String? = nil,
+            knowing others: [AppToken: String] = [:]
         ) -> OrderDecision {
-            stated.decision(transaction, holder: holder, in: book, tokens: tokens, by: catalogue)
+            stated.decision(
+                transaction, holder: holder, in: book, tokens: others.merging(tokens) { $1 }, by: catalogue)
         }
     }
 
@@ -68,7 +71,7 @@ struct SettleOrders: Sendable {
         let parked = try await decideAnew(held.filter { !new.contains($0.key) }, in: batch, on: connection)
         let revised = try await revise.revise(
             known.filter { !parked.written.contains($0.key) }, by: catalogue, granting: fresh + parked.changed,
-            decide: { batch.decision($0, $1, holder: $2) }, on: connection)
+            decide: { batch.decision($0, $1, holder: $2, knowing: $3) }, on: connection)
         var settled = Settled()
         settled.known = Set(known.map(\.key))
         settled.drafts = moved + revised.drafts

@@ -21,15 +21,17 @@ struct ReviseOrders: Sendable {
         var granted = 0
     }
 
-    typealias Decide = (StatedTransaction, PurchasedTransaction, _ holder: String?) -> OrderDecision
+    typealias Decide = (
+        StatedTransaction, PurchasedTransaction, _ holder: String?, _ tokens: [AppToken: String]
+    ) -> OrderDecision
 
     /// Writes, and records what is granted, in one go: the balances of both are locked together.
     ///
     /// - Parameters:
     ///   - known: what is said of orders that are there already; those that are parked without an account are left alone.
     ///   - granting: orders whose decision was just written; see `OrderRecorder.record`.
-    ///   - decide: what would become of a transaction if it were new, given whose it is already; for orders that were
-    ///     never granted.
+    ///   - decide: what would become of a transaction if it were new, given whose it is already and whose the tokens
+    ///     are that were known of it; for orders that were never granted.
     /// - Throws: `PostgresError`.
     func revise(
         _ known: [StatedTransaction], by catalogue: Catalogue, granting: [OrderRecorder.Recorded], decide: Decide,
@@ -69,12 +71,24 @@ struct ReviseOrders: Sendable {
         let stated = Dictionary(known.map { ($0.key, $0) }) { first, _ in first }
         let differing = try await RevisionStore.differing(
             from: known.map { ($0.key, $0.transaction()) }, on: connection)
-        let candidates = differing.filter { kept in
-            stated[kept.key].flatMap { Revision(of: kept, by: $0, decide: decide) } != nil
+        let candidates = try await revisions(of: differing, by: stated, decide: decide, on: connection)
+        let locked = try await RevisionStore.lock(candidates.map(\.kept.key), on: connection)
+        return try await revisions(of: locked, by: stated, decide: decide, on: connection)
+    }
+
+    /// What is said now may lack a token that was said before, as a receipt does: it counts all the same.
+    private func revisions(
+        of kept: [RevisionStore.Kept], by stated: [OrderKey: StatedTransaction], decide: Decide,
+        on connection: PostgresConnection
+    ) async throws -> [Revision] {
+        let known = kept.filter { !$0.wasGranted }.compactMap { kept in
+            kept.transaction.appAccountToken.map { (app: kept.transaction.bundleId, token: $0) }
         }
-        let locked = try await RevisionStore.lock(candidates.map(\.key), on: connection)
-        return locked.compactMap { kept in
-            stated[kept.key].flatMap { Revision(of: kept, by: $0, decide: decide) }
+        let tokens = try await AccountTokenStore.accounts(of: known, on: connection)
+        return kept.compactMap { kept in
+            stated[kept.key].flatMap { stated in
+                Revision(of: kept, by: stated) { decide($0, $1, $2, tokens) }
+            }
         }
     }
 

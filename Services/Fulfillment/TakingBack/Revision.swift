@@ -26,7 +26,12 @@ struct Revision {
     private let decision: OrderDecision?
 
     /// Works out what follows; nil where nothing does.
-    init?(of kept: RevisionStore.Kept, by stated: StatedTransaction, decide: ReviseOrders.Decide) {
+    ///
+    /// - Parameter decide: what would become of a transaction if it were new, given whose it is already.
+    init?(
+        of kept: RevisionStore.Kept, by stated: StatedTransaction,
+        decide: (StatedTransaction, PurchasedTransaction, _ holder: String?) -> OrderDecision
+    ) {
         // A lock is taken without a look at it: an order may have become nobody's meanwhile.
         guard kept.account != nil || kept.state == .revoked else { return nil }
         self.kept = kept
