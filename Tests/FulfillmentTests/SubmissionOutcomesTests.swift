@@ -35,6 +35,21 @@ struct SubmissionOutcomesTests {
         return "\(outcome.state) \(outcome.reason?.rawValue ?? "-") \(outcome.finish)"
     }
 
+    @Test func `what Apple posts is fulfilled, and refused to nobody`() {
+        let notification = VerdictMessage(
+            submissionId: "n", app: Bench.app, account: "", correlationId: "r", attempt: 0,
+            verdict: .genuine([Bench.entry("t0"), Bench.entry("t1")]), claims: [],
+            notification: VerdictMessage.NotificationKind(type: "REFUND", subtype: nil, uuid: "u"))
+        let outcome = SubmissionOutcomes.genuine(
+            [Bench.entry("t0"), Bench.entry("t1")], of: notification,
+            standings: [
+                OrderKey(environment: .production, transactionId: "t0"): others,
+                OrderKey(environment: .production, transactionId: "t1"): unclaimed,
+            ])
+        #expect(outcome.state == .fulfilled && outcome.finish && outcome.reason == nil)
+        #expect(outcome.transactions.map(\.reason) == [nil, .unclaimed])
+    }
+
     @Test func `of what is claimed`() {
         #expect(text([granted]) == "fulfilled - true")
         #expect(text([granted, revoked]) == "fulfilled revoked_by_apple true")

@@ -129,7 +129,8 @@ extension TransactionOutcome {
         outcome.state = standing.state
         outcome.reason = standing.reason
         outcome.testPurchase = standing.testPurchase
-        if let owner = standing.account, owner != poster, !standing.sharers.contains(poster) {
+        // What Apple posts has no poster, and is nobody's to be refused.
+        if let owner = standing.account, !poster.isEmpty, owner != poster, !standing.sharers.contains(poster) {
             let isLimited = standing.limitedAccounts.contains(poster)
             outcome.reason = isLimited ? .restoreLimitReached : .belongsToAnotherAccount
         }
