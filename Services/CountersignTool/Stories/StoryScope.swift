@@ -19,6 +19,9 @@ struct StoryScope: Sendable {
     struct Unknown: Error, CustomStringConvertible {
         let name: String
 
+        /// What a step would have had to keep.
+        var root: String { name.prefix { $0 != "." && $0 != "[" }.description }
+
         var description: String { "${\(name)} is not there" }
     }
 
