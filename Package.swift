@@ -213,14 +213,14 @@ let package = Package(
         suite(
             "NotificationTests",
             [
-                "Notification", "Persistence", "Postgres", "ServiceRuntime", "WebhookSigning", httpClient, nio, nioHTTP,
-                nioPosix, lifecycle, log,
+                "Notification", "Persistence", "PersistenceTesting", "Postgres", "ServiceRuntime", "WebhookSigning",
+                httpClient, nio, nioHTTP, nioPosix, lifecycle, log,
             ]),
         suite(
             "ReceiptIntakeTests",
             [
-                "ReceiptIntake", "Kafka", "Messages", "Persistence", "Postgres", "PurchaseModel", "ServiceRuntime",
-                crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio,
+                "ReceiptIntake", "Kafka", "Messages", "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel",
+                "ServiceRuntime", crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio,
             ]),
         suite("KafkaTests", ["Kafka", "CLibrdkafka", log, lifecycle]),
         suite(

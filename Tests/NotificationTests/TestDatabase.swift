@@ -1,36 +1,15 @@
-import Foundation
-import Logging
-import Persistence
+import PersistenceTesting
 import Postgres
 
-/// A schema of its own in the PostgreSQL that `COUNTERSIGN_TEST_POSTGRES` names, migrated, and dropped afterwards.
+/// A database of its own on the server that `COUNTERSIGN_TEST_POSTGRES` names; dropped in the end.
 struct TestDatabase: Sendable {
-    static let url = ProcessInfo.processInfo.environment["COUNTERSIGN_TEST_POSTGRES"]
-    static let skipComment = "COUNTERSIGN_TEST_POSTGRES is not set: nothing of PostgreSQL is tested here"
+    static let url = PersistenceTesting.TestDatabase.url
+    static let skipComment = PersistenceTesting.TestDatabase.skipComment
 
     let pool: PostgresPool
 
-    static func with<Result>(_ body: (TestDatabase) async throws -> Result) async throws -> Result {
-        let url = url ?? ""
-        let schema = "notification_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
-        let option = "options=-csearch_path%3D\(schema)"
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let plain = PostgresPool(configuration: try PostgresConfiguration(url: url), logger: logger)
-        let pool = PostgresPool(
-            configuration: try PostgresConfiguration(url: url + (url.contains("?") ? "&" : "?") + option),
-            logger: logger)
-        _ = try await plain.query("CREATE SCHEMA \(schema)")
-        let outcome: Swift.Result<Result, any Error>
-        do {
-            _ = try await Migrator(pool: pool).migrate()
-            outcome = .success(try await body(TestDatabase(pool: pool)))
-        } catch {
-            outcome = .failure(error)
-        }
-        await pool.close()
-        _ = try await plain.query("DROP SCHEMA \(schema) CASCADE")
-        await plain.close()
-        return try outcome.get()
+    static func with<Value>(_ body: (TestDatabase) async throws -> Value) async throws -> Value {
+        try await PersistenceTesting.TestDatabase.with { try await body(TestDatabase(pool: $0)) }
     }
 
     /// Writes events as fulfillment does, due.

@@ -13,23 +13,40 @@ public enum TestDatabase {
     /// Connections of a test's pool: many tests run at once, and the server has a hundred.
     private static let poolSizeMaximum = 6
 
+    /// Says loudly why a suite that is enabled by `url` did not run.
+    public static let skipComment = "COUNTERSIGN_TEST_POSTGRES is not set: nothing of PostgreSQL is tested here"
+
+    /// There is no server: the suite should have been disabled.
+    public struct NoServer: Error {}
+
     /// Runs `body` with a pool on a fresh database.
     ///
-    /// - Throws: what `body` throws, and `PostgresError`.
-    public static func with(_ body: (PostgresPool) async throws -> Void) async throws {
-        guard let url else { return }
+    /// - Throws: what `body` throws, `PostgresError` and `NoServer`.
+    public static func with<Value>(_ body: (PostgresPool) async throws -> Value) async throws -> Value {
+        try await withAddress { pool, _ in try await body(pool) }
+    }
+
+    /// Runs `body` with a pool on a fresh database and the database's address.
+    ///
+    /// - Throws: what `body` throws, `PostgresError` and `NoServer`.
+    public static func withAddress<Value>(
+        _ body: (PostgresPool, _ url: String) async throws -> Value
+    ) async throws -> Value {
+        guard let url else { throw NoServer() }
         let name = "test_" + UUID().uuidString.lowercased().filter { $0 != "-" }
+        let own = replacing(url, name)
         let admin = try pool(url, connections: 1)
         try await admin.withConnection { try await $0.executeScript("CREATE DATABASE \(name)") }
-        let pool = try pool(replacing(url, name), connections: poolSizeMaximum)
+        let pool = try pool(own, connections: poolSizeMaximum)
+        let outcome: Result<Value, any Error>
         do {
             _ = try await Migrator(pool: pool).migrate()
-            try await body(pool)
+            outcome = .success(try await body(pool, own))
         } catch {
-            try await drop(name, pool, admin)
-            throw error
+            outcome = .failure(error)
         }
         try await drop(name, pool, admin)
+        return try outcome.get()
     }
 
     private static func pool(_ url: String, connections: Int) throws -> PostgresPool {

@@ -1,41 +1,20 @@
-import Foundation
-import Logging
-import Persistence
+import PersistenceTesting
 import Postgres
 import Testing
 
-@testable import ReceiptIntake
-
 /// A database of its own on the server that `COUNTERSIGN_TEST_POSTGRES` names; dropped in the end.
 struct TestDatabase: Sendable {
-    static let serverURL = ProcessInfo.processInfo.environment["COUNTERSIGN_TEST_POSTGRES"]
-    static let skipComment: Comment = "COUNTERSIGN_TEST_POSTGRES is not set: nothing of this suite is tested"
+    static let serverURL = PersistenceTesting.TestDatabase.url
+    static let skipComment = Comment(rawValue: PersistenceTesting.TestDatabase.skipComment)
 
     let url: String
     let pool: PostgresPool
 
     /// Runs with a migrated database.
     static func with<Value: Sendable>(_ body: @Sendable (TestDatabase) async throws -> Value) async throws -> Value {
-        let server = try #require(serverURL)
-        let name = "intake_test_\(UUID().uuidString.prefix(8).lowercased())"
-        var components = try #require(URLComponents(string: server))
-        components.path = "/" + name
-        let url = try #require(components.string)
-        let admin = try PostgresPool(
-            configuration: PostgresConfiguration(url: server), logger: Logger(label: "test"))
-        try await admin.withConnection { try await $0.executeScript("CREATE DATABASE \(name)") }
-        let pool = try PostgresPool(configuration: PostgresConfiguration(url: url), logger: Logger(label: "test"))
-        let result: Result<Value, any Error>
-        do {
-            _ = try await Migrator(pool: pool).migrate()
-            result = .success(try await body(TestDatabase(url: url, pool: pool)))
-        } catch {
-            result = .failure(error)
+        try await PersistenceTesting.TestDatabase.withAddress { pool, url in
+            try await body(TestDatabase(url: url, pool: pool))
         }
-        await pool.close()
-        try await admin.withConnection { try await $0.executeScript("DROP DATABASE \(name) WITH (FORCE)") }
-        await admin.close()
-        return try result.get()
     }
 
     /// How many submissions there are.
