@@ -89,7 +89,7 @@ struct FullTableBenchmark {
             ])
         }
         let copies: [(table: String, model: String, other: String)] = [
-            ("submissions", "id = 'old' || model", "'id', 'old' || n, 'account', account, 'proof', repeat('x', 5000)"),
+            ("submissions", "id = 'old' || model", "'id', 'past' || n, 'account', account, 'proof', repeat('x', 5000)"),
             (
                 "orders", "transaction_id = model",
                 "'transaction_id', id, 'original_transaction_id', id, 'account', account"
@@ -97,7 +97,7 @@ struct FullTableBenchmark {
             ("lineages", "original_transaction_id = model", "'original_transaction_id', id, 'account', account"),
             (
                 "binding_history", "original_transaction_id = model",
-                "'original_transaction_id', id, 'to_account', account, 'submission_id', 'old' || n, "
+                "'original_transaction_id', id, 'to_account', account, 'submission_id', 'past' || n, "
                     + "'id', nextval(pg_get_serial_sequence('binding_history', 'id'))"
             ),
             (

@@ -195,7 +195,9 @@ struct TransactionLookupTests {
         try await Stage.run { stage in
             let sold = try await stage.simulator.sell(count: 60)
             try await stage.simulator.misbehave("{\"kind\":\"status\",\"status\":500}", share: 0.5)
-            try await stage.withAccess { access in
+            // All fly at once, and errors come back sooner than signatures: the first answers alone are no sample.
+            let breaker = CircuitBreaker.Settings(samplesMinimum: sold.count)
+            try await stage.withAccess(Setup(breaker: breaker)) { access in
                 var open = sold.map { asked($0.transactionId) }
                 var rounds = 0
                 while !open.isEmpty, rounds < 50 {
