@@ -28,7 +28,7 @@ struct SettleVerdicts: Sendable {
         for part in Self.cut(verdicts, transactionsMaximum: Limit.transactionsPerCommit) { try await commit(part) }
     }
 
-    /// Cuts a batch into commits; the order stays. Two accounts that claim the same lineage are never in one.
+    /// Cuts a batch into commits, in its order; two accounts that claim the same lineage are never in one.
     static func cut(_ verdicts: [VerdictMessage], transactionsMaximum: Int) -> [[VerdictMessage]] {
         var parts: [[VerdictMessage]] = []
         var room = 0

@@ -44,7 +44,7 @@ public struct PurchaseEvent: Codable, Sendable, Hashable {
 
     /// The content of an event.
     public struct Payload: Codable, Sendable, Hashable {
-        /// The transaction; its evidence stays at home. Nil only where an operator adjusted an account.
+        /// The transaction, without its evidence; nil only where an operator adjusted an account.
         public var transaction: PurchasedTransaction?
         /// The order's state after the event.
         public var state: OrderState?

@@ -11,7 +11,7 @@ final class CatalogueReload: Service {
     private let current: CurrentCatalogue
     private let logger: Logger
     private let mistaken = Gauge(label: "countersign_catalogue_mistaken")
-    /// The file as it was last dealt with: its text, or why there was none. Only what is new is read and told of.
+    /// The file as it was last dealt with (its text, or why there was none): only what is new is read and told of.
     private let dealtWith = Mutex("")
 
     /// - Parameters:
