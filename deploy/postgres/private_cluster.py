@@ -4,6 +4,7 @@ import glob
 import os
 import pathlib
 import pwd
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -42,7 +43,8 @@ class PrivateCluster:
         return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
 
     def command(self, port):
-        return [str(self.programs / "postgres"), "-D", str(self.folder), "-p", str(port)]
+        options = shlex.split(os.environ.get("COUNTERSIGN_STACK_POSTGRES_OPTIONS", ""))
+        return [str(self.programs / "postgres"), "-D", str(self.folder), "-p", str(port), *options]
 
     def create(self, say):
         """Makes the cluster, unless it is there already. A half-made one is made anew."""
