@@ -22,7 +22,8 @@ extension PurchaseEvent {
     /// `iap.account.adjusted`: an operator gave or took by hand.
     public static let adjusted = "iap.account.adjusted"
 
-    /// `iap.entitlement.expired`: the end came by the clock; for subscriptions Apple renews see below.
+    /// `iap.entitlement.expired`: the end came by the clock, or an upgrade took its place, and nothing else gives it; of a
+    /// subscription's current period see below.
     public static let entitlementExpired = "iap.entitlement.expired"
 
     /// `iap.subscription.started`: known for the first time, or again after it had expired.
@@ -43,7 +44,7 @@ extension PurchaseEvent {
     public static let subscriptionRevoked = "iap.subscription.revoked"
     /// `iap.subscription.restored`: what was taken back was given back, and it runs again.
     public static let subscriptionRestored = "iap.subscription.restored"
-    /// `iap.subscription.cancel_scheduled`: it will not renew.
+    /// `iap.subscription.cancel_scheduled`: it will not renew; in a commitment, not after its last month.
     public static let subscriptionCancelScheduled = "iap.subscription.cancel_scheduled"
     /// `iap.subscription.cancel_undone`: it will renew after all.
     public static let subscriptionCancelUndone = "iap.subscription.cancel_undone"

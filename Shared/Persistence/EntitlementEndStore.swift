@@ -3,7 +3,7 @@ import Messages
 public import Postgres
 public import PurchaseModel
 
-/// The column `entitlements.end_told_at`: which ends that came by the clock are told.
+/// Entitlements that end, and the column `entitlements.end_told_at`: which ends that came by the clock are told.
 public enum EntitlementEndStore {
     /// What one order gave to one account, and which has ended.
     public struct Ended: Sendable {
@@ -13,14 +13,14 @@ public enum EntitlementEndStore {
         public let app: String
         /// The account.
         public let account: String
-        /// What the account may use no more because of this order, sorted.
+        /// What the account may use no more, sorted; not what another order still gives it.
         public let entitlements: [String]
         /// Of the order.
         public let correlationId: String
         /// What was bought, without its evidence.
         public let transaction: PurchasedTransaction
-        /// Whether it is a period of a subscription, of which the subscription's own events tell.
-        public let isSubscriptionPeriod: Bool
+        /// Whether it is the current period of a subscription, of which the subscription's own events tell.
+        public let isCurrentPeriod: Bool
     }
 
     /// Takes what has ended and was not told, and marks it as told, in the caller's transaction; each is taken once.
@@ -33,18 +33,43 @@ public enum EntitlementEndStore {
     ///   - limit: the most orders to take.
     /// - Throws: `PostgresError`; `DecodingError`, for an order that nobody of us wrote.
     public static func take(at now: Date?, limit: Int, on connection: PostgresConnection) async throws -> [Ended] {
-        let result = try await connection.query(
-            takeStatement, [.timestamptz(now), .int8(Int64(limit))])
-        return try result.rows.compactMap { row in
-            guard let key = try OrderStore.key(row) else { return nil }
-            let transaction: String = try row.decode("transaction")
-            return Ended(
-                key: key, app: try row.decode("app"), account: try row.decode("account"),
-                entitlements: try row.decode("entitlements"), correlationId: try row.decode("correlation_id"),
-                transaction: try MessageCoding.decode(PurchasedTransaction.self, from: Array(transaction.utf8)),
-                isSubscriptionPeriod: try row.decode("is_period"))
-        }
+        try await connection.query(takeStatement, [.timestamptz(now), .int8(Int64(limit))]).rows.compactMap(ended)
     }
+
+    /// What accounts lost of orders whose place an upgrade took, and which had not ended.
+    ///
+    /// - Parameters:
+    ///   - orders: as `SubscriptionEntitlementStore.write` returned them.
+    ///   - now: nil for the database's clock.
+    /// - Throws: `PostgresError`; `DecodingError`, for an order that nobody of us wrote.
+    public static func superseded(
+        _ orders: [OrderKey], at now: Date?, on connection: PostgresConnection
+    ) async throws -> [Ended] {
+        guard !orders.isEmpty else { return [] }
+        return try await connection.query(
+            supersededStatement, [.timestamptz(now)] + RevisionStore.keyColumns(orders)
+        ).rows.compactMap(ended)
+    }
+
+    private static func ended(_ row: PostgresRow) throws -> Ended? {
+        guard let key = try OrderStore.key(row) else { return nil }
+        let transaction: String = try row.decode("transaction")
+        return Ended(
+            key: key, app: try row.decode("app"), account: try row.decode("account"),
+            entitlements: try row.decode("entitlements"), correlationId: try row.decode("correlation_id"),
+            transaction: try MessageCoding.decode(PurchasedTransaction.self, from: Array(transaction.utf8)),
+            isCurrentPeriod: try row.decode("is_current_period"))
+    }
+
+    private static let supersededStatement = """
+        WITH lost AS (
+            SELECT e.* FROM entitlements e
+            JOIN unnest($2::text[], $3::text[]) AS asked (environment, transaction_id)
+                USING (environment, transaction_id)
+            WHERE e.revoked_because = 'upgraded' AND e.expires_at > coalesce($1, now())
+        )
+        \(select(from: "lost", at: "$1"))
+        """
 
     private static let takeStatement = """
         WITH ended AS (
@@ -59,13 +84,30 @@ public enum EntitlementEndStore {
             UPDATE entitlements e SET end_told_at = now() FROM ended
             WHERE e.environment = ended.environment AND e.transaction_id = ended.transaction_id
                 AND e.app = ended.app AND e.account = ended.account AND e.revoked_at IS NULL
-            RETURNING e.environment, e.transaction_id, e.app, e.account, e.entitlement
+            RETURNING e.environment, e.transaction_id, e.app, e.account, e.entitlement, e.expires_at
         )
-        SELECT told.environment, told.transaction_id, told.app, told.account, o.correlation_id,
-            array_agg(told.entitlement ORDER BY told.entitlement) AS entitlements,
-            (o.transaction - 'evidence')::text AS transaction, \(SubscriptionStore.isPeriod) AS is_period
-        FROM told JOIN orders o ON o.environment = told.environment AND o.transaction_id = told.transaction_id
-        GROUP BY told.environment, told.transaction_id, told.app, told.account, o.environment, o.transaction_id
-        ORDER BY told.account, told.environment, told.transaction_id
+        \(select(from: "told", at: "e.expires_at"))
         """
+
+    /// What ended by the clock is told unless another order gave it on from that instant: of a subscription that was over
+    /// long before anybody heard of it, not every period has an end.
+    ///
+    /// - Parameters:
+    ///   - rows: the name of those rows of `entitlements` that have ended, as `e`.
+    ///   - time: when it is asked what other orders give.
+    private static func select(from rows: String, at time: String) -> String {
+        """
+        SELECT e.environment, e.transaction_id, e.app, e.account, o.correlation_id,
+            coalesce(array_agg(e.entitlement ORDER BY e.entitlement)
+                FILTER (WHERE \(SubscriptionEntitlementStore.isOnlyByIt(at: time))), '{}') AS entitlements,
+            (o.transaction - 'evidence')::text AS transaction,
+            \(SubscriptionStore.isPeriod) AND o.transaction_id IS NOT DISTINCT FROM s.transaction_id
+                AS is_current_period
+        FROM \(rows) e JOIN orders o ON o.environment = e.environment AND o.transaction_id = e.transaction_id
+        LEFT JOIN subscriptions s ON s.environment = o.environment
+            AND s.original_transaction_id = o.original_transaction_id
+        GROUP BY e.environment, e.transaction_id, e.app, e.account, o.environment, o.transaction_id, s.transaction_id
+        ORDER BY e.account, e.environment, e.transaction_id
+        """
+    }
 }

@@ -27,14 +27,77 @@ public enum SubscriptionEntitlementStore {
     /// another took (`PurchasedTransaction.isSuperseded`) are taken back because `upgraded`, and given back should it
     /// turn out otherwise; what was taken back for another reason stays so. Only rows that are otherwise are written.
     ///
+    /// - Returns: the orders whose place was taken just now.
     /// - Throws: `PostgresError`.
-    public static func write(_ ends: [Ends], on connection: PostgresConnection) async throws {
-        guard !ends.isEmpty else { return }
-        _ = try await connection.query(
+    public static func write(_ ends: [Ends], on connection: PostgresConnection) async throws -> [OrderKey] {
+        guard !ends.isEmpty else { return [] }
+        let result = try await connection.query(
             writeStatement,
             SubscriptionStore.keys(ends.map(\.lineage)) + [
                 .textArray(ends.map(\.transactionId)), .timestamptzArray(ends.map(\.accessUntil)),
             ])
+        return Set(
+            try result.rows.compactMap { row in
+                try row.decode("is_superseded_now", as: Bool.self) ? try OrderStore.key(row) : nil
+            }
+        ).sorted()
+    }
+
+    /// What the order of a current period gives to one account: to the owner, or to one who shares the lineage.
+    public struct Bearing: Sendable {
+        /// Whose it is.
+        public let account: String
+        /// What may be used because of the order as long as it is in force, sorted; not what a guardian's word froze.
+        public let entitlements: [String]
+        /// What of it nothing else gives to the account, and so is lost when the order is not in force.
+        public let onlyByIt: [String]
+    }
+
+    /// What orders of current periods give to accounts; an order that gives nothing is left out.
+    ///
+    /// - Parameter now: what is in force is so by this time; nil for the database's clock.
+    /// - Throws: `PostgresError`.
+    public static func bearings(
+        of orders: [OrderKey], at now: Date?, on connection: PostgresConnection
+    ) async throws -> [OrderKey: [Bearing]] {
+        guard !orders.isEmpty else { return [:] }
+        let result = try await connection.query(
+            bearingsStatement, RevisionStore.keyColumns(orders) + [.timestamptz(now)])
+        var bearings: [OrderKey: [Bearing]] = [:]
+        for row in result.rows {
+            guard let key = try OrderStore.key(row) else { continue }
+            bearings[key, default: []].append(
+                Bearing(
+                    account: try row.decode("account"), entitlements: try row.decode("entitlements"),
+                    onlyByIt: try row.decode("only_by_it")))
+        }
+        return bearings
+    }
+
+    private static let bearingsStatement = """
+        SELECT e.environment, e.transaction_id, e.account,
+            array_agg(e.entitlement ORDER BY e.entitlement) AS entitlements,
+            coalesce(array_agg(e.entitlement ORDER BY e.entitlement) FILTER (WHERE \(isOnlyByIt(at: "$3"))), '{}')
+                AS only_by_it
+        FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+        JOIN entitlements e USING (environment, transaction_id)
+        WHERE e.revoked_because IS DISTINCT FROM 'consent_rescinded'
+        GROUP BY e.environment, e.transaction_id, e.account
+        ORDER BY e.environment, e.transaction_id, e.account COLLATE "C"
+        """
+
+    /// Whether no other order gives the account what a row `e` of `entitlements` does.
+    ///
+    /// - Parameter now: the parameter that has the time; null for the database's clock.
+    static func isOnlyByIt(at now: String) -> String {
+        """
+        NOT EXISTS (
+            SELECT FROM entitlements other
+            WHERE (other.account, other.app, other.environment, other.entitlement)
+                = (e.account, e.app, e.environment, e.entitlement) AND other.transaction_id <> e.transaction_id
+                AND other.revoked_at IS NULL
+                AND (other.expires_at IS NULL OR other.expires_at > coalesce(\(now)::timestamptz, now())))
+        """
     }
 
     // What an upgrade does not take away any more, a guardian's word still may.
@@ -79,5 +142,7 @@ public enum SubscriptionEntitlementStore {
             AND (e.expires_at IS DISTINCT FROM due.ends_at
                 OR (e.revoked_at IS NULL AND due.is_superseded)
                 OR (e.revoked_because = 'upgraded' AND NOT due.is_superseded))
+        RETURNING e.environment, e.transaction_id,
+            e.revoked_because IS NOT DISTINCT FROM 'upgraded' AND e.revoked_at = now() AS is_superseded_now
         """
 }

@@ -29,8 +29,6 @@ public enum SubscriptionStore {
         public let current: PurchasedTransaction
         /// The newest statement about the next renewal, without its evidence.
         public let renewal: RenewalStatement?
-        /// What the current period's order gave to the account.
-        public let entitlements: [String]
         /// The database's clock, read when all locks were taken: of two who work it out, the later has the later time.
         public let readAt: Date
     }
@@ -103,7 +101,7 @@ public enum SubscriptionStore {
                 renewal: try row.decodeIfPresent("renewal", as: String.self).map {
                     try value(RenewalStatement.self, $0)
                 },
-                entitlements: try row.decode("entitlements"), readAt: try row.decode("read_at"))
+                readAt: try row.decode("read_at"))
         }
     }
 
@@ -128,12 +126,7 @@ public enum SubscriptionStore {
     private static let basesStatement = """
         SELECT asked.environment, asked.original_transaction_id, o.app, o.correlation_id,
             coalesce(l.account, o.account) AS account, (o.transaction - 'evidence')::text AS transaction,
-            (r.statement - 'evidence')::text AS renewal, clock_timestamp() AS read_at,
-            ARRAY(
-                SELECT e.entitlement FROM entitlements e
-                WHERE e.environment = o.environment AND e.transaction_id = o.transaction_id
-                    AND e.account = coalesce(l.account, o.account)
-                ORDER BY e.entitlement) AS entitlements
+            (r.statement - 'evidence')::text AS renewal, clock_timestamp() AS read_at
         FROM unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
         CROSS JOIN LATERAL (
             SELECT * FROM orders o

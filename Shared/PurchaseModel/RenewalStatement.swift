@@ -35,6 +35,10 @@ public struct RenewalStatement: Codable, Sendable, Hashable {
     public var renewalPriceMilliunits: Int64?
     /// ISO 4217.
     public var currency: String?
+    /// How the next period is billed, as Apple wrote it: `MONTHLY`, `BILLED_UPFRONT`.
+    public var renewalBillingPlan: String?
+    /// What comes after the commitment of a subscription that is billed in instalments; nil for every other.
+    public var commitment: Commitment?
     /// The UUID that the app set.
     public var appAccountToken: UUID?
     /// When Apple signed this statement.
@@ -58,7 +62,7 @@ public struct RenewalStatement: Codable, Sendable, Hashable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case environment, currency, evidence
+        case environment, currency, commitment, evidence
         case originalTransactionId = "original_transaction_id"
         case productId = "product_id"
         case renewalProductId = "renewal_product_id"
@@ -72,7 +76,47 @@ public struct RenewalStatement: Codable, Sendable, Hashable {
         case recentSubscriptionStartDate = "recent_subscription_start_date"
         case renewalDate = "renewal_date"
         case renewalPriceMilliunits = "renewal_price_milliunits"
+        case renewalBillingPlan = "renewal_billing_plan"
         case appAccountToken = "app_account_token"
         case signedDate = "signed_date"
+    }
+
+    /// What comes after a commitment.
+    ///
+    /// Who cancels in the middle of a commitment cancels the next one: ``RenewalStatement/willRenew`` stays true, since
+    /// the periods that are left are billed and served, and only ``willRenew`` here turns false.
+    /// Sources: developer.apple.com/documentation/appstoreserverapi/renewalcommitmentinfo; storekit, "Managing the life
+    /// cycle of monthly subscriptions with a 12-month commitment".
+    public struct Commitment: Codable, Sendable, Hashable {
+        /// Whether another commitment, or what ``productId`` is, follows.
+        public var willRenew: Bool?
+        /// The product that follows.
+        public var productId: String?
+        /// When it does.
+        public var renewalDate: Date?
+        /// Its price, in milliunits of ``RenewalStatement/currency``.
+        public var priceMilliunits: Int64?
+        /// How it is billed, as Apple wrote it.
+        public var billingPlan: String?
+
+        /// Makes a word of what follows; all of it may be unsaid.
+        public init(
+            willRenew: Bool? = nil, productId: String? = nil, renewalDate: Date? = nil, priceMilliunits: Int64? = nil,
+            billingPlan: String? = nil
+        ) {
+            self.willRenew = willRenew
+            self.productId = productId
+            self.renewalDate = renewalDate
+            self.priceMilliunits = priceMilliunits
+            self.billingPlan = billingPlan
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case willRenew = "will_renew"
+            case productId = "product_id"
+            case renewalDate = "renewal_date"
+            case priceMilliunits = "price_milliunits"
+            case billingPlan = "billing_plan"
+        }
     }
 }

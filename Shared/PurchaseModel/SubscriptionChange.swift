@@ -25,7 +25,7 @@ public enum SubscriptionChange: Sendable, Hashable, CaseIterable {
     case expired
     /// Its current period was taken back.
     case revoked
-    /// It will not renew.
+    /// It will not renew; where it is a commitment, not after that.
     case cancelScheduled
     /// It will renew after all.
     case cancelUndone
@@ -131,10 +131,10 @@ private struct Step {
     /// What is planned otherwise than before, while it runs.
     var plans: [SubscriptionChange] {
         var changes: [SubscriptionChange] = []
-        if after.willRenew == false, before.willRenew != false { changes.append(.cancelScheduled) }
-        if after.willRenew == true, before.willRenew == false { changes.append(.cancelUndone) }
+        if after.goesOn == false, before.goesOn != false { changes.append(.cancelScheduled) }
+        if after.goesOn == true, before.goesOn == false { changes.append(.cancelUndone) }
         // A plan that has taken effect is not one that was given up.
-        if before.renewalProductId != after.renewalProductId, !isNewPeriod || after.renewalProductId != nil {
+        if before.plannedProductId != after.plannedProductId, !isNewPeriod || after.plannedProductId != nil {
             changes.append(.planChangeScheduled)
         }
         if after.priceIncreaseStatus != before.priceIncreaseStatus {

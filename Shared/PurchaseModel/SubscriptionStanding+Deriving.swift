@@ -23,6 +23,7 @@ extension SubscriptionStanding {
         standing.subscriptionGroupId = current.subscriptionGroupId
         standing.offerType = current.offerType
         standing.offerIdentifier = current.offerIdentifier
+        standing.offerDiscountType = current.offerDiscountType
         standing.ownership = current.ownership
         standing.commitment = current.commitment
         standing.willRenew = said?.willRenew
@@ -30,10 +31,14 @@ extension SubscriptionStanding {
         standing.renewalDate = said?.renewalDate
         standing.renewalPriceMilliunits = said?.renewalPriceMilliunits
         standing.renewalCurrency = said?.currency
+        standing.renewalOfferType = said?.offerType
+        standing.renewalOfferIdentifier = said?.offerIdentifier
+        standing.renewalBillingPlan = said?.renewalBillingPlan
         standing.expirationIntent = said?.expirationIntent
         standing.priceIncreaseStatus = said?.priceIncreaseStatus
-        // That a payment failed can only be known once the period that it follows has begun.
-        let failure = said.flatMap { $0.signedDate >= current.purchaseDate ? $0 : nil }
+        // What was said of a commitment holds in all of its periods.
+        standing.commitmentRenewal = (said ?? (current.continuesCommitment ? renewal : nil))?.commitment
+        let failure = said.flatMap { $0.tellsFailure(after: current, until: expiresDate) ? $0 : nil }
         if let grace = failure?.gracePeriodExpiresDate, grace > expiresDate { standing.gracePeriodExpiresDate = grace }
         standing.state = state(of: current, standing, failure: failure, at: now)
         return standing
@@ -61,11 +66,22 @@ extension SubscriptionStanding {
 extension RenewalStatement {
     /// Whether it speaks of the renewal that follows this period, and not of an earlier one.
     ///
-    /// A period that was paid for ahead begins after the statement that was signed with it; the date of its renewal
-    /// tells then (`renewalDate` is when the newest purchase ends).
+    /// A period that was paid for ahead begins after the statement that was signed with it; its product and the date of
+    /// its renewal tell then (`renewalDate` is when the newest purchase ends). What was said of a period that an upgrade
+    /// cut short says nothing of the one that took its place.
     /// Source: developer.apple.com/documentation/appstoreserverapi/renewaldate.
     func isAbout(_ period: PurchasedTransaction) -> Bool {
-        signedDate >= period.purchaseDate || renewalDate.map { $0 > period.purchaseDate } ?? false
+        if signedDate >= period.purchaseDate { return true }
+        guard productId == period.productId, let renewalDate, let expiresDate = period.expiresDate else { return false }
+        return renewalDate >= expiresDate
+    }
+
+    /// Whether it can tell that the payment for the period after this one failed: only once this one has begun.
+    ///
+    /// A period that was paid for in grace may begin when the one before ended, and so before the word of that failure:
+    /// grace that does not go beyond the period was the other's.
+    func tellsFailure(after period: PurchasedTransaction, until expiresDate: Date) -> Bool {
+        signedDate >= period.purchaseDate && gracePeriodExpiresDate.map { $0 > expiresDate } ?? true
     }
 
     /// Whether the App Store still tries to charge: not where it ended for another reason than a failed payment.
@@ -87,6 +103,9 @@ extension PurchasedTransaction {
     public var isSubscriptionPeriod: Bool {
         expiresDate != nil && (productType == .autoRenewable || productType == .unstated)
     }
+
+    /// Whether it is a later period of a commitment that runs.
+    var continuesCommitment: Bool { (commitment?.billingPeriod ?? 1) > 1 }
 
     /// Whether the period after it took its place before it ended: an upgrade, or a crossgrade that takes effect now.
     ///

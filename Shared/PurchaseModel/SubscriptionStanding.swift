@@ -37,7 +37,9 @@ public struct SubscriptionStanding: Codable, Sendable, Hashable {
     public var expiresDate: Date
     /// Until when access goes on, or went on, though the payment for the next period failed; nil where it does not.
     public var gracePeriodExpiresDate: Date?
-    /// Whether it will renew; nil as long as Apple has not said.
+    /// Whether the next period will be billed; nil as long as Apple has not said.
+    ///
+    /// In a commitment that was cancelled it is true until the last period; see ``commitmentRenewal``.
     public var willRenew: Bool?
     /// The product of the next period, where it is another.
     public var renewalProductId: String?
@@ -47,6 +49,12 @@ public struct SubscriptionStanding: Codable, Sendable, Hashable {
     public var renewalPriceMilliunits: Int64?
     /// ISO 4217.
     public var renewalCurrency: String?
+    /// Which kind of offer the next period has, as ``offerType``.
+    public var renewalOfferType: Int?
+    /// That offer's id or code.
+    public var renewalOfferIdentifier: String?
+    /// How the next period is billed, as Apple wrote it; nil where it is billed as ever.
+    public var renewalBillingPlan: String?
     /// Why it expired: 1 cancelled, 2 billing error, 3 no consent to a price rise, 4 product unavailable, 5 other.
     public var expirationIntent: Int?
     /// Whether the customer agreed to a higher price: 0 asked, 1 agreed or told; nil where nothing was asked.
@@ -55,10 +63,14 @@ public struct SubscriptionStanding: Codable, Sendable, Hashable {
     public var offerType: Int?
     /// The offer's id or code.
     public var offerIdentifier: String?
+    /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT` or `ONE_TIME`, as Apple wrote it.
+    public var offerDiscountType: String?
     /// `PURCHASED` or `FAMILY_SHARED`.
     public var ownership: String?
     /// The commitment of a subscription that is billed in instalments.
     public var commitment: PurchasedTransaction.Commitment?
+    /// What comes after that commitment.
+    public var commitmentRenewal: RenewalStatement.Commitment?
 
     /// Makes a standing from its required parts; the rest is set afterwards.
     public init(
@@ -76,6 +88,14 @@ public struct SubscriptionStanding: Codable, Sendable, Hashable {
     /// Until when what it brings may be used: the period's end, or that of grace.
     public var accessUntil: Date { max(expiresDate, gracePeriodExpiresDate ?? expiresDate) }
 
+    /// Whether the customer lets it go on after what was agreed: after the commitment, where there is one.
+    var goesOn: Bool? { commitmentRenewal?.willRenew == false ? false : willRenew }
+
+    /// The product that the customer has chosen for later, where it is another.
+    var plannedProductId: String? {
+        renewalProductId ?? commitmentRenewal?.productId.flatMap { $0 == productId ? nil : $0 }
+    }
+
     enum CodingKeys: String, CodingKey {
         case state, ownership, commitment
         case originalTransactionId = "original_transaction_id"
@@ -90,9 +110,14 @@ public struct SubscriptionStanding: Codable, Sendable, Hashable {
         case renewalDate = "renewal_date"
         case renewalPriceMilliunits = "renewal_price_milliunits"
         case renewalCurrency = "renewal_currency"
+        case renewalOfferType = "renewal_offer_type"
+        case renewalOfferIdentifier = "renewal_offer_identifier"
+        case renewalBillingPlan = "renewal_billing_plan"
         case expirationIntent = "expiration_intent"
         case priceIncreaseStatus = "price_increase_status"
         case offerType = "offer_type"
         case offerIdentifier = "offer_identifier"
+        case offerDiscountType = "offer_discount_type"
+        case commitmentRenewal = "commitment_renewal"
     }
 }

@@ -47,6 +47,23 @@ struct EntitlementEndTests {
         }
     }
 
+    @Test func `what another pass still gives does not end`() async throws {
+        try await Sub.with { bench in
+            bench.on(1)
+            var second = season("2")
+            second.purchaseDate = Sub.day(20)
+            try await bench.post([season("1"), second])
+            bench.on(30)
+            #expect(try await bench.endEntitlements.end(limit: 10) == 1)
+            #expect(try await bench.events(like: PurchaseEvent.entitlementExpired).isEmpty, "the second runs on")
+            bench.on(50)
+            #expect(try await bench.endEntitlements.end(limit: 10) == 1)
+            let event = try #require(try await bench.event(PurchaseEvent.entitlementExpired))
+            #expect(event.data.transaction?.transactionId == "2")
+            #expect(event.data.entitlements == ["arena", "season"])
+        }
+    }
+
     @Test func `subscriptions have events of their own, and are not looked at again`() async throws {
         try await Sub.with { bench in
             bench.on(1)

@@ -38,6 +38,23 @@ struct SubscriptionRefundTests {
         }
     }
 
+    @Test func `an old receipt, posted again and asked about, ends no refund`() async throws {
+        try await Sub.with { bench in
+            bench.on(40)
+            try await bench.post([first, second])
+            try await bench.post([refunded(second, on: 40)])
+            // The receipt states the type, verifyReceipt the owner: of the refund neither knows.
+            var stated = second
+            stated.priceMilliunits = nil
+            stated.currency = nil
+            stated.signedDate = Sub.day(41)
+            try await bench.post([stated.toldByReceipt])
+            #expect(try await bench.standing()?.state == .revoked)
+            #expect(try await bench.entitlements() == ["1 player 30 -", "2 player 60 refund"])
+            #expect(try await bench.events() == ["started", "revoked"])
+        }
+    }
+
     @Test func `a refund of an older period leaves the subscription as it is`() async throws {
         try await Sub.with { bench in
             bench.on(40)

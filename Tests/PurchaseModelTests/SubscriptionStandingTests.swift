@@ -71,6 +71,40 @@ struct SubscriptionStandingTests {
         #expect(SubscriptionStanding.derived(from: ahead, renewal: before, at: day(29.6))?.willRenew == nil)
     }
 
+    @Test func `what was said of a period that an upgrade cut short says nothing of the next`() throws {
+        let month = period("1", from: 0, to: 30)
+        let said = renewal(signed: 5) {
+            $0.renewalProductId = "basic"
+            $0.renewalDate = day(30)
+            $0.renewalPriceMilliunits = 4_990
+            $0.willRenew = false
+        }
+        let premium = period("2", from: 10, to: 40, product: "premium")
+        let upgraded = try #require(SubscriptionStanding.derived(from: [month, premium], renewal: said, at: day(11)))
+        #expect(upgraded.renewalProductId == nil)
+        #expect(upgraded.renewalDate == nil)
+        #expect(upgraded.renewalPriceMilliunits == nil)
+        #expect(upgraded.willRenew == nil)
+        // Nor of the same product, bought again after a refund of the year.
+        let ofTheYear = renewal(signed: 1) {
+            $0.renewalDate = day(400)
+            $0.willRenew = false
+        }
+        let again = [period("1", from: 0, to: 400), period("2", from: 6, to: 406)]
+        #expect(SubscriptionStanding.derived(from: again, renewal: ofTheYear, at: day(7))?.willRenew == nil)
+    }
+
+    @Test func `a failure that was made up for in grace is not that of the period that was paid then`() {
+        let failed = renewal(signed: 7.01) {
+            $0.isInBillingRetry = true
+            $0.gracePeriodExpiresDate = day(13)
+        }
+        let paid = [period("1", from: 0, to: 7), period("2", from: 7, to: 14)]
+        #expect(state([paid[0]], failed, on: 8) == .gracePeriod)
+        #expect(state(paid, failed, on: 12) == .active)
+        #expect(state(paid, failed, on: 14) == .expired, "nothing was said of a failure since")
+    }
+
     @Test(arguments: [(nil, SubscriptionState.billingRetry), (2, .billingRetry), (1, .expired), (3, .expired)])
     func `the App Store tries on only after a failed payment`(intent: Int?, expected: SubscriptionState) {
         let said = renewal(signed: 30) {

@@ -45,6 +45,25 @@ struct PurchaseFieldsTests {
         #expect(stated.updated(by: upgraded).isUpgraded == true)
     }
 
+    @Test("What verifyReceipt says of a receipt is no signed transaction, and ends no refund")
+    func refundThatAReceiptDoesNotKnow() {
+        var stated = PurchasedTransaction.fixture("2")
+        stated.productType = .consumable
+        let told = stated.updated(
+            by: transaction(
+                .init(transactionId: "2", productId: "coins.100", purchaseDate: now, inAppOwnershipType: "PURCHASED")))
+        #expect(told.productType == .consumable && told.ownership == "PURCHASED")
+        var refunded = PurchasedTransaction.fixture("2")
+        refunded.productType = .consumable
+        refunded.ownership = "PURCHASED"
+        refunded.priceMilliunits = 990
+        refunded.revocationDate = now
+        refunded.signedDate = now - 60
+        #expect(told.signedDate > refunded.signedDate)
+        #expect(refunded.joined(with: told).revocationDate == now)
+        #expect(told.joined(with: refunded).revocationDate == now)
+    }
+
     @Test("Offers are told in the numbers of signed transactions")
     func offers() {
         func offer(_ promotional: String?, _ code: String?, _ isTrial: Bool, _ isIntroductory: Bool) -> ReceiptOffer {
@@ -75,13 +94,15 @@ struct PurchaseFieldsTests {
             renewal(
                 .init(
                     originalTransactionId: "1", autoRenewProductId: "silver", willAutoRenew: true,
-                    expirationIntent: "2", isInBillingRetryPeriod: true, gracePeriodExpiresDate: now + 10)))
+                    expirationIntent: "2", isInBillingRetryPeriod: true, gracePeriodExpiresDate: now + 10,
+                    priceIncreaseStatus: "0")))
         #expect(known.productId == "gold")
         #expect(known.renewalProductId == "silver")
         #expect(known.willRenew == true)
         #expect(known.expirationIntent == 2)
         #expect(known.isInBillingRetry == true)
         #expect(known.gracePeriodExpiresDate == now + 10)
+        #expect(known.priceIncreaseStatus == 0)
         #expect(known.signedDate == now)
         #expect(known.environment == .sandbox)
         #expect(renewal(.init(originalTransactionId: "5")) == nil)

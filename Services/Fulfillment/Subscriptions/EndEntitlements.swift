@@ -10,8 +10,9 @@ import ServiceRuntime
 
 /// The use case: entitlements whose end the studio keeps, such as those of a non-renewing subscription, have ended.
 ///
-/// It tells of each order once for each account that had it. Subscriptions that Apple renews have events of their own
-/// (`EndSubscriptions`); theirs are marked as told, so that they are not looked at again.
+/// It tells of each order once for each account that had it, unless another order still gives the same. Of a
+/// subscription's current period the subscription's own events tell (`EndSubscriptions`); an earlier one ends here,
+/// where the next was another product and gives something else.
 struct EndEntitlements: Sendable {
     let pool: PostgresPool
     let announce: AnnounceOutcomes
@@ -43,18 +44,23 @@ struct EndEntitlements: Sendable {
     func end(limit: Int) async throws -> Int {
         let (count, events) = try await pool.withTransaction { connection in
             let ended = try await EntitlementEndStore.take(at: now?(), limit: limit, on: connection)
-            let drafts = ended.filter { !$0.isSubscriptionPeriod }.map(draft)
+            let drafts = ended.filter { !$0.isCurrentPeriod && !$0.entitlements.isEmpty }.map {
+                EventDraft($0, correlationId: $0.correlationId)
+            }
             return (ended.count, try await EventStore.write(drafts, lease: eventLease, on: connection))
         }
         Counter(label: "countersign_entitlements_ended_total").increment(by: events.count)
         await announce.announce(events: events, settlements: [])
         return count
     }
+}
 
-    private func draft(_ ended: EntitlementEndStore.Ended) -> EventDraft {
-        EventDraft(
+extension EventDraft {
+    /// That what an order gave to an account has ended.
+    init(_ ended: EntitlementEndStore.Ended, correlationId: String) {
+        self.init(
             type: PurchaseEvent.entitlementExpired, environment: ended.key.environment, app: ended.app,
-            account: ended.account, correlationId: ended.correlationId,
+            account: ended.account, correlationId: correlationId,
             payload: PurchaseEvent.Payload(
                 transaction: ended.transaction, state: .granted, entitlements: ended.entitlements))
     }

@@ -49,7 +49,7 @@ struct EndSubscriptions: Sendable {
             let steps = SubscriptionStep.all(from: due, to: derived)
             try await SubscriptionStore.write(derived, on: connection)
             let events = try await EventStore.write(
-                steps.flatMap { $0.drafts(correlationId: nil) }, lease: eventLease, on: connection)
+                try await subscriptions.drafts(of: steps, on: connection), lease: eventLease, on: connection)
             return Ended(steps: steps, events: events)
         }
         for step in ended.steps {

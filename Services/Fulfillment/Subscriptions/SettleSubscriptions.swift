@@ -12,7 +12,7 @@ struct SettleSubscriptions: Sendable {
     /// Writes.
     ///
     /// A batch takes one statement where no subscription is concerned, none where there is no lineage and no renewal,
-    /// and five at the most, whatever its size.
+    /// and seven at the most, whatever its size.
     ///
     /// - Parameters:
     ///   - lineages: those of which an order or the owner changed in this transaction, with what led to it; any type.
@@ -30,14 +30,41 @@ struct SettleSubscriptions: Sendable {
         let derived = derive(try await SubscriptionStore.bases(of: concerned, on: connection))
         let steps = SubscriptionStep.all(from: before, to: derived)
         try await SubscriptionStore.write(steps.filter(\.isChange).map(\.after), on: connection)
-        try await SubscriptionEntitlementStore.write(
+        let superseded = try await SubscriptionEntitlementStore.write(
             derived.map {
                 SubscriptionEntitlementStore.Ends(
                     lineage: $0.basis.lineage, transactionId: $0.standing.transactionId,
                     accessUntil: $0.standing.accessUntil)
             }, on: connection)
         let causes = lineages.merging(renewals.map { ($0.statement.lineage, $0.correlationId) }) { order, _ in order }
-        return steps.flatMap { $0.drafts(correlationId: causes[$0.after.basis.lineage]) }
+        return try await lost(by: superseded, causes: causes, on: connection)
+            + drafts(of: steps, causes: causes, on: connection)
+    }
+
+    /// What is to be told of orders whose place an upgrade took: what they gave and the new plan does not.
+    private func lost(
+        by superseded: [OrderKey], causes: [LineageKey: String], on connection: PostgresConnection
+    ) async throws -> [EventDraft] {
+        let lost = try await EntitlementEndStore.superseded(superseded, at: now?(), on: connection)
+        return lost.filter { !$0.entitlements.isEmpty }.map { lost in
+            let lineage = LineageKey(
+                environment: lost.key.environment, originalTransactionId: lost.transaction.originalTransactionId)
+            return EventDraft(lost, correlationId: causes[lineage] ?? lost.correlationId)
+        }
+    }
+
+    /// What is to be told of steps, once the entitlements are as they should be.
+    ///
+    /// - Parameter causes: the correlation ids of what led to them; the current order's where the clock did.
+    /// - Throws: `PostgresError`.
+    func drafts(
+        of steps: [SubscriptionStep], causes: [LineageKey: String] = [:], on connection: PostgresConnection
+    ) async throws -> [EventDraft] {
+        let bearings = try await SubscriptionEntitlementStore.bearings(
+            of: steps.filter(\.concernsAccess).map(\.order), at: now?(), on: connection)
+        return steps.flatMap {
+            $0.drafts(correlationId: causes[$0.after.basis.lineage], bearings: bearings[$0.order] ?? [])
+        }
     }
 
     /// Where subscriptions stand now, in the order of what they follow from.
@@ -67,18 +94,50 @@ struct SubscriptionStep: Sendable {
     /// Whether its row is to be written.
     var isChange: Bool { before?.standing != after.standing || before?.account != after.basis.account }
 
-    /// What is to be told, to whom it is now.
+    /// The order of the current period.
+    var order: OrderKey {
+        OrderKey(
+            environment: after.basis.lineage.environment, transactionId: after.basis.current.transactionId)
+    }
+
+    /// What there is to tell.
+    var changes: [SubscriptionChange] { SubscriptionChange.all(from: before?.standing, to: after.standing) }
+
+    /// Whether it changes what may be used.
+    var concernsAccess: Bool { changes.contains { $0.access != nil } }
+
+    /// What is to be told: to whose it is now all of it, to those who share it what they may use, or no more.
     ///
-    /// - Parameter correlationId: of what led to it; the current order's where the clock did.
-    func drafts(correlationId: String?) -> [EventDraft] {
-        let basis = after.basis
-        return SubscriptionChange.all(from: before?.standing, to: after.standing).map { change in
-            EventDraft(
-                type: change.eventType, environment: basis.lineage.environment, app: basis.app,
-                account: basis.account, correlationId: correlationId ?? basis.correlationId,
-                payload: PurchaseEvent.Payload(
-                    transaction: basis.current, entitlements: change.concernsAccess ? basis.entitlements : [],
-                    subscription: after.standing, previousSubscription: before?.standing))
+    /// - Parameters:
+    ///   - correlationId: of what led to it; the current order's where the clock did.
+    ///   - bearings: what the current period gives, and to whom.
+    func drafts(correlationId: String?, bearings: [SubscriptionEntitlementStore.Bearing]) -> [EventDraft] {
+        let owner = after.basis.account
+        // By bytes: to Swift's == different accounts may be the same.
+        let own = bearings.first { $0.account.utf8.elementsEqual(owner.utf8) }
+        let sharers = bearings.filter { !$0.account.utf8.elementsEqual(owner.utf8) }
+        return changes.flatMap { change in
+            [draft(change, to: owner, own, correlationId)]
+                + (change.access == nil
+                    ? [] : sharers.map { draft(change, to: $0.account, $0, correlationId) })
         }
+    }
+
+    private func draft(
+        _ change: SubscriptionChange, to account: String, _ bearing: SubscriptionEntitlementStore.Bearing?,
+        _ correlationId: String?
+    ) -> EventDraft {
+        let names: [String]? =
+            switch change.access {
+            case .given?: bearing?.entitlements
+            case .taken?: bearing?.onlyByIt
+            case nil: nil
+            }
+        return EventDraft(
+            type: change.eventType, environment: after.basis.lineage.environment, app: after.basis.app,
+            account: account, correlationId: correlationId ?? after.basis.correlationId,
+            payload: PurchaseEvent.Payload(
+                transaction: after.basis.current, entitlements: names ?? [], subscription: after.standing,
+                previousSubscription: before?.standing))
     }
 }

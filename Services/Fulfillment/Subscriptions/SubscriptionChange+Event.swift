@@ -24,14 +24,20 @@ extension SubscriptionChange {
         }
     }
 
-    /// Whether it says what may be used from now on, or no more; plans change neither.
-    var concernsAccess: Bool {
+    /// What it does to what may be used.
+    enum Access {
+        /// It may be used from now on, or goes on so.
+        case given
+        /// It may be used no more.
+        case taken
+    }
+
+    /// What it does to what may be used; nil of plans, which do nothing.
+    var access: Access? {
         switch self {
-        case .started, .renewed, .recovered, .restored, .planChanged, .extended, .graceStarted, .graceEnded,
-            .renewalFailed, .expired, .revoked:
-            true
-        case .cancelScheduled, .cancelUndone, .planChangeScheduled, .priceIncreasePending, .priceIncreaseAccepted:
-            false
+        case .started, .renewed, .recovered, .restored, .planChanged, .extended, .graceStarted: .given
+        case .graceEnded, .renewalFailed, .expired, .revoked: .taken
+        case .cancelScheduled, .cancelUndone, .planChangeScheduled, .priceIncreasePending, .priceIncreaseAccepted: nil
         }
     }
 }

@@ -19,19 +19,27 @@ extension OpenAPISchemas {
                 purchase_date: { $ref: '#/components/schemas/Time' }
                 expires_date: { $ref: '#/components/schemas/Time' }
                 grace_period_expires_date: { $ref: '#/components/schemas/Time' }
-                will_renew: { type: boolean, description: Left out as long as Apple has not said. }
+                will_renew:
+                  description: Whether the next period is billed. Left out as long as Apple has not said. In a commitment
+                    that was cancelled it is true until the last period, see `commitment_renewal`.
+                  type: boolean
                 renewal_product_id: { type: string, description: Where the next period is another product's. }
                 renewal_date: { $ref: '#/components/schemas/Time' }
                 renewal_price_milliunits: { type: integer, format: int64 }
                 renewal_currency: { type: string, description: ISO 4217. }
+                renewal_offer_type: { type: integer, description: 'As offer_type, for the next period.' }
+                renewal_offer_identifier: { type: string }
+                renewal_billing_plan: { type: string, description: How the next period is billed. }
                 expiration_intent: { type: integer, description: Apple's number for why it expired. }
                 price_increase_status: { type: integer, description: '0: the customer was asked; 1: agreed, or told.' }
                 offer_type:
                   description: '1 introductory, 2 promotional, 3 offer code, 4 win-back.'
                   type: integer
                 offer_identifier: { type: string }
+                offer_discount_type: { type: string, description: 'Such as FREE_TRIAL, as Apple wrote it.' }
                 ownership: { $ref: '#/components/schemas/Ownership' }
                 commitment: { $ref: '#/components/schemas/Commitment' }
+                commitment_renewal: { $ref: '#/components/schemas/CommitmentRenewal' }
                 shared: { type: boolean, description: Whether it is another account's and shared with this one. }
                 changed_at: { $ref: '#/components/schemas/Time' }
             Ownership:
@@ -45,6 +53,16 @@ extension OpenAPISchemas {
                 billing_periods: { type: integer, format: int64 }
                 price_milliunits: { type: integer, format: int64, description: The price of all of it. }
                 expires_date: { $ref: '#/components/schemas/Time' }
+                billing_plan: { type: string }
+            CommitmentRenewal:
+              description: What comes after the commitment.
+              type: object
+              additionalProperties: false
+              properties:
+                will_renew: { type: boolean, description: False once the customer cancelled. }
+                product_id: { type: string }
+                renewal_date: { $ref: '#/components/schemas/Time' }
+                price_milliunits: { type: integer, format: int64 }
                 billing_plan: { type: string }
             OwnedEntitlement:
               type: object

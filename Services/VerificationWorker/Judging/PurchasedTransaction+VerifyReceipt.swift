@@ -59,7 +59,9 @@ extension PurchasedTransaction {
             updated.offerDiscountType = newer.offerDiscountType
         }
         updated.signedDate = max(signedDate, newer.signedDate)
-        return updated
+        // With the type from one and the owner from the other it could be taken for a signed transaction, which ends a
+        // refund of which a receipt knows nothing.
+        return updated.toldByReceipt
     }
 
     /// What can be shown later of an answer that nobody signed.

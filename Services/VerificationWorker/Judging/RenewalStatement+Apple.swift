@@ -12,13 +12,7 @@ extension RenewalStatement {
             environment: environment, originalTransactionId: signed.originalTransactionId,
             productId: signed.productId, signedDate: signed.signedDate)
         renewalProductId = signed.autoRenewProductId
-        // A number of tomorrow says neither.
-        willRenew =
-            switch signed.autoRenewStatus {
-            case .on?: true
-            case .off?: false
-            default: nil
-            }
+        willRenew = signed.autoRenewStatus.flatMap(Self.isOn)
         expirationIntent = signed.expirationIntent.map { Int($0.rawValue) }
         isInBillingRetry = signed.isInBillingRetryPeriod
         priceIncreaseStatus = signed.priceIncreaseStatus.map { Int($0.rawValue) }
@@ -29,8 +23,25 @@ extension RenewalStatement {
         renewalDate = signed.renewalDate
         renewalPriceMilliunits = signed.renewalPrice
         currency = signed.currency
+        renewalBillingPlan = signed.renewalBillingPlanType?.rawValue
+        commitment = signed.commitmentInfo.map { info in
+            Commitment(
+                willRenew: info.commitmentAutoRenewStatus.flatMap(Self.isOn),
+                productId: info.commitmentAutoRenewProductId, renewalDate: info.commitmentRenewalDate,
+                priceMilliunits: info.commitmentRenewalPrice,
+                billingPlan: info.commitmentRenewalBillingPlanType?.rawValue)
+        }
         appAccountToken = signed.appAccountToken
         evidence = String(decoding: signed.payload, as: UTF8.self)
+    }
+
+    /// A number of tomorrow says neither.
+    private static func isOn(_ status: SignedRenewalInfo.AutoRenewStatus) -> Bool? {
+        switch status {
+        case .on: true
+        case .off: false
+        default: nil
+        }
     }
 
     /// A subscription's next renewal as verifyReceipt states it; nil where no product is known.
@@ -55,6 +66,7 @@ extension RenewalStatement {
         willRenew = pending.willAutoRenew
         expirationIntent = pending.expirationIntent.flatMap { Int($0) }
         isInBillingRetry = pending.isInBillingRetryPeriod
+        priceIncreaseStatus = pending.priceIncreaseStatus.flatMap { Int($0) }
         gracePeriodExpiresDate = pending.gracePeriodExpiresDate
         evidence = Self.evidence(of: pending, environment: environment)
     }

@@ -57,11 +57,14 @@ struct LookupJudge: Sendable {
             app: app, transactionId: id, order: Self.order(submission), priority: Self.priority(submission))
         switch await transactions.find(question, within: patience) {
         case .found(let transaction):
-            let verdict = EnvironmentFirewall.pass(
-                [transaction], proved: transaction.environment, policy: app.sandbox,
-                expected: submission.expectedEnvironment)
+            let verdict = Self.pass([transaction], submission, of: app)
             guard case .genuine = verdict else { return Finding(verdict) }
-            return Finding(verdict, renewals: await renewals(of: transaction, submission, of: app, until: end))
+            let status = await status(of: transaction, submission, of: app, until: end)
+            // An app may know a subscription by its first transaction only; what was paid since is its buyer's, too.
+            guard let latest = status.latest, latest.transactionId != transaction.transactionId else {
+                return Finding(verdict, renewals: status.renewals)
+            }
+            return Finding(Self.pass([transaction, latest], submission, of: app), renewals: status.renewals)
         case .notFound where submission.attempt < Limit.notFoundBelievedFrom:
             return .unknown(.transactionNotFound, after: RetryTime.notFoundYet)
         case .notFound:
@@ -70,12 +73,23 @@ struct LookupJudge: Sendable {
         }
     }
 
-    /// What comes next, if it is a subscription; the verdict stands without it.
-    private func renewals(
+    /// The verdict about transactions of one environment.
+    private static func pass(
+        _ transactions: [PurchasedTransaction], _ submission: SubmissionMessage, of app: AppsFile.App
+    ) -> Verdict {
+        EnvironmentFirewall.pass(
+            transactions, proved: transactions[0].environment, policy: app.sandbox,
+            expected: submission.expectedEnvironment)
+    }
+
+    /// Where it stands, if it is a subscription; the verdict stands without it.
+    private func status(
         of transaction: PurchasedTransaction, _ submission: SubmissionMessage, of app: AppsFile.App,
         until end: ContinuousClock.Instant
-    ) async -> [RenewalStatement] {
-        guard transaction.productType == .autoRenewable, let environment = transaction.environment else { return [] }
+    ) async -> RenewalLookups.Status {
+        guard transaction.productType == .autoRenewable, let environment = transaction.environment else {
+            return RenewalLookups.Status()
+        }
         let question = RenewalLookups.Question(
             app: app, transactionId: transaction.transactionId,
             originalTransactionId: transaction.originalTransactionId,
@@ -117,13 +131,10 @@ struct LookupJudge: Sendable {
     private func receipt(_ proof: String, _ submission: SubmissionMessage, of app: AppsFile.App) async -> Finding {
         let end = ContinuousClock.now + patience
         var content: ReceiptContent
-        var mayHide = false
         if app.receipts == .verifyReceipt {
             switch await receipts.find(Self.question(proof, submission, of: app), within: patience) {
             case .stated(let verdict): return Finding(verdict)
-            case .found(let found, let unreadablePurchases):
-                content = found
-                mayHide = unreadablePurchases > 0
+            case .found(let found): content = found
             }
         } else {
             switch offline.receipt(proof, of: app) {
@@ -133,7 +144,7 @@ struct LookupJudge: Sendable {
             if app.receipts == .offlineThenVerifyReceipt {
                 let newer = await receipts.find(Self.question(proof, submission, of: app), within: patience)
                 // Whatever else it says: what Apple signed is genuine, and stands.
-                if case .found(let newer, _) = newer { content.update(by: newer) }
+                if case .found(let newer) = newer { content.update(by: newer) }
             }
         }
         let finding = content.finding(for: submission, of: app)
@@ -141,7 +152,7 @@ struct LookupJudge: Sendable {
             return finding
         }
         guard transactions.canAsk(app) else {
-            return mayHide ? .unknown(.receiptEntryUnreadable, after: RetryTime.unreadable) : finding
+            return content.mayHide ? .unknown(.receiptEntryUnreadable, after: RetryTime.unreadable) : finding
         }
         return await receipt(content, lacking: named, submission, of: app, within: max(.zero, end - .now))
     }

@@ -4,8 +4,10 @@ import Pacing
 import PurchaseModel
 import ServiceRuntime
 
-/// Asks Get All Subscription Statuses what comes next for a subscription that was found by a bare id: good to know, and never
-/// waited for longer than is fair to the verdict.
+/// Asks Get All Subscription Statuses where a subscription stands that was found by a bare id.
+///
+/// The id may be one of years ago: its latest period and what comes next are told. Never waited for longer than is fair to
+/// the verdict.
 final class RenewalLookups: Sendable {
     /// What is asked about.
     struct Question: Sendable {
@@ -18,6 +20,14 @@ final class RenewalLookups: Sendable {
         let priority: Priority
     }
 
+    /// What Apple signed of a subscription; of what cannot be had, nothing.
+    struct Status: Sendable {
+        /// About its next renewal.
+        var renewals: [RenewalStatement] = []
+        /// Its latest period; the firewall has not seen it yet.
+        var latest: PurchasedTransaction?
+    }
+
     private struct Key: Hashable {
         let app: String
         let originalTransactionId: String
@@ -28,7 +38,7 @@ final class RenewalLookups: Sendable {
     private let pace: AppStorePace
     private let answers: ServerAnswers
     private let patience: Duration
-    private let flights: SingleFlight<Key, [RenewalStatement]?>
+    private let flights: SingleFlight<Key, Status?>
 
     /// - Parameters:
     ///   - clients: by bundle id; an app without a key has none.
@@ -52,14 +62,14 @@ final class RenewalLookups: Sendable {
     /// How many subscriptions are being asked about.
     var inFlight: Int { flights.flights }
 
-    /// What Apple signed about the subscription's next renewal; nothing when it does not answer in time, or not well.
-    func find(_ question: Question, within time: Duration) async -> [RenewalStatement] {
+    /// Where the subscription stands; nothing when Apple does not answer in time, or not well.
+    func find(_ question: Question, within time: Duration) async -> Status {
         let key = Key(
             app: question.app.bundleId, originalTransactionId: question.originalTransactionId,
             environment: question.environment)
         let result = await flights.value(of: key, within: min(time, patience)) { await self.ask(question) }
-        guard case .value(let renewals) = result else { return [] }
-        return renewals ?? []
+        guard case .value(let status) = result else { return Status() }
+        return status ?? Status()
     }
 
     /// Ends what flies.
@@ -68,7 +78,7 @@ final class RenewalLookups: Sendable {
     }
 
     /// Nil when nothing was learnt.
-    private func ask(_ question: Question) async -> [RenewalStatement]? {
+    private func ask(_ question: Question) async -> Status? {
         guard let client = clients[question.app.bundleId] else { return nil }
         let outcome = await pace.call(
             AppStoreHost(kind: .serverAPI, environment: question.environment), app: question.app.bundleId,
@@ -79,8 +89,22 @@ final class RenewalLookups: Sendable {
         let item = answer.data.lazy.flatMap(\.lastTransactions).first {
             $0.originalTransactionId?.utf8.elementsEqual(question.originalTransactionId.utf8) ?? false
         }
-        guard let jws = item?.signedRenewalInfo else { return [] }
-        return await checked(jws, question).map { [$0] }
+        var status = Status()
+        if let jws = item?.signedRenewalInfo {
+            guard let renewal = await checked(jws, question) else { return nil }
+            status.renewals = [renewal]
+        }
+        if let jws = item?.signedTransactionInfo { status.latest = await latest(jws, question) }
+        return status
+    }
+
+    /// The latest period, if it is one of this subscription and environment.
+    private func latest(_ jws: String, _ question: Question) async -> PurchasedTransaction? {
+        let found = await answers.transaction(jws, of: question.app, in: question.environment, named: nil)
+        guard case .success(let transaction) = found,
+            transaction.originalTransactionId.utf8.elementsEqual(question.originalTransactionId.utf8)
+        else { return nil }
+        return transaction
     }
 
     /// The renewal info, if it is of this subscription and environment, and everything in it that matters can be read.

@@ -90,12 +90,14 @@ extension VerifyReceiptAnswer {
         public var isInBillingRetryPeriod: Bool?
         /// Until when it is served without being paid.
         public var gracePeriodExpiresDate: Date?
+        /// Whether the customer agreed to a higher price: `0` asked, `1` agreed or told; nil where there is none.
+        public var priceIncreaseStatus: String?
 
         /// Makes one, for a test's double for instance.
         public init(
             originalTransactionId: String, productId: String? = nil, autoRenewProductId: String? = nil,
             willAutoRenew: Bool? = nil, expirationIntent: String? = nil, isInBillingRetryPeriod: Bool? = nil,
-            gracePeriodExpiresDate: Date? = nil
+            gracePeriodExpiresDate: Date? = nil, priceIncreaseStatus: String? = nil
         ) {
             self.originalTransactionId = originalTransactionId
             self.productId = productId
@@ -104,6 +106,7 @@ extension VerifyReceiptAnswer {
             self.expirationIntent = expirationIntent
             self.isInBillingRetryPeriod = isInBillingRetryPeriod
             self.gracePeriodExpiresDate = gracePeriodExpiresDate
+            self.priceIncreaseStatus = priceIncreaseStatus
         }
     }
 }
