@@ -63,11 +63,13 @@ struct SettleVerdicts: Sendable {
         await announce.announce(events: written.events, settlements: written.settlements)
     }
 
-    // Locks are taken in one order everywhere, so that batches cannot dead-lock: lineages; orders by key, new ones before
-    // old ones; balances; subscriptions; sequences by account; submissions by id.
+    // Locks are taken in one order everywhere, so that batches cannot dead-lock: consents; lineages; orders by key, new ones
+    // before old ones; balances; subscriptions; sequences by account; submissions by id.
     private func write(
         _ verdicts: [VerdictMessage], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> Written {
+        try await ConsentStore.lock(
+            takesUp: verdicts.contains { !$0.rescindedConsents.isEmpty }, on: connection)
         let settled = try await orders.settle(verdicts, by: catalogue, on: connection)
         var drafts = settled.drafts
         drafts += try await consents.settle(

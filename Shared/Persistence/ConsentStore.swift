@@ -18,21 +18,28 @@ public enum ConsentStore {
         public let state: OrderState
     }
 
-    /// The advisory lock of this table.
-    ///
-    /// Whoever writes entitlements holds it shared, whoever takes up a consent holds it alone. Without it an order and a consent that are written at the same moment would not see each other.
-    private static let lock: Int64 = 0x636f_6e73_656e_7473
+    /// The advisory lock of this table and of `entitlements`.
+    private static let advisoryLock: Int64 = 0x636f_6e73_656e_7473
 
-    /// Has no consent be taken up until the end of the caller's transaction.
+    /// Locks entitlements against consents until the end of the caller's transaction: before any row of it, or
+    /// transactions would wait for each other in a ring.
     ///
+    /// Who gives entitlements, moves or shares them shares the lock; who takes up a consent has it alone. Without it an
+    /// entitlement and a consent that are written at the same moment would not see each other.
+    ///
+    /// - Parameter takesUp: whether the transaction takes up consents.
     /// - Throws: `PostgresError`.
-    static func hold(on connection: PostgresConnection) async throws {
-        _ = try await connection.query("SELECT pg_advisory_xact_lock_shared($1)::text", [.int8(lock)])
+    public static func lock(takesUp: Bool, on connection: PostgresConnection) async throws {
+        _ = try await connection.query(
+            takesUp
+                ? "SELECT pg_advisory_xact_lock($1)::text" : "SELECT pg_advisory_xact_lock_shared($1)::text",
+            [.int8(advisoryLock)])
     }
 
     /// Takes consents up that are newer than what is known, and freezes what was bought until then.
     ///
-    /// All of it is done in the caller's transaction, after its balances and before its subscriptions. A consent that is known, or older, changes nothing.
+    /// All of it is done in the caller's transaction, which has ``lock(takesUp:on:)``, after its balances and before its
+    /// subscriptions. A consent that is known, or older, changes nothing.
     ///
     /// - Returns: what could be used until now, by order and account.
     /// - Throws: `PostgresError`.
@@ -40,7 +47,6 @@ public enum ConsentStore {
         _ consents: [RescindedConsent], on connection: PostgresConnection
     ) async throws -> [Frozen] {
         guard !consents.isEmpty else { return [] }
-        _ = try await connection.query("SELECT pg_advisory_xact_lock($1)::text", [.int8(lock)])
         let newer = try await write(consents, on: connection)
         guard !newer.isEmpty else { return [] }
         let result = try await connection.query(
@@ -65,7 +71,6 @@ public enum ConsentStore {
     /// - Throws: `PostgresError`.
     public static func freeze(_ keys: [OrderKey], on connection: PostgresConnection) async throws -> [Frozen] {
         guard !keys.isEmpty else { return [] }
-        try await hold(on: connection)
         let result = try await connection.query(
             """
             UPDATE entitlements e SET revoked_at = now(), revoked_because = 'consent_rescinded'

@@ -1,6 +1,8 @@
-/// Rules of entitlements: whose they are, and that nothing is in force that Apple took back.
+/// Rules of entitlements: whose they are, that nothing is in force that Apple took back, and nothing missing that it did not.
 extension ConsistencyCheck {
-    static let entitlementRules = [entitlementsOfOrders, takenEntitlements, rescinded]
+    static let entitlementRules = [
+        entitlementsOfOrders, toldEntitlements, takenEntitlements, keptEntitlements, rescinded,
+    ]
 
     private static let entitlementsOfOrders = Rule(
         name: "entitlements_belong_to_their_order",
@@ -16,6 +18,23 @@ extension ConsistencyCheck {
                         AND (s.environment, s.original_transaction_id) = (o.environment, o.original_transaction_id))
             """)
 
+    private static let toldEntitlements = Rule(
+        name: "granted_orders_have_entitlements",
+        sentence: "what the fulfilled event of an order named has an entitlement of the order's account",
+        sql: """
+            SELECT format('%s of %s: order %s %s', told.entitlement, o.account, o.environment, o.transaction_id) AS subject
+            FROM (
+                SELECT DISTINCT v.environment, v.transaction_id, n.entitlement FROM events v
+                CROSS JOIN LATERAL jsonb_array_elements_text(v.body::jsonb -> 'data' -> 'entitlements')
+                    AS n (entitlement)
+                WHERE v.type = 'iap.transaction.fulfilled') told
+            JOIN orders o USING (environment, transaction_id)
+            LEFT JOIN entitlements e
+                ON (e.account, e.app, e.environment, e.entitlement, e.transaction_id)
+                    = (o.account, o.app, o.environment, told.entitlement, o.transaction_id)
+            WHERE e.account IS NULL
+            """)
+
     private static let takenEntitlements = Rule(
         name: "revoked_orders_entitle_to_nothing", sentence: "no entitlement of a revoked order is in force",
         sql: """
@@ -24,6 +43,21 @@ extension ConsistencyCheck {
             FROM entitlements e
             JOIN orders o ON (o.environment, o.transaction_id) = (e.environment, e.transaction_id)
             WHERE o.state = 'revoked' AND e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > now())
+            """)
+
+    private static let keptEntitlements = Rule(
+        name: "entitlements_are_taken_with_cause",
+        sentence: "no entitlement of a granted order is taken back by a refund, and none is frozen without a withdrawn "
+            + "consent",
+        sql: """
+            SELECT format('%s of %s: order %s %s is %s, and it is taken back because %s', e.entitlement, e.account,
+                e.environment, e.transaction_id, o.state, e.revoked_because) AS subject
+            FROM entitlements e
+            JOIN orders o ON (o.environment, o.transaction_id) = (e.environment, e.transaction_id)
+            LEFT JOIN rescinded_consents c
+                ON (c.environment, c.app, c.app_transaction_id) = (o.environment, o.app, o.app_transaction_id)
+            WHERE o.state = 'granted' AND e.revoked_because IN ('refund', 'family_revoke')
+                OR e.revoked_because = 'consent_rescinded' AND c.app IS NULL
             """)
 
     private static let rescinded = Rule(

@@ -42,7 +42,7 @@ extension ConsistencyCheck {
             WHERE e.events IS DISTINCT FROM 1 OR o.is_granted IS NULL
             """)
 
-    // A lineage may move between a refund and its reversal, so that its accounts heard of one of them only.
+    // A lineage may move between a refund and its reversal, so that its accounts heard of one of them only; and come back.
     private static let refundEvents = Rule(
         name: "revoked_orders_have_their_event",
         sentence: "a refund event tells of every order that was granted and is revoked, "
@@ -62,7 +62,10 @@ extension ConsistencyCheck {
                 USING (environment, transaction_id, app, account)
             WHERE o.granted_at IS NOT NULL
                 AND (o.state = 'revoked' AND told.environment IS NULL
-                    OR (heard.type <> 'iap.refund.reversed') <> (o.state = 'revoked'))
+                    OR (heard.type <> 'iap.refund.reversed') <> (o.state = 'revoked')
+                        AND NOT EXISTS (SELECT FROM binding_history h
+                            WHERE (h.environment, h.original_transaction_id) = (o.environment, o.original_transaction_id)
+                                AND h.from_account = o.account AND h.cause <> 'share'))
             """)
 
     private static let sequences = Rule(

@@ -2,6 +2,7 @@
 extension ConsistencyCheck {
     static let ledgerRules = [
         balances, books, linesOfOrders, linesOfSpends, linesOfAdjustments, lineNumbers, takenBack, spent,
+        covered,
     ]
 
     private static let balances = Rule(
@@ -112,5 +113,17 @@ extension ConsistencyCheck {
                 SELECT spend_id AS id, item, -sum(amount) AS amount FROM ledger_entries
                 WHERE kind = 'spend' GROUP BY 1, 2) written USING (id, item)
             WHERE told.amount IS DISTINCT FROM written.amount
+            """)
+
+    // Lines of one balance are numbered in the order in which they were added to it: its row is locked before.
+    private static let covered = Rule(
+        name: "spends_are_covered", sentence: "no spend left an account less than nothing",
+        sql: """
+            SELECT format('spend %s of %s %s %s: %s %s left', spend_id, environment, app, account, held, item) AS subject
+            FROM (
+                SELECT kind, spend_id, environment, app, account, item, sum(amount) OVER (
+                    PARTITION BY account, app, environment, item ORDER BY id) AS held
+                FROM ledger_entries) l
+            WHERE kind = 'spend' AND held < 0
             """)
 }

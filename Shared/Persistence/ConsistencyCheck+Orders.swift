@@ -27,7 +27,7 @@ extension ConsistencyCheck {
             """)
 
     // Apple's notifications are fulfilled when what they say is recorded, whatever that is. What was nobody's and taken back
-    // when somebody posted it may have been given back since, to nobody.
+    // when somebody posted it may have been given back since, to nobody or to whom its token means.
     private static let settled = Rule(
         name: "fulfilled_submissions_have_orders",
         sentence: "every fulfilled submission of an account has an order that was granted or revoked, "
@@ -41,7 +41,7 @@ extension ConsistencyCheck {
                 JOIN orders o USING (environment, transaction_id)
                 WHERE same.id = s.id AND same.state = 'fulfilled'
                     AND (o.state <> 'parked' OR same.reason = 'revoked_by_apple')
-                    AND (o.account IS NULL OR o.account = s.account OR EXISTS (
+                    AND (o.account IS NULL OR o.account = s.account OR same.reason = 'revoked_by_apple' OR EXISTS (
                         SELECT FROM binding_history h
                         WHERE (h.environment, h.original_transaction_id) = (o.environment, o.original_transaction_id)
                             AND s.account IN (h.to_account, h.from_account))))

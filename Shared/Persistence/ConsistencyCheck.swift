@@ -60,12 +60,14 @@ public struct ConsistencyCheck: Sendable {
                     """
                     WITH broken AS (\(rule.sql))
                     SELECT subject, count(*) OVER () AS total FROM broken ORDER BY subject LIMIT $1
-                    """, [.int8(Int64(examplesMaximum))])
+                    """, [.int8(Int64(max(1, examplesMaximum)))])
                 results.append(
                     RuleResult(
                         name: rule.name, sentence: rule.sentence,
                         violations: try result.rows.first?.decode("total", as: Int64.self) ?? 0,
-                        examples: try result.rows.map { try $0.decode("subject", as: String.self) }))
+                        examples: try result.rows.prefix(examplesMaximum).map {
+                            try $0.decode("subject", as: String.self)
+                        }))
             }
             return Report(counts: try await Self.counts(on: connection), rules: results)
         }

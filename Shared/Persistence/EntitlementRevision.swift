@@ -2,7 +2,7 @@ public import Foundation
 public import Postgres
 public import PurchaseModel
 
-/// Entitlements that change because their order does.
+/// Entitlements that change because their order does, in transactions that have `ConsentStore.lock(takesUp:on:)`.
 public enum EntitlementRevision {
     /// Whose entitlements by which order.
     public struct Bearer: Sendable, Hashable, Comparable {
@@ -33,7 +33,6 @@ public enum EntitlementRevision {
         _ orders: [(key: OrderKey, cause: Cause)], on connection: PostgresConnection
     ) async throws -> [Bearer: [String]] {
         guard !orders.isEmpty else { return [:] }
-        try await ConsentStore.hold(on: connection)
         let result = try await connection.query(
             """
             WITH old AS (
@@ -69,7 +68,6 @@ public enum EntitlementRevision {
         _ keys: [OrderKey], on connection: PostgresConnection
     ) async throws -> [Bearer: [String]] {
         guard !keys.isEmpty else { return [:] }
-        try await ConsentStore.hold(on: connection)
         let result = try await connection.query(
             """
             WITH given AS (

@@ -41,7 +41,8 @@ public enum GrantStore {
         public var frozen: [EntitlementRevision.Bearer: [String]] = [:]
     }
 
-    /// Writes the entries, adds them to the balances, and writes the entitlements, in the caller's transaction.
+    /// Writes the entries, adds them to the balances, and writes the entitlements, in the caller's transaction, which has
+    /// `ConsentStore.lock(takesUp:on:)`.
     ///
     /// A second grant of the same order breaks `ledger_entries_once_per_order` and with it the whole transaction.
     ///
@@ -87,7 +88,6 @@ public enum GrantStore {
             for name in Set(grant.entitlements).sorted() { rows.append((grant, name)) }
         }
         guard !rows.isEmpty else { return [:] }
-        try await ConsentStore.hold(on: connection)
         let result = try await connection.query(
             """
             WITH written AS (

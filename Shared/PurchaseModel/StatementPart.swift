@@ -62,7 +62,7 @@ extension StatementPart {
             StatementPart("app_transaction_id", \.appTransactionId),
             StatementPart("test_purchase", \.testPurchase) { $0.rawValue },
             StatementPart("commitment", \.commitment) { "\($0)" }, StatementPart("evidence", \.evidence),
-        ] + [price, offer, revocation]
+        ] + [price, offer, revocation, revocationShare]
 
     private static let price = StatementPart(
         name: "price", isStated: { $0.priceMilliunits != nil },
@@ -91,20 +91,26 @@ extension StatementPart {
     private static let revocation = StatementPart(
         name: "revocation", isStated: { $0.revocationDate != nil },
         isBefore: {
-            (
-                $0.revocationDate ?? .distantPast, $0.revocationPercentage ?? .min, $0.revocationType ?? "",
-                $0.revocationReason ?? .min
-            ) < (
-                $1.revocationDate ?? .distantPast, $1.revocationPercentage ?? .min, $1.revocationType ?? "",
-                $1.revocationReason ?? .min
-            )
+            ($0.revocationDate ?? .distantPast, $0.revocationReason ?? .min)
+                < ($1.revocationDate ?? .distantPast, $1.revocationReason ?? .min)
         },
         copy: { from, to in
             to.revocationDate = from.revocationDate
             to.revocationReason = from.revocationReason
+        }, isNewestFirst: true)
+
+    // Every statement tells it, also by leaving it out: a receipt that has the same refund later does not know that it
+    // was a part only, or the end of a family.
+    private static let revocationShare = StatementPart(
+        name: "revocation_share", isStated: { _ in true },
+        isBefore: {
+            ($0.revocationPercentage ?? .min, $0.revocationType ?? "")
+                < ($1.revocationPercentage ?? .min, $1.revocationType ?? "")
+        },
+        copy: { from, to in
             to.revocationType = from.revocationType
             to.revocationPercentage = from.revocationPercentage
-        }, isNewestFirst: true)
+        })
 
     private init<Value: Comparable & SendableMetatype>(
         _ name: String, _ path: any WritableKeyPath<PurchasedTransaction, Value> & Sendable

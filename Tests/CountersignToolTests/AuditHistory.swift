@@ -87,7 +87,9 @@ enum AuditHistory {
         INSERT INTO events (id, type, environment, app, account, sequence, transaction_id, partition_key, body)
         SELECT 'evt_' || place, type, 'production', 'a', account, row_number() OVER (PARTITION BY account ORDER BY place),
             id, id, jsonb_build_object('customer', jsonb_build_object('id', account, 'app_account_token', token),
-                'data', jsonb_build_object('entries', entries::jsonb, 'entitlements', '["x"]'::jsonb))::text
+                'data', jsonb_build_object('entries', entries::jsonb, 'entitlements', CASE WHEN id = 'n1' THEN '["pro"]'::jsonb
+                    WHEN id IN ('n2', 'n3', 'k1') THEN '["hat"]' WHEN id IN ('s1', 's2') THEN '["plus"]'
+                    ELSE '[]' END))::text
         FROM (VALUES
             (1, 'iap.transaction.fulfilled', 'anna', 'c1', '6ba7b810', '[{"item": "gem", "amount": 100}]'),
             (2, 'iap.transaction.fulfilled', 'anna', 'c2', NULL, '[{"item": "gem", "amount": 100}]'),

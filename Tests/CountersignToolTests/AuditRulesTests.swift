@@ -47,6 +47,18 @@ struct AuditRulesTests {
         }
     }
 
+    @Test func `who wants no examples is told how many there are all the same`() async throws {
+        try await TestDatabase.with { pool in
+            try await execute(AuditHistory.sql, in: pool)
+            try await execute("UPDATE balances SET amount = amount + 1", in: pool)
+            let report = try await ConsistencyCheck(pool: pool).run(examplesMaximum: 0)
+            #expect(!report.isClean)
+            let rule = try #require(report.rules.first { $0.name == "balances_equal_entries" })
+            #expect(rule.violations == 2 && rule.examples.isEmpty)
+            #expect(AuditCommand.text(report).contains("BROKEN \(rule.sentence)\n         and 2 more"))
+        }
+    }
+
     @Test func `every rule has its damage`() async throws {
         try await TestDatabase.with { pool in
             let names = try await ConsistencyCheck(pool: pool).run().rules.map(\.name)
@@ -130,13 +142,21 @@ struct AuditRulesTests {
             rule: "spends_equal_their_entries",
             sql: unlock + #"UPDATE spends SET answer = '{"items": [{"item": "gem", "amount": 31}]}'"#,
             named: "spend 1, gem: answered 31, entries 30"),
+        Damage(
+            rule: "spends_are_covered",
+            sql: unlock + #"""
+                UPDATE ledger_entries SET amount = -260 WHERE kind = 'spend';
+                UPDATE spends SET answer = '{"items": [{"item": "gem", "amount": 260}]}';
+                UPDATE balances SET amount = -5 WHERE item = 'gem'
+                """#, named: "spend 1 of production a anna: -10 gem left"),
     ]
 
     private static let orders = [
         Damage(
             rule: "granted_orders_have_entries",
-            sql: "DELETE FROM entitlements WHERE transaction_id = 'n2'; DELETE FROM lineage_shares", named: "n2 of anna"
-        ),
+            sql: "DELETE FROM entitlements WHERE transaction_id = 'n2'; DELETE FROM lineage_shares",
+            named: "n2 of anna",
+            others: ["granted_orders_have_entitlements"]),
         Damage(
             rule: "unclaimed_orders_are_nobodys",
             sql: "UPDATE orders SET account = 'fay' WHERE transaction_id = 'p1'", named: "production p1"),
@@ -179,7 +199,17 @@ struct AuditRulesTests {
         Damage(
             rule: "entitlements_belong_to_their_order",
             sql: "UPDATE entitlements SET account = 'anna' WHERE transaction_id = 'n1'",
-            named: "pro of anna: order production n1 is granted of ben"),
+            named: "pro of anna: order production n1 is granted of ben", others: ["granted_orders_have_entitlements"]),
+        Damage(
+            rule: "granted_orders_have_entitlements", sql: "DELETE FROM entitlements WHERE transaction_id = 'n1'",
+            named: "pro of ben: order production n1"),
+        Damage(
+            rule: "entitlements_are_taken_with_cause",
+            sql: "UPDATE entitlements SET revoked_at = now(), revoked_because = 'refund' WHERE transaction_id = 'n1'",
+            named: "pro of ben: order production n1 is granted, and it is taken back because refund"),
+        Damage(
+            rule: "entitlements_are_taken_with_cause", sql: "DELETE FROM rescinded_consents",
+            named: "hat of dora: order production k1 is granted, and it is taken back because consent_rescinded"),
         Damage(
             rule: "revoked_orders_entitle_to_nothing",
             sql: "UPDATE entitlements SET revoked_at = NULL, revoked_because = NULL WHERE transaction_id = 'n3'",

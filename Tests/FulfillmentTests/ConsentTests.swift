@@ -141,4 +141,53 @@ struct ConsentTests {
                     == 30)
         }
     }
+
+    @Test func `batches that take up consents and grant do not wait for each other in a ring`() async throws {
+        try await Bench.withRefunds { bench in
+            var batches: [[VerdictMessage]] = []
+            for side in 0..<2 {
+                var notice = try await bench.notice([])
+                notice.rescindedConsents = [
+                    RescindedConsent(
+                        environment: .production, bundleId: Bench.app, appTransactionId: "child\(side)",
+                        signedDate: Bench.time(100))
+                ]
+                let bought = purchase("t\(side)", app: "child\(1 - side)")
+                batches.append([
+                    try await bench.verdict("s\(side)", .genuine([bought]), account: "player\(side)"), notice,
+                ])
+            }
+            let (left, right) = (batches[0], batches[1])
+            // Both have come as far as their entitlements, if they can.
+            try await bench.meet(at: "LOCK TABLE rescinded_consents") {
+                try await bench.settle(left)
+            } _: {
+                try await bench.settle(right)
+            }
+            #expect(try await bench.deadlocks() == 0)
+            #expect(
+                try await bench.number("SELECT count(*) FROM entitlements WHERE revoked_because = 'consent_rescinded'")
+                    == 2)
+            try await bench.expectClean()
+        }
+    }
+
+    @Test func `who begins to share at the moment of a consent may use nothing either`() async throws {
+        try await Bench.withOwners(RestoreRule(policy: .share)) { bench in
+            var pass = Bench.signed("n1", product: "pro")
+            pass.appTransactionId = "child"
+            let bought = pass
+            try await bench.post(bought, by: "anna")
+            try await bench.post(Bench.signed("g1"), by: "ben")
+            // ben's entitlement is written, and its transaction waits to tell him when the consent comes.
+            try await bench.meet(at: "SELECT FROM account_sequences WHERE account = 'ben' FOR UPDATE") {
+                try await bench.post(bought, by: "ben")
+            } _: {
+                try await rescind(bench, at: 100)
+            }
+            #expect(
+                try await bench.entitlements(of: "n1") == ["pro anna consent_rescinded", "pro ben consent_rescinded"])
+            try await bench.expectClean()
+        }
+    }
 }

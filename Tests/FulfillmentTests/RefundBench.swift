@@ -155,6 +155,64 @@ extension Bench {
         }
     }
 
+    /// How often the server had to end a wait of two transactions for each other.
+    ///
+    /// A connection tells its counts when it ends: all but the asking one are ended here.
+    func deadlocks() async throws -> Int64 {
+        try await pool.withConnection { connection in
+            try await connection.executeScript(
+                """
+                SELECT pg_stat_force_next_flush();
+                SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+                """)
+            let result = try await connection.query(
+                "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+            return try #require(result.rows.first).decode("deadlocks")
+        }
+    }
+
+    /// Runs two things while a statement's locks are held: the second begins once the first waits, and both go on once the
+    /// second waits, too.
+    func meet(
+        at locks: String, _ first: @Sendable () async throws -> Void, _ second: @Sendable () async throws -> Void
+    ) async throws {
+        try await pool.withTransaction { connection in
+            _ = try await connection.query(locks)
+            async let one: Void = first()
+            try await untilWaiting(1)
+            async let other: Void = second()
+            try await untilWaiting(2)
+            // Sets both free, and leaves a transaction for the pool to end.
+            _ = try await connection.query("ROLLBACK AND CHAIN")
+            _ = try await (one, other)
+        }
+    }
+
+    /// Runs a thing that waits for a statement's locks, and does another from beginning to end meanwhile.
+    func meanwhile(
+        at locks: String, _ first: @Sendable () async throws -> Void, _ second: @Sendable () async throws -> Void
+    ) async throws {
+        try await pool.withTransaction { connection in
+            _ = try await connection.query(locks)
+            async let one: Void = first()
+            try await untilWaiting(1)
+            try await second()
+            _ = try await connection.query("ROLLBACK AND CHAIN")
+            try await one
+        }
+    }
+
+    /// Returns once so many statements wait for a lock.
+    private func untilWaiting(_ count: Int64) async throws {
+        while try await number(
+            """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock'
+            """) < count
+        { await Task.yield() }
+    }
+
     /// Balances are the sums of their lines, and every line has its order.
     func expectBalanced(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let broken = try await number(

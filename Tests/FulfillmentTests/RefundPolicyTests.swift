@@ -86,6 +86,22 @@ struct RefundPolicyTests {
         }
     }
 
+    @Test("a receipt that has a prorated refund, too, takes no more of it", arguments: [false, true])
+    func receipt(isReceiptFirst: Bool) async throws {
+        try await Bench.withRefunds { bench in
+            try await bench.post(Bench.bought("t1"))
+            var entry = Bench.entry("t1")
+            entry.revocationDate = Bench.time(9)
+            if isReceiptFirst { try await bench.post(entry) }
+            try await bench.notify(Bench.refunded("t1", at: 10, percentage: 40_000))
+            if !isReceiptFirst { try await bench.post(entry) }
+            #expect(try await bench.balance() == 60)
+            #expect(try await bench.column("revocation_type", of: "t1") == "REFUND_PRORATED")
+            #expect(try await bench.standing(of: "t1") == "revoked revoked_by_apple anna")
+            try await bench.expectClean()
+        }
+    }
+
     @Test func `of a product that is sold no more, as little is taken as there is`() async throws {
         try await Bench.withRefunds { bench in
             try await bench.post(Bench.bought("t1", product: "debt.100"))

@@ -248,4 +248,53 @@ struct RefundTests {
             #expect(try await bench.column("expires_date = to_timestamp(3700000000)", of: "t1") == "true")
         }
     }
+
+    @Test func `a refund of what is shared is everybody's, and so is its reversal`() async throws {
+        try await Bench.withOwners(RestoreRule(policy: .share)) { bench in
+            let pass = Bench.signed("n1", product: "pro")
+            try await bench.post(pass, by: "anna")
+            try await bench.post(pass, by: "ben")
+            var refund = pass
+            refund.signedDate = Bench.time(10)
+            refund.revocationDate = Bench.time(9)
+            try await bench.notify(refund)
+            #expect(try await bench.entitlements(of: "n1") == ["pro anna refund", "pro ben refund"])
+            try await bench.notify(Bench.bought("n1", product: "pro", at: 20))
+            #expect(try await bench.entitlements(of: "n1") == ["pro anna -", "pro ben -"])
+            #expect(
+                try await bench.events(of: "n1").filter { !$0.hasPrefix("customer") } == [
+                    "transaction.fulfilled anna 7gem pro", "refund.granted anna -7gem pro",
+                    "refund.reversed anna 7gem pro",
+                    "refund.granted ben pro", "refund.reversed ben pro",
+                ])
+            try await bench.expectClean()
+        }
+    }
+
+    @Test func `a lineage that went away between a refund and its reversal, and came back, agrees with what was told`()
+        async throws
+    {
+        try await Bench.withOwners(RestoreRule(policy: .transfer)) { bench in
+            var bench = bench
+            bench.products = Catalogue([
+                Bench.app: [
+                    Catalogue.Product(
+                        id: "vip", type: .autoRenewable, items: [], entitlements: ["vip"],
+                        restore: RestoreRule(policy: .transfer))
+                ]
+            ])
+            try await bench.post(Bench.season(1), Bench.season(2), by: "anna")
+            var refund = Bench.season(1, signed: 1)
+            refund.revocationDate = refund.signedDate
+            try await bench.notify(refund)
+            try await bench.post(Bench.season(2), by: "ben")
+            try await bench.notify(Bench.season(1, signed: 2))
+            try await bench.post(Bench.season(2), by: "anna")
+            #expect(try await bench.standing(of: "v1") == "granted - anna")
+            #expect(
+                try await bench.events(of: "v1").filter { $0.hasPrefix("refund") }
+                    == ["refund.granted anna", "refund.reversed ben"])
+            try await bench.expectClean()
+        }
+    }
 }

@@ -95,6 +95,20 @@ struct JoinedStatementsTests {
         #expect(Statements.signed(at: 21).joined(with: taken).revocationDate == nil)
     }
 
+    @Test func `a receipt that has a refund, too, does not make a part of it the whole`() {
+        let part = Statements.revoked(at: 10, percentage: 40_000)
+        var receipt = Statements.receipt(signedAt: 50)
+        receipt.revocationDate = Statements.time(9)
+        for joined in [part.joined(with: receipt), receipt.joined(with: part)] {
+            #expect(joined.revocationPercentage == 40_000)
+            #expect(joined.revocationType == "REFUND_PRORATED")
+            #expect(joined.joined(with: Statements.signed(at: 60)).revocationDate == nil)
+            // Given back, and taken again since: nobody has signed how much of it.
+            let again = joined.joined(with: Statements.signed(at: 20))
+            #expect(again.revocationDate != nil && again.revocationPercentage == nil)
+        }
+    }
+
     @Test("every order, any repetition and any grouping of random statements give the same", arguments: 0..<400)
     func random(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)

@@ -22,7 +22,7 @@ struct ReviseOrders: Sendable {
     }
 
     typealias Decide = (
-        StatedTransaction, PurchasedTransaction, _ holder: String?, _ tokens: [AppToken: String]
+        StatedTransaction, PurchasedTransaction, _ holder: OrderHolder?, _ tokens: [AppToken: String]
     ) -> OrderDecision
 
     /// Writes, and records what is granted, in one go: the balances of both are locked together.

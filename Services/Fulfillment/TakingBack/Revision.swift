@@ -30,7 +30,7 @@ struct Revision {
     /// - Parameter decide: what would become of a transaction if it were new, given whose it is already.
     init?(
         of kept: RevisionStore.Kept, by stated: StatedTransaction,
-        decide: (StatedTransaction, PurchasedTransaction, _ holder: String?) -> OrderDecision
+        decide: (StatedTransaction, PurchasedTransaction, _ holder: OrderHolder?) -> OrderDecision
     ) {
         // A lock is taken without a look at it: an order may have become nobody's meanwhile.
         guard kept.account != nil || kept.state == .revoked else { return nil }
@@ -43,7 +43,10 @@ struct Revision {
             decision = nil
             change = Self.change(from: kept.transaction, to: transaction)
         } else {
-            let decision = decide(stated, transaction, kept.account)
+            let holder = kept.account.map {
+                OrderHolder(account: $0, token: kept.transaction.appAccountToken)
+            }
+            let decision = decide(stated, transaction, holder)
             guard
                 transaction != kept.transaction || decision.state != kept.state || decision.reason != kept.reason
                     || decision.account != kept.account
