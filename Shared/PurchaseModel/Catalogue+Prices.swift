@@ -1,8 +1,8 @@
 extension Catalogue.Product {
     /// Whether a transaction cost what is expected; nil where nothing is expected, or nothing is said.
     ///
-    /// Apple documents `price` as the product's, and transactions of several pieces were seen with their sum: both fit. A
-    /// price that does not fit is no forgery (offers, price changes), but worth a look.
+    /// Apple documents `price` as the total of the quantity, and once documented it as the product's: both fit. A price
+    /// that does not fit is no forgery (offers, price changes), but worth a look.
     /// Source: developer.apple.com/documentation/appstoreserverapi/price.
     public func isPriceExpected(of transaction: PurchasedTransaction) -> Bool? {
         guard let price = transaction.priceMilliunits, let currency = transaction.currency,

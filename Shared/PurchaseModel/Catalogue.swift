@@ -76,6 +76,11 @@ public struct Catalogue: Sendable, Hashable {
         products[app]?[id]
     }
 
+    /// Every product known with its app, sorted.
+    public var allProducts: [(app: String, product: Product)] {
+        knownProducts.compactMap { app, id in product(app: app, id: id).map { (app: app, product: $0) } }
+    }
+
     /// Every product known, as pairs of app and product id, sorted.
     public var knownProducts: [(app: String, productId: String)] {
         products.flatMap { app, list in list.keys.map { (app: app, productId: $0) } }

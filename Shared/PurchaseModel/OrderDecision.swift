@@ -125,6 +125,11 @@ public struct OrderDecision: Sendable, Hashable {
         return result
     }
 
+    /// How many pieces of a product one order may have, so that no item of it is credited beyond ``amountMaximum``.
+    public static func quantityMaximum(of product: Catalogue.Product) -> Int64 {
+        product.items.map { amountMaximum / max(1, $0.amount) }.min() ?? .max
+    }
+
     /// The most one order may credit of one item: far above any real sale, and far below where a sum of a million
     /// orders would overflow 64 bits.
     public static let amountMaximum: Int64 = 1_000_000_000_000

@@ -36,7 +36,7 @@ public struct ReasonCode: RawRepresentable, Codable, Sendable, Hashable, CustomS
     public static let restoreLimitReached = ReasonCode(rawValue: "restore_limit_reached")
     /// Apple knows no order of this id, or none of this app.
     public static let orderNotFound = ReasonCode(rawValue: "order_not_found")
-    /// Genuine, and in a receipt that somebody posted for another transaction: held until somebody names it.
+    /// Genuine, and nobody's: Apple told of it, or it stood in somebody's receipt; held until somebody posts it as his own.
     public static let unclaimed = ReasonCode(rawValue: "unclaimed")
     /// A genuine receipt of several purchases, of which the app named none as the account's.
     public static let claimUnnamed = ReasonCode(rawValue: "claim_unnamed")

@@ -47,7 +47,7 @@ struct VerifyReceiptShapeTests {
             "app_account_token":"7e3fb20b-4cdb-47cc-936d-99d65f608138"}],"pending_renewal_info":[
             {"auto_renew_product_id":"gold.year","product_id":"gold.month","original_transaction_id":"1000000383177900",
             "auto_renew_status":"1","expiration_intent":"2","is_in_billing_retry_period":"1",
-            "grace_period_expires_date_ms":"1521160382000"}]}
+            "grace_period_expires_date_ms":"1521160382000","price_consent_status":"0"}]}
             """
         let answer = try verifyReceiptAnswer(json, from: .sandbox)
         #expect(answer.status == .valid && answer.environment == .sandbox && answer.finding(attempt: 1) == .valid)
@@ -81,7 +81,7 @@ struct VerifyReceiptShapeTests {
                     originalTransactionId: "1000000383177900", productId: "gold.month",
                     autoRenewProductId: "gold.year", willAutoRenew: true, expirationIntent: "2",
                     isInBillingRetryPeriod: true,
-                    gracePeriodExpiresDate: Date(timeIntervalSince1970: 1_521_160_382))
+                    gracePeriodExpiresDate: Date(timeIntervalSince1970: 1_521_160_382), priceIncreaseStatus: "0")
             ])
         #expect(answer.unreadablePurchases == 0 && !answer.mayHide("5"))
     }

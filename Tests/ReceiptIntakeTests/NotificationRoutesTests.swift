@@ -85,7 +85,7 @@ struct NotificationRoutesTests {
         }
     }
 
-    @Test("hostile bodies get their problem, which repeats nothing of them, and write no row")
+    @Test("hostile bodies get their problem with a status after which Apple comes again, and write no row")
     func hostile() async throws {
         let good = try NotificationPayload.renewal()
         let unknown = try NotificationPayload.renewal(app: "com.example.unknown")
@@ -95,25 +95,25 @@ struct NotificationRoutesTests {
             ("body-malformed", 400, ""), ("body-malformed", 400, "{"), ("body-malformed", 400, "[]"),
             ("body-malformed", 400, "null"), ("body-malformed", 400, "\"\(good)\""), ("body-malformed", 400, good),
             ("body-malformed", 400, deep), ("body-malformed", 400, "{\"signedPayload\":\(deep)"),
-            ("field-missing", 422, "{}"), ("field-missing", 422, "{\"signedPayload\":null}"),
-            ("field-missing", 422, "{\"signed_payload\":\"\(good)\"}"),
+            ("field-missing", 400, "{}"), ("field-missing", 400, "{\"signedPayload\":null}"),
+            ("field-missing", 400, "{\"signed_payload\":\"\(good)\"}"),
             // A notification of version 1.
-            ("field-missing", 422, "{\"notification_type\":\"DID_RENEW\",\"bid\":\"\(TestIntake.app)\"}"),
-            ("field-invalid", 422, "{\"signedPayload\":7}"),
-            ("field-invalid", 422, "{\"signedPayload\":[\"\(good)\"]}"),
-            ("proof-malformed", 422, NotificationPayload.body("")),
-            ("proof-malformed", 422, NotificationPayload.body("a.b")),
-            ("proof-malformed", 422, NotificationPayload.body(good + "\\u0000")),
-            ("proof-malformed", 422, NotificationPayload.body(" " + good)),
-            ("proof-malformed", 422, NotificationPayload.body(Proofs.fresh())),
-            ("proof-malformed", 422, NotificationPayload.body(nameless)),
+            ("field-missing", 400, "{\"notification_type\":\"DID_RENEW\",\"bid\":\"\(TestIntake.app)\"}"),
+            ("field-invalid", 400, "{\"signedPayload\":7}"),
+            ("field-invalid", 400, "{\"signedPayload\":[\"\(good)\"]}"),
+            ("proof-malformed", 400, NotificationPayload.body("")),
+            ("proof-malformed", 400, NotificationPayload.body("a.b")),
+            ("proof-malformed", 400, NotificationPayload.body(good + "\\u0000")),
+            ("proof-malformed", 400, NotificationPayload.body(" " + good)),
+            ("proof-malformed", 400, NotificationPayload.body(Proofs.fresh())),
+            ("proof-malformed", 400, NotificationPayload.body(nameless)),
             ("notification-app-unknown", 404, NotificationPayload.body(unknown)),
             (
                 "notification-app-unknown", 404,
                 NotificationPayload.body(try NotificationPayload.renewal(app: TestIntake.app.uppercased()))
             ),
             ("notification-app-unknown", 404, NotificationPayload.body(try NotificationPayload.renewal(app: ""))),
-            ("body-too-large", 413, String(repeating: " ", count: 256 << 10) + NotificationPayload.body(good)),
+            ("body-too-large", 400, String(repeating: " ", count: 256 << 10) + NotificationPayload.body(good)),
         ]
         try await TestDatabase.with { database in
             try await TestIntake.with(url: database.url) { intake in
@@ -122,6 +122,8 @@ struct NotificationRoutesTests {
                     let what: Comment = "\(bad.body.prefix(100)): \(answer.text)"
                     #expect(answer.slug == bad.slug, what)
                     #expect(answer.status == bad.status, what)
+                    // Apple's page promises another attempt after 40x and 50x, and after no other status.
+                    #expect((400...409).contains(answer.status), what)
                     #expect(!answer.text.contains(good.prefix(60)), what)
                     #expect(!answer.text.contains("com.example"), what)
                 }
@@ -135,7 +137,7 @@ struct NotificationRoutesTests {
     }
 
     @Test(
-        "a body that is too large is 413 over a real connection, whether it says its length or not",
+        "a body that is too large is 400 over a real connection, whether it says its length or not",
         arguments: [true, false])
     func tooLarge(saysLength: Bool) async throws {
         try await TestDatabase.with { database in
@@ -143,7 +145,7 @@ struct NotificationRoutesTests {
                 let headers: HTTPFields = saysLength ? [:] : [.transferEncoding: "chunked"]
                 let body = String(repeating: "A", count: 300_000)
                 let answer = try await intake.notify(body, headers: headers)
-                #expect(answer.slug == "body-too-large")
+                #expect(answer.slug == "body-too-large" && answer.status == 400)
                 #expect(answer.text.contains("262144"))
             }
             #expect(try await database.submissionCount() == 0)
@@ -193,7 +195,7 @@ struct NotificationRoutesTests {
                 let taken = try await intake.notify(good)
                 #expect(taken.status == 200)
                 #expect(try await intake.notify(unknown).status == 404)
-                #expect(try await intake.notify(good + "=").status == 422)
+                #expect(try await intake.notify(good + "=").status == 400)
             }
             try await TestIntake.with(url: database.url, queueMaximum: 0, logger: logger) { intake in
                 let refused = try await intake.notify(good)

@@ -64,6 +64,66 @@ struct CatalogueFileTests {
         #expect(told.contains("line 7: `grant` is not one of id, type, grants"))
     }
 
+    @Test("a mistake hides no other one: not of its product, nor of its line's neighbours, nor of the file")
+    func allOfThem() {
+        let told = mistake(
+            """
+            app: {}
+            apps:
+              com.example.game:
+                - { id: a, type: subscription, grants: { gem: 0 }, duration: ever, restore: move, entitlements: [x, x] }
+                - id: b
+                  type: consumable
+                  prices:
+                    USD: 990
+                    euro: 990
+                    Yen: -1
+                  grants: { gem: 0 }
+                  take_back: { gem: leave }
+                - { type: consumable, grants: { gem: 1.5 } }
+                - { id: a, type: consumable }
+                - id: [x]
+                  prices: 7
+              "": []
+            """)
+        for expected in [
+            "line 1: `app` is not a field of a catalogue", "line 4: the type of a of com.example.game",
+            "line 4: a of com.example.game, gem: an amount", "line 4: the duration of a of",
+            "line 4: the restore policy of a of", "line 4: an entitlement of a of",
+            "line 9: \"euro\" is not a currency", "line 10: \"Yen\" is not a currency",
+            "line 10: b of com.example.game, Yen: a price", "line 11: b of com.example.game, gem: an amount",
+            "line 13: a product of com.example.game lacks `id`",
+            "line 13: a product of com.example.game, gem: an amount",
+            "line 14: a of com.example.game stands on line 4 already",
+            "line 15: the `id` of a product of com.example.game is no text",
+            "line 15: a product of com.example.game lacks `type`", "line 16: `prices` of a product of",
+            "line 17: a bundle id is a text of 1 to 255 bytes",
+        ] {
+            #expect(told.contains(expected), "\(expected): \(told)")
+        }
+        #expect(!told.contains("line 12"), "an item with a wrong amount is granted all the same: \(told)")
+        #expect(told.split(separator: "; line").count == 17, "\(told)")
+    }
+
+    @Test(
+        "what YAML itself forbids is told with its line, and nothing of the file is repeated",
+        arguments: [
+            ("apps:\n  a:\n    - { id: x,\n        id: y, type: consumable }\n# end of it", 3),
+            ("apps: {}\n# end of it\napps: {}", 1), ("apps:\n  a: }\n# end of it", 2),
+            ("apps:\n\ta: []\n# end of it", 2), ("apps: {}\n---\napps: {}\n# end of it", 2),
+        ])
+    func yaml(_ text: String, _ line: Int) {
+        let told = mistake(text)
+        #expect(told.contains("yaml: line \(line): it is not YAML: "), "\(told)")
+        #expect(!told.contains("end of it") && !told.contains("\n"), "\(told)")
+    }
+
+    @Test("an empty file, a file of comments, and one that is too large are refused whole")
+    func bounds() {
+        #expect(mistake("# nothing yet\n").contains("`apps` is missing"))
+        #expect(mistake("apps: { a: [] }" + String(repeating: "\n", count: 4 << 20)).contains("larger than"))
+    }
+
     @Test(
         "what cannot be meant is refused",
         arguments: [

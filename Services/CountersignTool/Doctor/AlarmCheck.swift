@@ -22,6 +22,10 @@ enum AlarmCheck {
             "give the verification workers COUNTERSIGN_POSTGRES_URL: large proofs are read there",
         "proof_kind_unknown": "update the verification workers: intake sends a kind of proof that they do not know",
         "account_token_unreadable": "update the verification workers, or decide by hand: see `countersign inspect`",
+        "consent_unreadable": "update the verification workers, or decide by hand: see `countersign inspect`",
+        "app_apple_id_mismatch":
+            "put the number that App Store Connect has for the app as its app_apple_id into the apps file, and restart the "
+            + "workers",
         "product_type_unreadable": "update the verification workers, or decide by hand: see `countersign inspect`",
         "receipt_entry_unreadable": "update the verification workers, or decide by hand: see `countersign inspect`",
         ReasonCode.noVerdict.rawValue:

@@ -29,10 +29,20 @@ struct NotificationRoutes: Sendable {
 
     /// Takes a notification; 200 once it is on disk, and each time that the same one comes again.
     ///
-    /// - Throws: `ProblemDetails`, and what the parts throw. Apple comes again after every status of 400 and more.
+    /// - Throws: `ProblemDetails` of a status after which Apple comes again, and what the parts throw.
     @inline(never)
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        do {
+            return try await take(request, context)
+        } catch let problem as ProblemDetails {
+            throw problem.forApple
+        }
+    }
+
+    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into another ("While splitting coroutine").
+    @inline(never)
+    private func take(_ request: Request, _ context: IntakeContext) async throws -> Response {
         // Apple does not document its content type, and a wrong one is no reason to lose what it tells.
         let posted = try await body.decode(NotificationRequest.self, from: request, requiresContentType: false)
         guard let notification = ServerNotification(posted.signedPayload) else {
@@ -53,9 +63,20 @@ struct NotificationRoutes: Sendable {
 
 extension ProblemDetails {
     static let notificationMalformed = ProblemDetails(
-        "proof-malformed", title: "The body is no server notification", status: .unprocessableContent,
+        "proof-malformed", title: "The body is no server notification", status: .badRequest,
         detail: "`signedPayload` must be a notification of version 2: three parts of base64url, whose payload names a "
             + "bundleId.", extensions: ["field": "signedPayload"])
+
+    /// The same with a status after which Apple comes again: it says so of 40x and 50x alone, and of 413 and 422 only that
+    /// they are no success.
+    ///
+    /// Source: developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications.
+    fileprivate var forApple: ProblemDetails {
+        guard ![40, 50].contains(status.code / 10) else { return self }
+        var problem = self
+        problem.status = .badRequest
+        return problem
+    }
 
     /// 404, after which Apple comes again for six days: time to list an app that was forgotten.
     static let notificationAppUnknown = ProblemDetails(

@@ -74,8 +74,6 @@ extension OpenAPIPaths {
                       schema: { $ref: '#/components/schemas/Notification' }
                 '400': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
-                '413': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
                 '503': { $ref: '#/components/responses/TryLater' }
 
         """#

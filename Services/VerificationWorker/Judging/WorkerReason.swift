@@ -10,6 +10,8 @@ extension ReasonCode {
     static let accountTokenUnreadable = ReasonCode(rawValue: "account_token_unreadable")
     /// Apple signed that a guardian withdrew consent, and nobody can read whose.
     static let consentUnreadable = ReasonCode(rawValue: "consent_unreadable")
+    /// Apple signed a notification about the app's bundle id with another number than the settings have.
+    static let appAppleIdMismatch = ReasonCode(rawValue: "app_apple_id_mismatch")
     /// Apple sends a notification of a type that this worker does not know: for metrics and logs only.
     static let notificationTypeUnknown = ReasonCode(rawValue: "notification_type_unknown")
     /// Apple signed what kind of product it is, and nobody can read it.

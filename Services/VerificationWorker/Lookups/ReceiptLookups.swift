@@ -18,7 +18,7 @@ final class ReceiptLookups: Sendable {
     /// What became known of a receipt.
     enum Finding: Sendable {
         /// Apple vouches for it.
-        case found(ReceiptContent, unreadablePurchases: Int)
+        case found(ReceiptContent)
         /// It does not, or nothing is known.
         case stated(Verdict)
     }
@@ -166,6 +166,6 @@ extension ReceiptLookups {
                 },
                 renewals: answer.pendingRenewals.compactMap {
                     RenewalStatement($0, among: answer.purchases, environment: environment, stated: stated)
-                }), unreadablePurchases: answer.unreadablePurchases)
+                }, mayHide: answer.unreadablePurchases > 0))
     }
 }

@@ -16,6 +16,10 @@ extension OfflineJudge {
     /// Nobody claims what is in it: whose it is, its tokens and its lineage say.
     func notification(_ jws: String, of app: AppsFile.App, _ submission: SubmissionMessage) -> Finding {
         switch signedData.notification(Array(jws.utf8), app: app.identity) {
+        case .failure(let rejection) where rejection.code == .appAppleIdMismatch:
+            // Apple signed it about the app's bundle id, of which there is one: it is our settings that have another
+            // number, and the next look may find them mended.
+            return .unknown(ReasonCode(rawValue: rejection.code.rawValue), after: RetryTime.attention)
         case .failure(let rejection): return Finding(Self.rejected(rejection))
         case .success(let signed): return finding(signed, of: app, submission)
         }
@@ -45,14 +49,13 @@ extension OfflineJudge {
     }
 
     /// What stands in a notification, unless something that decides whose it is cannot be read.
+    ///
+    /// What Apple signed of a transaction and of its renewal says all by itself, whatever the notification's type: a
+    /// purchase that a type of tomorrow brings is no less paid for.
     private static func content(
         of signed: SignedNotification, in environment: StoreEnvironment
     ) -> Result<NotificationContent, Refusal> {
         var content = NotificationContent()
-        // What a type of tomorrow means is not guessed.
-        guard SignedNotification.NotificationType.known.contains(signed.notificationType) else {
-            return .success(content)
-        }
         switch signed.content {
         case .summary, .externalPurchaseToken: break
         case .data(let data):

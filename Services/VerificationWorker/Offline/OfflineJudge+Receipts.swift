@@ -9,14 +9,21 @@ struct ReceiptContent: Sendable {
     var transactions: [PurchasedTransaction]
     /// What verifyReceipt says of coming renewals; a receipt itself says nothing of them.
     var renewals: [RenewalStatement] = []
+    /// Whether it has purchases that could not be read; what is listed counts, and nothing follows from what is not.
+    var mayHide = false
 
     /// The finding about it: the firewall's word, and the poster's claims.
     func finding(for submission: SubmissionMessage, of app: AppsFile.App) -> Finding {
         let verdict = EnvironmentFirewall.pass(
             transactions, proved: environment, policy: app.sandbox, expected: submission.expectedEnvironment)
         guard case .genuine(let passed) = verdict else { return Finding(verdict) }
-        return Finding(
-            verdict, claims: Claims.of(passed, named: submission.namedTransactionId), renewals: renewals)
+        var claims = Claims.of(passed, named: submission.namedTransactionId)
+        if mayHide, claims == nil {
+            // What cannot be read may be all there is, or another player's: one lineage is not known to be the only one.
+            guard !passed.isEmpty else { return .unknown(.receiptEntryUnreadable, after: RetryTime.unreadable) }
+            claims = []
+        }
+        return Finding(verdict, claims: claims, renewals: renewals)
     }
 
     /// Whether the app names a transaction that is not in it.

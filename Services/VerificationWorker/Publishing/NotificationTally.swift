@@ -2,9 +2,11 @@ import AppStore
 import Logging
 import Messages
 import Metrics
+import PurchaseModel
 import ServiceRuntime
 
-/// Counts Apple's notifications by type, `countersign_notifications_total{type}`, and tells of types that are not known.
+/// Counts Apple's notifications by type, `countersign_notifications_total{type}`, and tells of types that are not known and
+/// of apps whose number is wrong in the settings.
 ///
 /// Only what Apple signed is counted: a forgery does not say which type it is.
 struct NotificationTally: Sendable {
@@ -18,13 +20,19 @@ struct NotificationTally: Sendable {
     func count(_ judged: [JudgedSubmission]) {
         var counts: [String: Int] = [:]
         for entry in judged {
+            if case .unknown(let reason, _) = entry.finding.verdict, reason == .appAppleIdMismatch {
+                attention.raise(
+                    .appAppleIdMismatch, app: entry.submission.app,
+                    "Apple signs another appAppleId than the apps file has for the bundle id")
+            }
             guard let kind = entry.finding.notification else { continue }
             let type = Self.label(of: kind.type)
             counts[type, default: 0] += 1
             if type == Self.other {
                 attention.raise(
                     .notificationTypeUnknown, app: entry.submission.app,
-                    "Apple sends notifications of a type that is not known here; what is in them is passed over")
+                    "Apple sends notifications of a type that is not known here: only what it signed in them is taken in"
+                )
             }
         }
         for (type, count) in counts {

@@ -126,6 +126,8 @@ extension VerifyReceiptAnswer.PendingRenewal {
             willAutoRenew: fields.flag("auto_renew_status").known,
             expirationIntent: fields.text("expiration_intent").known,
             isInBillingRetryPeriod: fields.flag("is_in_billing_retry_period").known,
-            gracePeriodExpiresDate: fields.date("grace_period_expires_date").known)
+            gracePeriodExpiresDate: fields.date("grace_period_expires_date").known,
+            priceIncreaseStatus: fields.text("price_increase_status").known
+                ?? fields.text("price_consent_status").known)
     }
 }

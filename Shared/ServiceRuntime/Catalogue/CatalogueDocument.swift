@@ -14,7 +14,8 @@ struct CatalogueDocument {
             root = try Yams.compose(yaml: text)
         } catch {
             var mistakes = CatalogueMistakes()
-            mistakes.add(nil, "it is not YAML: \(error)")
+            let flaw = YAMLFlaw(error)
+            mistakes.add(flaw.line, flaw.problem)
             throw mistakes
         }
     }
@@ -23,18 +24,23 @@ struct CatalogueDocument {
     ///
     /// - Throws: `CatalogueMistakes`, all of them.
     consuming func catalogue() throws(CatalogueMistakes) -> Catalogue {
-        guard let mapping = root?.mapping, let apps = mapping["apps"]?.mapping else {
+        if let mapping = root?.mapping {
+            for (key, _) in mapping where key.string != "apps" {
+                mistakes.add(key.mark?.line, "`\(key.string ?? "?")` is not a field of a catalogue")
+            }
+        }
+        guard let apps = root?.mapping?["apps"]?.mapping else {
             mistakes.add(root?.mark?.line, "`apps` is missing, a mapping of bundle ids to products")
             throw mistakes
-        }
-        for (key, _) in mapping where key.string != "apps" {
-            mistakes.add(key.mark?.line, "`\(key.string ?? "?")` is not a field of a catalogue")
         }
         var products: [String: [Catalogue.Product]] = [:]
         for (key, value) in apps {
             guard let app = key.string, let list = value.sequence else {
                 mistakes.add(key.mark?.line, "an app has a list of products")
                 continue
+            }
+            if !(1...CatalogueEntry.Limit.name).contains(app.utf8.count) {
+                mistakes.add(key.mark?.line, "a bundle id is a text of 1 to \(CatalogueEntry.Limit.name) bytes")
             }
             products[app] = read(list, of: app)
         }
@@ -47,13 +53,13 @@ struct CatalogueDocument {
         var products: [Catalogue.Product] = []
         for node in list {
             var entry = CatalogueEntry(node, app: app)
-            if let product = entry.product() {
-                if let first = lines[product.id] {
-                    entry.mistakes.add(
-                        node.mark?.line, "\(product.id) of \(app) stands on line \(first) already")
+            if let product = entry.product() { products.append(product) }
+            if let id = entry.id {
+                if let first = lines[id] {
+                    entry.mistakes.add(node.mark?.line, "\(id) of \(app) stands on line \(first) already")
+                } else {
+                    lines[id] = node.mark?.line ?? 0
                 }
-                lines[product.id] = node.mark?.line ?? 0
-                products.append(product)
             }
             mistakes.mistakes += entry.mistakes.mistakes
         }

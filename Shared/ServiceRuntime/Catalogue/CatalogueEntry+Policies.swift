@@ -17,7 +17,7 @@ extension CatalogueEntry {
     }
 
     /// The rule of `restore`: a policy alone, or a mapping with its limits.
-    mutating func restore(of id: String, _ type: ProductType) -> RestoreRule {
+    mutating func restore(of id: String, _ type: ProductType?) -> RestoreRule {
         guard let value = field(.restore) else { return .keep }
         guard type != .consumable else {
             mistakes.add(
@@ -53,9 +53,10 @@ extension CatalogueEntry {
     }
 
     /// The policies of `take_back`: one for every item that the product grants, or a mapping of some of them.
-    mutating func takeBacks(of id: String, _ items: [Catalogue.ItemGrant]) -> [String: TakeBackPolicy] {
+    mutating func takeBacks(of id: String) -> [String: TakeBackPolicy] {
         guard let value = field(.takeBack) else { return [:] }
-        let granted = Set(items.map(\.item))
+        // As they are written: an item with a wrong amount is told of already.
+        let granted = Set(field(.grants)?.mapping.map { mapping in mapping.compactMap { name($0.key) } } ?? [])
         guard let mapping = value.mapping else {
             guard let policy = takeBack(value, of: id) else { return [:] }
             if field(.grants) == nil {

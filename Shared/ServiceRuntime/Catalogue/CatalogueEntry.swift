@@ -31,9 +31,12 @@ struct CatalogueEntry {
         self.app = app
     }
 
-    /// The product; nil when it cannot even be named.
+    /// Its id; nil when it cannot be named.
+    var id: String? { name(field(.id)) }
+
+    /// The product; nil when it has no id or no type.
     ///
-    /// What is wrong with it is in ``mistakes``.
+    /// What is wrong with it, all of it, is in ``mistakes``.
     mutating func product() -> Catalogue.Product? {
         guard let mapping = node.mapping else {
             mistakes.add(node.mark?.line, "a product of \(app) is a mapping with `id` and `type`")
@@ -43,15 +46,23 @@ struct CatalogueEntry {
             let known = Field.allCases.map(\.rawValue).joined(separator: ", ")
             mistakes.add(key.mark?.line, "`\(key.string ?? "?")` is not one of \(known)")
         }
-        guard let id = name(field(.id)), let type = type(id) else {
-            if name(field(.id)) == nil { mistakes.add(node.mark?.line, "a product of \(app) lacks `id`") }
-            return nil
-        }
-        let items = items(of: id)
+        if id == nil { tellOfId() }
+        let name = id ?? "a product"
+        let (type, items, entitlements) = (type(name), items(of: name), entitlements(of: name))
+        let (duration, prices) = (duration(of: name, type), prices(of: name))
+        let (restore, takeBacks) = (restore(of: name, type), takeBacks(of: name))
+        guard let id, let type else { return nil }
         return Catalogue.Product(
-            id: id, type: type, items: items, entitlements: entitlements(of: id),
-            duration: duration(of: id, type), prices: prices(of: id), restore: restore(of: id, type),
-            takeBacks: takeBacks(of: id, items))
+            id: id, type: type, items: items, entitlements: entitlements, duration: duration, prices: prices,
+            restore: restore, takeBacks: takeBacks)
+    }
+
+    private mutating func tellOfId() {
+        guard let written = field(.id) else {
+            mistakes.add(node.mark?.line, "a product of \(app) lacks `id`")
+            return
+        }
+        mistakes.add(written.mark?.line, "the `id` of a product of \(app) is no text of 1 to \(Limit.name) bytes")
     }
 
     func field(_ field: Field) -> Node? {
@@ -85,9 +96,13 @@ struct CatalogueEntry {
 
     private mutating func prices(of id: String) -> [String: Int64] {
         let prices = numbers(.prices, of: id, in: Limit.price, "a price is a whole number of milliunits")
-        for currency in prices.keys.sorted()
-        where currency.utf8.count != 3 || !currency.utf8.allSatisfy((UInt8(ascii: "A")...UInt8(ascii: "Z")).contains) {
-            mistakes.add(field(.prices)?.mark?.line, "\"\(currency)\" is not a currency of ISO 4217, such as USD")
+        guard let mapping = field(.prices)?.mapping else { return prices }
+        for (key, _) in mapping {
+            guard let currency = name(key),
+                currency.utf8.count != 3
+                    || !currency.utf8.allSatisfy((UInt8(ascii: "A")...UInt8(ascii: "Z")).contains)
+            else { continue }
+            mistakes.add(key.mark?.line, "\"\(currency)\" is not a currency of ISO 4217, such as USD")
         }
         return prices
     }
@@ -131,14 +146,14 @@ struct CatalogueEntry {
         return names
     }
 
-    private mutating func duration(of id: String, _ type: ProductType) -> ProductDuration? {
+    private mutating func duration(of id: String, _ type: ProductType?) -> ProductDuration? {
         guard let value = field(.duration) else {
             if type == .nonRenewing {
                 mistakes.add(node.mark?.line, "\(id) of \(app) lacks `duration`, such as P30D: Apple does not say it")
             }
             return nil
         }
-        guard type == .nonRenewing else {
+        guard type == .nonRenewing || type == nil else {
             mistakes.add(value.mark?.line, "\(id) of \(app) has a `duration`; only non_renewing has one")
             return nil
         }

@@ -1,0 +1,43 @@
+import Foundation
+import Messages
+import PurchaseModel
+import ServiceRuntime
+import Testing
+
+@testable import VerificationWorker
+
+/// Whose the purchases of a receipt are when verifyReceipt listed some that cannot be read.
+@Suite("Receipts with entries that cannot be read")
+struct ReceiptContentTests {
+    private let app: AppsFile.App
+
+    init() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "apps-\(UUID().uuidString).yaml")
+        try Data("apps: [{ bundle_id: \(SubmissionFixture.app) }]".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        app = try #require(try AppsFile.load(path: file.path).apps[SubmissionFixture.app])
+    }
+
+    private func finding(
+        _ transactions: [PurchasedTransaction], named: String? = nil, mayHide: Bool = true
+    ) -> Finding {
+        let content = ReceiptContent(environment: .production, transactions: transactions, mayHide: mayHide)
+        return content.finding(for: SubmissionFixture.make(.receipt, "cmVjZWlwdA==", named: named), of: app)
+    }
+
+    @Test("One lineage that can be read is not known to be the only one: nobody claims it until it is named")
+    func single() {
+        let only = [PurchasedTransaction.fixture("10"), .fixture("11", of: "10")]
+        #expect(finding(only, mayHide: false).claims == nil)
+        #expect(finding(only).claims == [])
+        #expect(finding(only).name == "genuine", "what can be read is recorded")
+        #expect(finding(only, named: "11").claims == ["10", "11"])
+    }
+
+    @Test("A receipt of which nothing can be read is not called empty: nothing is known of it yet")
+    func unreadable() {
+        #expect(finding([], mayHide: false).name == "genuine")
+        #expect(finding([]).name == "unknown")
+        #expect(finding([]).reason == "receipt_entry_unreadable")
+    }
+}
