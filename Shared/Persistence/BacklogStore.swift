@@ -11,7 +11,7 @@ public struct BacklogStore: Sendable {
 
     /// Rows that were due some time ago and that nobody took.
     public struct Overdue: Sendable {
-        /// `submissions`, `events` or `webhook_deliveries`.
+        /// `submissions`, `events`, `webhook_deliveries`, `operator_claims`, `subscriptions` or `entitlements`.
         public let table: String
         /// How many are overdue.
         public let count: Int64
@@ -65,6 +65,12 @@ public struct BacklogStore: Sendable {
                 UNION ALL SELECT 'webhook_deliveries', due_at FROM webhook_deliveries d
                     LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
                     WHERE due_at < now() - $1 * interval '1 millisecond' AND e.disabled_at IS NULL
+                UNION ALL SELECT 'operator_claims', due_at FROM operator_claims
+                    WHERE due_at < now() - $1 * interval '1 millisecond'
+                UNION ALL SELECT 'subscriptions', due_at FROM subscriptions
+                    WHERE due_at < now() - $1 * interval '1 millisecond'
+                UNION ALL SELECT 'entitlements', expires_at FROM entitlements
+                    WHERE expires_at < now() - $1 * interval '1 millisecond' AND end_told_at IS NULL AND revoked_at IS NULL
             )
             SELECT name, count(*) AS count, extract(epoch FROM now() - min(due_at))::float8 AS oldest
             FROM late GROUP BY name ORDER BY name
@@ -111,7 +117,7 @@ public struct BacklogStore: Sendable {
             """
             SELECT e.id, coalesce(e.disabled_reason, 'no reason noted') AS reason, count(d.event_id) AS pending
             FROM webhook_endpoints e
-            LEFT JOIN webhook_deliveries d ON d.endpoint_id = e.id AND d.state = 'pending'
+            LEFT JOIN webhook_deliveries d ON d.endpoint_id = e.id AND d.due_at IS NOT NULL
             WHERE e.disabled_at IS NOT NULL GROUP BY e.id, e.disabled_reason ORDER BY e.id
             """)
         return try result.rows.map { row in

@@ -66,6 +66,8 @@ public struct DeliveryStore: Sendable {
 
     /// Takes deliveries that are due to endpoints in use, and leases each.
     ///
+    /// Of each endpoint only the oldest are looked at, however many wait for one that was switched off for days.
+    ///
     /// - Parameters:
     ///   - endpointIds: the endpoints to deliver to now.
     ///   - limit: the most to take.
@@ -75,9 +77,13 @@ public struct DeliveryStore: Sendable {
         let result = try await pool.query(
             """
             WITH due AS (
-                SELECT event_id, endpoint_id FROM webhook_deliveries
-                WHERE due_at <= now() AND endpoint_id = ANY($1)
-                ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+                SELECT d.event_id, d.endpoint_id FROM unnest($1::text[]) AS asked (endpoint_id)
+                CROSS JOIN LATERAL (
+                    SELECT event_id, endpoint_id, due_at FROM webhook_deliveries
+                    WHERE endpoint_id = asked.endpoint_id AND due_at <= now()
+                    ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+                ) d
+                ORDER BY d.due_at LIMIT $2
             ), leased AS (
                 UPDATE webhook_deliveries d SET due_at = now() + $3 * interval '1 millisecond', attempts = attempts + 1
                 FROM due WHERE d.event_id = due.event_id AND d.endpoint_id = due.endpoint_id
@@ -142,8 +148,13 @@ public struct DeliveryStore: Sendable {
     /// - Throws: `PostgresError`.
     public func nextDueDate(endpointIds: [String]) async throws -> Date? {
         let result = try await pool.query(
-            "SELECT min(due_at) AS due_at FROM webhook_deliveries WHERE due_at IS NOT NULL AND endpoint_id = ANY($1)",
-            [.textArray(endpointIds)])
+            """
+            SELECT min(d.due_at) AS due_at FROM unnest($1::text[]) AS asked (endpoint_id)
+            CROSS JOIN LATERAL (
+                SELECT due_at FROM webhook_deliveries
+                WHERE endpoint_id = asked.endpoint_id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1
+            ) d
+            """, [.textArray(endpointIds)])
         return try result.rows.first?.decodeIfPresent("due_at", as: Date.self)
     }
 

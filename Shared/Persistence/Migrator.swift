@@ -44,7 +44,7 @@ public struct Migrator: Sendable {
     }
 
     /// The key of the advisory lock; any number that nothing else in the database uses.
-    private static let lockKey: Int64 = 0x436F_756E_7465
+    static let lockKey: Int64 = 0x436F_756E_7465
 
     /// Works on the database of a pool.
     public init(pool: PostgresPool) {
@@ -64,7 +64,7 @@ public struct Migrator: Sendable {
                 """)
         }
         return try await pool.withTransaction { connection in
-            _ = try await connection.query("SELECT pg_advisory_xact_lock($1)", [.int8(Self.lockKey)])
+            try await Self.lock(on: connection)
             let present = try await Self.version(on: connection)
             guard present <= Self.newestVersion else {
                 throw SchemaError(found: present, known: Self.newestVersion)
@@ -79,6 +79,16 @@ public struct Migrator: Sendable {
             }
             return applied
         }
+    }
+
+    /// Waits for whoever migrates, for as long as a statement may take: a large database is rewritten in minutes, and
+    /// other locks are waited for much shorter.
+    private static func lock(on connection: PostgresConnection) async throws {
+        let result = try await connection.query(
+            "SELECT current_setting('lock_timeout') AS usual, set_config('lock_timeout', '0', true)")
+        _ = try await connection.query("SELECT pg_advisory_xact_lock($1)", [.int8(lockKey)])
+        let usual = try result.rows.first?.decode("usual", as: String.self)
+        _ = try await connection.query("SELECT set_config('lock_timeout', $1, true)", [.text(usual ?? "0")])
     }
 
     /// Refuses a schema that is not the one this program was written for.

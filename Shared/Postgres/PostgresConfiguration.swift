@@ -132,13 +132,15 @@ public struct PostgresConfiguration: Sendable {
 
     /// What a new connection is told first.
     ///
-    /// Not by the `options` keyword, which poolers between us and the server drop.
+    /// Not by the `options` keyword, which poolers between us and the server drop. Statements here are short and look things up:
+    /// compiling them (`jit`) costs more than it saves.
     var sessionSettings: String {
         """
         SET statement_timeout = \(statementTimeout.wholeMilliseconds);
         SET lock_timeout = \(lockTimeout.wholeMilliseconds);
         SET idle_in_transaction_session_timeout = \(idleInTransactionTimeout.wholeMilliseconds);
-        SET TimeZone = 'UTC'
+        SET TimeZone = 'UTC';
+        SET jit = off
         """
     }
 

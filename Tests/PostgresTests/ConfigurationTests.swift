@@ -57,6 +57,7 @@ struct ConfigurationTests {
         ] { #expect(text.contains(part)) }
         #expect(configuration.sessionSettings.contains("statement_timeout = 1500"))
         #expect(configuration.sessionSettings.contains("lock_timeout = 0"))
+        #expect(configuration.sessionSettings.contains("jit = off"))
         #expect(configuration.sessionSettings.contains("idle_in_transaction_session_timeout = 60000"))
     }
 

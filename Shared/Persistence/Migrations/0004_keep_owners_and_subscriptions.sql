@@ -11,6 +11,11 @@ ALTER TABLE orders
     ADD COLUMN ownership             text,        -- PURCHASED or FAMILY_SHARED
     ADD COLUMN original_purchase_date timestamptz,
     ADD COLUMN app_transaction_id    text;
+-- A mended catalogue ends two more doubts: another type than Apple's, and an amount that was too large.
+DROP INDEX orders_in_doubt;
+CREATE INDEX orders_in_doubt ON orders (app, product_id)
+    WHERE state = 'parked'
+        AND reason IN ('product_unknown', 'account_token_unknown', 'product_type_mismatch', 'amount_too_large');
 CREATE INDEX orders_app_account_token ON orders (app_account_token) WHERE app_account_token IS NOT NULL;
 CREATE INDEX orders_app_transaction ON orders (environment, app, app_transaction_id)
     WHERE app_transaction_id IS NOT NULL;
@@ -73,7 +78,6 @@ CREATE TABLE binding_history (
 CREATE UNIQUE INDEX binding_history_once_per_submission
     ON binding_history (environment, original_transaction_id, submission_id) WHERE cause IN ('transfer', 'share');
 CREATE INDEX binding_history_lineage ON binding_history (environment, original_transaction_id);
-CREATE INDEX binding_history_account ON binding_history (to_account, app, environment);
 CREATE TRIGGER binding_history_append_only BEFORE UPDATE OR DELETE ON binding_history
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
@@ -189,9 +193,88 @@ ALTER TABLE ledger_entries
         AND num_nonnulls(transaction_id, spend_id, audit_id) = 1),
     ADD CONSTRAINT ledger_entries_sign_fits CHECK (
         CASE kind WHEN 'grant' THEN amount > 0 WHEN 'reversal' THEN amount > 0 WHEN 'adjustment' THEN true
-            ELSE amount < 0 END),
-    ADD CONSTRAINT ledger_entries_once_per_spend UNIQUE (spend_id, sequence),
-    ADD CONSTRAINT ledger_entries_once_per_audit UNIQUE (audit_id, sequence);
+            ELSE amount < 0 END);
+CREATE UNIQUE INDEX ledger_entries_once_per_spend ON ledger_entries (spend_id, sequence) WHERE spend_id IS NOT NULL;
+CREATE UNIQUE INDEX ledger_entries_once_per_audit ON ledger_entries (audit_id, sequence) WHERE audit_id IS NOT NULL;
 
 -- Adjustments by hand have no transaction.
 ALTER TABLE events ALTER COLUMN transaction_id DROP NOT NULL;
+
+-- What an older version granted has lineages and subscriptions, too. A lineage is the account's that Apple's newest token
+-- names, else the account's that bought last. The older version asked nobody whose a lineage was: an account that can
+-- still use something of another's lineage shares it from now on, so that nobody loses anything.
+INSERT INTO lineages (environment, original_transaction_id, app, account, cause, token, token_purchase_date,
+    token_signed_date, bound_at)
+SELECT DISTINCT ON (o.environment, o.original_transaction_id)
+    o.environment, o.original_transaction_id, o.app, o.account,
+    CASE WHEN t.token IS NULL THEN 'possession' ELSE 'token' END, t.token,
+    CASE WHEN t.token IS NOT NULL THEN o.purchase_date END, CASE WHEN t.token IS NOT NULL THEN o.signed_date END,
+    o.created_at
+FROM orders o
+LEFT JOIN account_tokens t ON (t.app, t.token, t.account) = (o.app, o.app_account_token, o.account)
+-- What states no type may be a consumable, unless it is a period.
+WHERE o.state <> 'parked' AND o.account IS NOT NULL AND o.product_type <> 'consumable'
+    AND (o.product_type <> 'unstated' OR o.expires_date IS NOT NULL)
+ORDER BY o.environment, o.original_transaction_id, t.token IS NULL, o.state <> 'granted', o.purchase_date DESC,
+    o.signed_date DESC, o.transaction_id DESC;
+
+INSERT INTO lineage_shares (environment, original_transaction_id, app, account)
+SELECT DISTINCT o.environment, o.original_transaction_id, o.app, o.account
+FROM lineages l
+JOIN orders o USING (environment, original_transaction_id, app)
+JOIN entitlements e ON (e.environment, e.transaction_id, e.account) = (o.environment, o.transaction_id, o.account)
+WHERE o.account <> l.account AND o.product_type <> 'consumable' AND (e.expires_at IS NULL OR e.expires_at > now());
+
+-- Who had something of it, and has nothing now, had it before its owner.
+INSERT INTO binding_history (environment, original_transaction_id, app, from_account, to_account, cause)
+SELECT environment, original_transaction_id, app, lag(account) OVER held, account, cause
+FROM (
+    SELECT o.environment, o.original_transaction_id, o.app, o.account, o.account = l.account AS is_owner,
+        CASE WHEN o.account = l.account THEN l.cause ELSE 'possession' END AS cause,
+        max(o.purchase_date) AS purchase_date
+    FROM lineages l JOIN orders o USING (environment, original_transaction_id, app)
+    WHERE o.state <> 'parked' AND o.account IS NOT NULL AND o.product_type <> 'consumable'
+        AND NOT EXISTS (SELECT FROM lineage_shares s
+            WHERE (s.environment, s.original_transaction_id, s.account)
+                = (o.environment, o.original_transaction_id, o.account))
+    GROUP BY o.environment, o.original_transaction_id, o.app, o.account, l.account, l.cause) AS owners
+WINDOW held AS (PARTITION BY environment, original_transaction_id ORDER BY is_owner, purchase_date, account)
+ORDER BY environment, original_transaction_id, is_owner, purchase_date, account;
+INSERT INTO binding_history (environment, original_transaction_id, app, from_account, to_account, cause)
+SELECT s.environment, s.original_transaction_id, s.app, l.account, s.account, 'share'
+FROM lineage_shares s JOIN lineages l USING (environment, original_transaction_id)
+ORDER BY s.environment, s.original_transaction_id, s.account;
+
+-- All of a lineage goes to its owner; who shares it keeps what it can use.
+INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, granted_at, expires_at)
+SELECT e.environment, e.app, l.account, e.entitlement, e.transaction_id, e.granted_at, e.expires_at
+FROM lineages l
+JOIN orders o USING (environment, original_transaction_id, app)
+JOIN entitlements e ON (e.environment, e.transaction_id, e.account) = (o.environment, o.transaction_id, o.account)
+WHERE o.account <> l.account AND o.product_type <> 'consumable';
+DELETE FROM entitlements e USING lineages l JOIN orders o USING (environment, original_transaction_id, app)
+WHERE (e.environment, e.transaction_id, e.account) = (o.environment, o.transaction_id, o.account)
+    AND o.account <> l.account AND o.product_type <> 'consumable'
+    AND NOT EXISTS (SELECT FROM lineage_shares s
+        WHERE (s.environment, s.original_transaction_id, s.account)
+            = (o.environment, o.original_transaction_id, o.account));
+UPDATE orders o SET account = l.account FROM lineages l
+WHERE (l.environment, l.original_transaction_id, l.app) = (o.environment, o.original_transaction_id, o.app)
+    AND o.account <> l.account AND o.state <> 'parked' AND o.product_type <> 'consumable';
+
+-- All run, or were taken back; those whose end has come are due, and their end is told.
+INSERT INTO subscriptions (environment, original_transaction_id, app, account, state, product_id, transaction_id,
+    expires_date, access_until, due_at, standing)
+SELECT environment, original_transaction_id, app, account, CASE state WHEN 'revoked' THEN 'revoked' ELSE 'active' END,
+    product_id, transaction_id, expires_date, expires_date, CASE WHEN state <> 'revoked' THEN expires_date END,
+    jsonb_strip_nulls(jsonb_build_object(
+        'original_transaction_id', original_transaction_id, 'transaction_id', transaction_id, 'product_id', product_id,
+        'state', CASE state WHEN 'revoked' THEN 'revoked' ELSE 'active' END,
+        'purchase_date', transaction -> 'purchase_date', 'expires_date', transaction -> 'expires_date',
+        'ownership', transaction -> 'ownership'))
+FROM (
+    SELECT DISTINCT ON (environment, original_transaction_id) * FROM orders
+    WHERE state <> 'parked' AND account IS NOT NULL AND expires_date IS NOT NULL
+        AND product_type IN ('auto_renewable', 'unstated')
+    ORDER BY environment, original_transaction_id, purchase_date DESC, expires_date DESC,
+        transaction_id COLLATE "C" DESC) AS current;

@@ -128,7 +128,7 @@ FROM (
                 <= (purchase_date AT TIME ZONE 'UTC') THEN 'subscription_later'
             ELSE 'subscription_first_year'
         END AS kind,
-        -- The price as signed is taken as that of the whole transaction, whatever its quantity.
+        -- Of the whole transaction, whatever its quantity: developer.apple.com/documentation/appstoreserverapi/price.
         CASE WHEN price_milliunits >= 0 AND currency IS NOT NULL THEN price_milliunits END AS gross,
         -- Thousandths of a per cent; what Apple does not say is all of it.
         CASE WHEN revocation_date IS NOT NULL AND revocation_type IS DISTINCT FROM 'FAMILY_REVOKE'

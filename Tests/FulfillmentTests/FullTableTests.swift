@@ -1,0 +1,188 @@
+import Foundation
+import Logging
+import Messages
+import Persistence
+import PersistenceTesting
+import Postgres
+import PurchaseModel
+import Testing
+
+@testable import Fulfillment
+
+/// What is done for every request and every second reads some rows of the tables that grow, never most of one.
+@Suite(.enabled(if: TestDatabase.url != nil, Bench.skipComment))
+struct FullTableTests {
+    /// The most rows of one table, and entries of its indexes, that one step may read; it has ten times as many, or more.
+    private static let rowsMaximum: Int64 = 2_000
+    private static let sessionName = "full-table-step"
+    private static let customer = EventStore.Customer(environment: .production, app: Bench.app, account: "player4")
+
+    /// Something that is done again and again.
+    private struct Step: Sendable {
+        let name: String
+        let run: @Sendable (PostgresPool) async throws -> Void
+
+        init(_ name: String, _ run: @escaping @Sendable (PostgresPool) async throws -> Void) {
+            self.name = name
+            self.run = run
+        }
+    }
+
+    private static let steps = fulfilling + lookingForDue + delivering + asking
+
+    private static let fulfilling = [
+        Step("settle purchases") { pool in
+            let bench = Bench(pool: pool)
+            try await bench.settle([
+                try await bench.verdict("s1", .genuine([Bench.signed("n1")])),
+                try await bench.verdict("s2", .genuine([Bench.signed("n2", product: "pro")])),
+                try await bench.verdict("s3", .genuine([Bench.signed("n3", token: UUID())])),
+            ])
+        },
+        Step("settle what is there, another's, and a refund") { pool in
+            let bench = Bench(pool: pool)
+            var refunded = Bench.signed("4")
+            refunded.revocationDate = Date(timeIntervalSince1970: 1_700_000_100)
+            refunded.signedDate = Date(timeIntervalSince1970: 1_700_000_100)
+            try await bench.settle([
+                try await bench.verdict("s4", .genuine([Bench.signed("1")]), account: "player1"),
+                try await bench.verdict("s5", .genuine([Bench.signed("6", product: "pro")])),
+                try await bench.verdict("s6", .genuine([refunded]), account: "player4"),
+            ])
+        },
+        Step("settle a renewal") { pool in
+            let shop = SubscriptionBench(Bench(pool: pool))
+            try await shop.post(
+                [SubscriptionBench.period("n9", from: 2_000, to: 2_030, lineage: "9")],
+                [SubscriptionBench.renewal(signed: 2_000, lineage: "9")], account: "player9")
+        },
+        Step("settle a withdrawn consent") { pool in
+            let bench = Bench(pool: pool)
+            var verdict = try await bench.verdict("s7", .genuine([]))
+            verdict.rescindedConsents = [
+                RescindedConsent(
+                    environment: .production, bundleId: Bench.app, appTransactionId: "appplayer7", signedDate: Date())
+            ]
+            try await bench.settle([verdict])
+        },
+    ]
+
+    private static let lookingForDue = [
+        Step("parked orders") { _ = try await Bench(pool: $0).grantParked() },
+        Step("subscriptions and entitlements that end") { pool in
+            let shop = SubscriptionBench(Bench(pool: pool))
+            _ = try await shop.endSubscriptions.end(limit: 200)
+            _ = try await shop.endEntitlements.end(limit: 200)
+        },
+        Step("submissions and events that are due") { pool in
+            let lease = Duration.seconds(30)
+            _ = try await SubmissionStore(pool: pool).claimDue(limit: 200, lease: lease, leaseMaximum: lease)
+            _ = try await EventStore(pool: pool).claimDue(limit: 200, lease: lease, leaseMaximum: lease)
+        },
+        Step("alarms and ages") { pool in
+            let alarms = AlarmStore(pool: pool)
+            _ = try await alarms.raise(olderThan: .seconds(3_600), limit: 100)
+            _ = try await alarms.unsettled()
+            _ = try await SubmissionStore(pool: pool).oldestUnsettled()
+        },
+    ]
+
+    private static let delivering = [
+        Step("deliveries that are due, where thousands wait") { pool in
+            let store = DeliveryStore(pool: pool)
+            let due = try await store.claimDue(endpointIds: ["down"], limit: 50, lease: .seconds(30))
+            #expect(due.count == 50)
+            try await store.record(due.map { ($0.eventId, $0.endpointId, .delivered(status: 200)) })
+        },
+        Step("the next delivery") { pool in
+            let store = DeliveryStore(pool: pool)
+            _ = try #require(try await store.nextDueDate(endpointIds: ["up", "down"]))
+            try await store.takeOver(eventIds: ["evt1", "evt2"], deliveries: [("evt1", "new"), ("evt2", "new")])
+        },
+    ]
+
+    private static let asking = [
+        Step("an account, its version and its transactions") { pool in
+            let accounts = AccountStore(pool: pool)
+            _ = try await accounts.account(customer, includesExpired: true)
+            #expect(try await accounts.version(of: customer) > 0)
+            _ = try await accounts.transactions(
+                of: customer, after: AccountStore.Position(microseconds: 9_000_000_000_000_000, transactionId: "1"),
+                limit: 100)
+        },
+        Step("an order's story") { pool in
+            let key = OrderKey(environment: .production, transactionId: "7")
+            let story = try await OrderReadingStore(pool: pool).story(of: key, app: Bench.app)
+            #expect(story?.proceeds != nil)
+            _ = try await OwnershipStore(pool: pool).lineage(environment: .production, transactionId: "7")
+        },
+        Step("intents") { pool in
+            let intents = IntentStore(pool: pool)
+            let opened = try await intents.open(
+                UUID(), app: Bench.app, account: "player4", productId: "pro", limit: 1_000)
+            guard case .opened(let intent) = opened else {
+                Issue.record("\(opened)")
+                return
+            }
+            _ = try await intents.find(intent.id, app: Bench.app)
+        },
+        Step("spending") { pool in
+            let spent = try await SpendStore(pool: pool).spend(
+                SpendStore.Request(
+                    customer: customer, key: "new", sha256: "y",
+                    items: [Catalogue.ItemGrant(item: "gem", amount: 1)], reference: nil))
+            guard case .spent = spent else {
+                Issue.record("\(spent)")
+                return
+            }
+        },
+        Step("an operator's claim") { pool in
+            _ = try await OperatorClaimStore(pool: pool).claim(
+                environment: .production, transactionId: "300", account: "player4", actor: "test", reason: "a letter")
+        },
+        Step("a day's revenue") { pool in
+            let day = try #require(RevenueDay("2026-01-01"))
+            _ = try await RevenueStore(pool: pool).rows(from: day, to: day, app: nil)
+        },
+    ]
+
+    @Test("no step reads most of a table that grows")
+    func fewRows() async throws {
+        try await TestDatabase.withAddress { pool, url in
+            try await FilledTables.fill(pool)
+            for step in Self.steps {
+                let before = try await Self.reads(pool)
+                var configuration = try PostgresConfiguration(url: url)
+                configuration.applicationName = Self.sessionName
+                let own = PostgresPool(configuration: configuration, logger: Logger(label: "tests"))
+                do {
+                    try await step.run(own)
+                } catch {
+                    Issue.record(error, "\(step.name)")
+                }
+                await own.close()
+                for (table, rows) in try await Self.reads(pool) {
+                    let read = rows - before[table, default: 0]
+                    #expect(read <= Self.rowsMaximum, "\(step.name) reads \(read) rows of \(table)")
+                }
+            }
+        }
+    }
+
+    /// Rows and entries of indexes that were ever read, by table.
+    private static func reads(_ pool: PostgresPool) async throws -> [String: Int64] {
+        // What a session read is counted when it has ended at the latest.
+        let running = """
+            SELECT count(*) AS n, pg_sleep(0.01)::text FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name = $1
+            """
+        while try await pool.query(running, [.text(sessionName)]).rows[0].decode("n", as: Int64.self) > 0 {}
+        let result = try await pool.query(
+            """
+            SELECT t.relname::text AS name, (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::int8 AS rows
+            FROM pg_stat_user_tables t LEFT JOIN pg_stat_user_indexes i USING (relid) GROUP BY t.relid, 1, t.seq_tup_read
+            """)
+        return Dictionary(
+            uniqueKeysWithValues: try result.rows.map { (try $0.decode("name"), try $0.decode("rows")) })
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Messages
+import Postgres
+import PurchaseModel
+
+@testable import Persistence
+
+/// A database as the version before owners and subscriptions (migration 3) left it.
+struct OldDatabase: Sendable {
+    private static let version: Int64 = 3
+
+    let pool: PostgresPool
+
+    /// Begins anew, at the old schema.
+    func create() async throws {
+        try await pool.withTransaction { connection in
+            try await connection.executeScript(
+                """
+                DROP SCHEMA public CASCADE;
+                CREATE SCHEMA public;
+                CREATE TABLE schema_migrations (
+                    version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())
+                """)
+            for migration in Migrator.migrations where migration.version <= Self.version {
+                try await connection.executeScript(migration.sql)
+                _ = try await connection.query(
+                    "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
+                    [.int8(migration.version), .text(migration.name)])
+            }
+        }
+    }
+
+    /// Writes all that the older version wrote of a purchase that it granted.
+    func grant(
+        _ transaction: PurchasedTransaction, to account: String, items: [Catalogue.ItemGrant] = [],
+        entitlements: [String] = [], until: Date? = nil
+    ) async throws {
+        try await hold(transaction, .granted, nil, account: account)
+        let environment = transaction.environment ?? .production
+        let customer = EventStore.Customer(environment: environment, app: transaction.bundleId, account: account)
+        try await pool.withTransaction { connection in
+            for (index, item) in items.enumerated() {
+                _ = try await connection.query(
+                    """
+                    WITH entry AS (
+                        INSERT INTO ledger_entries (environment, transaction_id, kind, sequence, app, account, item, amount)
+                        VALUES ($1, $2, 'grant', $3, $4, $5, $6, $7) RETURNING *
+                    )
+                    INSERT INTO balances (environment, app, account, item, amount)
+                    SELECT environment, app, account, item, amount FROM entry
+                    ON CONFLICT (account, app, environment, item)
+                        DO UPDATE SET amount = balances.amount + excluded.amount
+                    """,
+                    [
+                        .text(environment.rawValue), .text(transaction.transactionId), .int4(Int32(index + 1)),
+                        .text(transaction.bundleId), .text(account), .text(item.item), .int8(item.amount),
+                    ])
+            }
+            _ = try await connection.query(
+                """
+                INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, expires_at)
+                SELECT $1, $2, $3, entitlement, $4, $5 FROM unnest($6::text[]) AS entitlement
+                """,
+                [
+                    .text(environment.rawValue), .text(transaction.bundleId), .text(account),
+                    .text(transaction.transactionId), .timestamptz(until ?? transaction.expiresDate),
+                    .textArray(entitlements),
+                ])
+            let sequence = try await EventStore.reserveSequences([customer: 1], on: connection)[customer] ?? 0
+            let event = PurchaseEvent(
+                id: "evt_\(environment.rawValue)_\(transaction.transactionId)", type: PurchaseEvent.fulfilled,
+                timestamp: Date(), environment: environment, app: transaction.bundleId,
+                customer: PurchaseEvent.Customer(
+                    id: account, sequence: sequence, token: transaction.appAccountToken),
+                correlationId: "req_old",
+                data: PurchaseEvent.Payload(
+                    transaction: transaction, state: .granted, entries: items, entitlements: entitlements))
+            _ = try await EventStore.insert([event], lease: .seconds(30), on: connection)
+        }
+    }
+
+    /// Writes an order that brought nothing, or nothing yet.
+    func hold(
+        _ transaction: PurchasedTransaction, _ state: OrderState, _ reason: ReasonCode?, account: String?
+    ) async throws {
+        var transaction = transaction
+        transaction.revocationDate = state == .revoked ? transaction.signedDate : nil
+        let environment = transaction.environment ?? .production
+        _ = try await pool.query(
+            """
+            INSERT INTO orders (environment, transaction_id, state, reason, account, app, product_id, product_type,
+                quantity, original_transaction_id, purchase_date, expires_date, revocation_date, signed_date,
+                app_account_token, price_milliunits, currency, storefront, submission_id, correlation_id, transaction,
+                granted_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $10, $11, $12, $13, $14, $15, $16, $17, 'sub_old', 'req_old',
+                $18::jsonb, CASE WHEN $3 = 'granted' THEN now() END)
+            """,
+            [
+                .text(environment.rawValue), .text(transaction.transactionId), .text(state.rawValue),
+                .text(reason?.rawValue), .text(account), .text(transaction.bundleId), .text(transaction.productId),
+                .text(transaction.productType.rawValue), .text(transaction.originalTransactionId),
+                .timestamptz(transaction.purchaseDate), .timestamptz(transaction.expiresDate),
+                .timestamptz(transaction.revocationDate), .timestamptz(transaction.signedDate),
+                .uuid(transaction.appAccountToken), .int8(transaction.priceMilliunits), .text(transaction.currency),
+                .text(transaction.storefront),
+                .jsonb(String(decoding: try MessageCoding.encode(transaction), as: UTF8.self)),
+            ])
+    }
+}
