@@ -5,7 +5,11 @@ import Persistence
 struct InspectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Shows what is known of a purchase: submission, order, ledger, balances, events, deliveries.")
+        abstract: "Shows what is known of a purchase, or of what was done by hand.",
+        discussion: """
+            Submissions, order, ledger, balances, entitlements, owners, subscription, events, deliveries, and what operators
+            did.
+            """)
 
     @Argument(help: "The id of a submission, a transaction, or an event.")
     var id: String

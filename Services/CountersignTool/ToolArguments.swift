@@ -2,6 +2,14 @@ public import ArgumentParser
 public import Persistence
 public import PurchaseModel
 
+/// An account as intake lets it in; anything else is a usage error, since nobody could ever read what it is given.
+extension AccountName: ExpressibleByArgument {
+    /// Takes a name of 1 to 255 printable characters.
+    public init?(argument: String) {
+        self.init(argument)
+    }
+}
+
 extension StoreEnvironment: ExpressibleByArgument {}
 extension RateStore.Program: ExpressibleByArgument {}
 extension RateStore.Kind: ExpressibleByArgument {}

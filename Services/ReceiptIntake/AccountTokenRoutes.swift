@@ -4,6 +4,7 @@ import Hummingbird
 import HummingbirdCore
 import Messages
 import NIOCore
+import PurchaseModel
 import ServiceRuntime
 
 /// `PUT /v1/account-tokens/{uuid}`: the studio's backend says whose an appAccountToken is.
@@ -35,9 +36,8 @@ struct AccountTokenRoutes: Sendable {
         guard authenticator.knows(app: registration.app) else { throw ProblemDetails.appUnknown }
         let caller = try await authenticator.caller(bearer, app: registration.app)
         guard case .server(let app) = caller else { throw ProblemDetails.serverKeyRequired }
-        guard let token = context.parameters.get("uuid").flatMap(UUID.init(uuidString:)) else {
-            throw ProblemDetails.fieldInvalid("uuid", "a UUID")
-        }
+        guard let token = context.parameters.get("uuid").flatMap(UUID.init(uuidString:)), AccountTokens.isToken(token)
+        else { throw ProblemDetails.fieldInvalid("uuid", "a UUID, and not the one of zeros alone") }
         let account = try PurchaseRoutes.account(of: caller, body: registration.account)
         guard try await accountTokens.register(token, app: app, account: account) else {
             throw ProblemDetails.accountTokenTaken

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Persistence
+import PurchaseModel
 import ServiceRuntime
 import Synchronization
 
@@ -10,6 +11,10 @@ import Synchronization
 final class AccountTokens: Sendable {
     /// The most pairs that are remembered; beyond it all are forgotten and learned again, a query each.
     static let rememberedMaximum = 50_000
+
+    /// The nil UUID (RFC 9562, section 5.9) is what a field holds that nobody set: it would make everybody's purchases the
+    /// first account's.
+    static func isToken(_ uuid: UUID) -> Bool { uuid.uuidString.contains { $0 != "0" && $0 != "-" } }
 
     /// Says that a token means an account, and returns the one it means; see `AccountTokenStore.register`.
     typealias Register = @Sendable (_ app: String, _ token: UUID, _ account: String) async throws -> String

@@ -4,7 +4,7 @@ import ServiceRuntime
 @main
 struct Main {
     /// The version in logs and metrics.
-    static let version = "1.0.0"
+    static let version = "0.1.0"
 
     static func main() async {
         await ServiceProcess.run(ServiceIdentity(name: "receipt-intake", version: version)) { context in

@@ -18,7 +18,8 @@ public struct InspectionStore: Sendable {
     /// data, and whatever a person needs of them is in columns.
     ///
     /// - Returns: a JSON object of lists, each named for its table and with columns as keys (`submissions`, `orders`,
-    ///   `ledger_entries`, `balances`, `entitlements`, `events`, `deliveries`, `audit_log`); nil when no table knows the id.
+    ///   `ledger_entries`, `balances`, `entitlements`, `bindings`, `subscriptions`, `events`, `deliveries`, `audit_log`); nil
+    ///   when no table knows the id.
     /// - Throws: `PostgresError`.
     public func inspect(_ id: String) async throws -> String? {
         let result = try await pool.query(Self.statement, [.text(id)])
@@ -33,11 +34,14 @@ public struct InspectionStore: Sendable {
             UNION SELECT environment, transaction_id FROM events WHERE id = $1
             UNION SELECT t.environment, t.transaction_id FROM submissions, jsonb_to_recordset(outcome -> 'transactions')
                 AS t (environment text, transaction_id text) WHERE id = $1 AND t.environment IS NOT NULL
+        ), adjustments AS (
+            SELECT substring(body::jsonb ->> 'correlation_id' FROM '^adjustment_([0-9]{1,18})$')::bigint AS audit_id
+            FROM events WHERE id = $1 AND transaction_id IS NULL
         ), found_orders AS (
             SELECT environment, transaction_id, state, reason, account, app, product_id, product_type, quantity,
-                original_transaction_id, purchase_date, expires_date, revocation_date, app_account_token,
-                price_milliunits, currency, storefront, submission_id, correlation_id, created_at, granted_at,
-                test_purchase
+                original_transaction_id, purchase_date, expires_date, revocation_date, revocation_type,
+                revocation_percentage, revoked_at, app_account_token, price_milliunits, currency, storefront,
+                submission_id, correlation_id, created_at, granted_at, test_purchase
             FROM orders JOIN keys USING (environment, transaction_id)
         ), found_submissions AS (
             SELECT id, state, reason, app, account, kind, attempts, due_at, received_at, settled_at, correlation_id,
@@ -51,23 +55,47 @@ public struct InspectionStore: Sendable {
         ), found_entries AS (
             SELECT id, environment, transaction_id, kind, sequence, app, account, item, amount, created_at
             FROM ledger_entries JOIN keys USING (environment, transaction_id)
+            UNION ALL
+            SELECT id, environment, transaction_id, kind, sequence, app, account, item, amount, created_at
+            FROM ledger_entries JOIN adjustments USING (audit_id)
         ), owners AS (
             SELECT environment, app, account FROM found_orders WHERE account IS NOT NULL
             UNION SELECT environment, app, account FROM found_entries
         ), found_balances AS (
             SELECT environment, app, account, item, amount FROM balances JOIN owners USING (account, app, environment)
         ), found_entitlements AS (
-            SELECT environment, app, account, entitlement, transaction_id, granted_at, expires_at
+            SELECT environment, app, account, entitlement, transaction_id, granted_at, expires_at, revoked_at,
+                revoked_because
             FROM entitlements JOIN owners USING (account, app, environment)
+            UNION
+            SELECT environment, app, account, entitlement, transaction_id, granted_at, expires_at, revoked_at,
+                revoked_because
+            FROM entitlements JOIN keys USING (environment, transaction_id)
+        ), lineages_of_orders AS (
+            SELECT DISTINCT environment, original_transaction_id FROM found_orders
+        ), found_bindings AS (
+            SELECT id, environment, original_transaction_id, from_account, to_account, cause, policy, submission_id,
+                audit_id, created_at
+            FROM binding_history JOIN lineages_of_orders USING (environment, original_transaction_id)
+        ), found_subscriptions AS (
+            SELECT environment, original_transaction_id, account, state, product_id, transaction_id, expires_date,
+                access_until, changed_at
+            FROM subscriptions JOIN lineages_of_orders USING (environment, original_transaction_id)
         ), found_events AS (
             SELECT id, type, environment, transaction_id, app, account, sequence, due_at, attempts, created_at
             FROM events JOIN keys USING (environment, transaction_id)
+            UNION
+            SELECT id, type, environment, transaction_id, app, account, sequence, due_at, attempts, created_at
+            FROM events WHERE id = $1
         ), found_deliveries AS (
             SELECT event_id, endpoint_id, state, due_at, attempts, last_status, last_error, created_at, delivered_at
             FROM webhook_deliveries WHERE event_id IN (SELECT id FROM found_events)
         ), found_audit AS (
             SELECT actor, action, subject, reason, created_at FROM audit_log
             WHERE subject IN (SELECT id FROM found_submissions)
+                OR id IN (SELECT audit_id FROM adjustments
+                    UNION SELECT audit_id FROM found_bindings
+                    UNION SELECT audit_id FROM operator_claims JOIN keys USING (environment, transaction_id))
         )
         SELECT jsonb_build_object(
             'submissions', (SELECT coalesce(jsonb_agg(s ORDER BY s.received_at), '[]') FROM found_submissions s),
@@ -75,6 +103,8 @@ public struct InspectionStore: Sendable {
             'ledger_entries', (SELECT coalesce(jsonb_agg(l ORDER BY l.id), '[]') FROM found_entries l),
             'balances', (SELECT coalesce(jsonb_agg(b ORDER BY b.account, b.item), '[]') FROM found_balances b),
             'entitlements', (SELECT coalesce(jsonb_agg(e ORDER BY e.granted_at), '[]') FROM found_entitlements e),
+            'bindings', (SELECT coalesce(jsonb_agg(b ORDER BY b.id), '[]') FROM found_bindings b),
+            'subscriptions', (SELECT coalesce(jsonb_agg(s ORDER BY s.changed_at), '[]') FROM found_subscriptions s),
             'events', (SELECT coalesce(jsonb_agg(e ORDER BY e.created_at, e.id), '[]') FROM found_events e),
             'deliveries', (SELECT coalesce(jsonb_agg(d ORDER BY d.created_at), '[]') FROM found_deliveries d),
             'audit_log', (SELECT coalesce(jsonb_agg(a ORDER BY a.created_at), '[]') FROM found_audit a)

@@ -62,6 +62,10 @@ struct AdjustCommandTests {
             ["--item", "gem=100"], ["--item", "gem"], ["--item", "=+5"], ["--item", "gem=+0"], ["--item", "gem=+1.5"],
             ["--item", "gem=+1", "--item", "gem=+2"], ["--item", "gem=+9223372036854775807"],
             ["--item", "gem=-9223372036854775808"], ["--item", "gem=+1", "--environment", "xcode"], [],
+            ["--item", String(repeating: "g", count: 256) + "=+1"],
+            // Nobody could ever read what such an account has: intake lets none of them in.
+            ["--item", "gem=+1", "--account", ""], ["--item", "gem=+1", "--account", "a\nb"],
+            ["--item", "gem=+1", "--account", String(repeating: "x", count: 256)],
         ])
     func mistakes(_ arguments: [String]) async throws {
         try await TestDatabase.with { pool in

@@ -94,6 +94,8 @@ struct ClaimCommandTests {
                 ["claim", "xcode", "8", "--account", "alice", "--reason", "r"],
                 ["claim", "sandbox", "8", "--account", "alice"],
                 ["claim", "sandbox", "8", "--account", "alice", "--reason", " "],
+                ["claim", "production", "8", "--account", "a\nb", "--reason", "r"],
+                ["claim", "production", "8", "--account", String(repeating: "x", count: 256), "--reason", "r"],
                 ["claim", "sandbox", "8", "--account", "alice", "--reason", "r", "--wait", "-1"],
             ] {
                 let ended = try await tool.run(arguments)

@@ -2,6 +2,7 @@ import Foundation
 import Persistence
 import PersistenceTesting
 import Postgres
+import PurchaseModel
 import Testing
 
 @testable import CountersignTool
@@ -51,6 +52,65 @@ struct InspectionTests {
             #expect(text.contains("evt_1  iap.transaction.fulfilled of 1000, number 1 of player-1"))
             #expect(text.contains("evt_1 to backend: delivered"))
             #expect(!json.contains("x.y.z"), "the proof stays in the database")
+        }
+    }
+
+    @Test func inspectFindsWhatAnOperatorGaveByTheIdOfItsEvent() async throws {
+        try await TestDatabase.with { pool in
+            _ = try await LedgerStore.adjust(
+                environment: .production, app: "a", account: "alice",
+                items: [.init(item: "dust", amount: -5), .init(item: "gem", amount: 100)], actor: "ada",
+                reason: "lost in the outage", allowsDebt: true, pool: pool)
+            let id = try await pool.query("SELECT id FROM events").rows[0].decode("id", as: String.self)
+            let json = try #require(try await InspectionStore(pool: pool).inspect(id))
+            let text = try Dossier(json: json).text
+            #expect(text.contains("\(id)  iap.account.adjusted, number 1 of alice"), "\(text)")
+            #expect(text.contains("production by hand adjustment 1: 5 dust from alice"), "\(text)")
+            #expect(text.contains("production by hand adjustment 2: 100 gem to alice"), "\(text)")
+            #expect(text.contains("production alice: 100 gem"), "\(text)")
+            #expect(text.contains("ada adjust production a alice: lost in the outage"), "\(text)")
+        }
+    }
+
+    @Test(arguments: ["sub_1", "1000", "evt_1"])
+    func inspectShowsWhoseItBecameAndWhatWasTakenBack(id: String) async throws {
+        try await withPurchase { pool in
+            try await execute(
+                """
+                UPDATE orders SET state = 'revoked', reason = 'revoked_by_apple', account = 'player-2',
+                    revocation_date = '2026-01-02T03:04:05Z', revocation_type = 'REFUND_PRORATED',
+                    revocation_percentage = 50500, revoked_at = '2026-01-02T03:05:05Z';
+                INSERT INTO ledger_entries (environment, transaction_id, kind, sequence, app, account, item, amount)
+                VALUES ('sandbox', '1000', 'revocation', 1, 'a', 'player-1', 'gem', -50);
+                INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, revoked_at,
+                    revoked_because)
+                VALUES ('sandbox', 'a', 'player-2', 'vip', '1000', '2026-01-02T03:05:05Z', 'refund'),
+                    ('sandbox', 'a', 'player-3', 'vip', '1000', '2026-01-02T03:05:05Z', 'refund');
+                INSERT INTO audit_log (actor, action, subject, reason)
+                VALUES ('ada', 'claim', 'sandbox 1000 player-2', 'her letter');
+                INSERT INTO operator_claims (audit_id, environment, transaction_id, account)
+                SELECT max(id), 'sandbox', '1000', 'player-2' FROM audit_log;
+                INSERT INTO binding_history (environment, original_transaction_id, app, from_account, to_account, cause,
+                    policy, submission_id)
+                VALUES ('sandbox', '1000', 'a', NULL, 'player-1', 'possession', NULL, 'sub_1'),
+                    ('sandbox', '1000', 'a', 'player-1', 'player-2', 'transfer', 'transfer', 'sub_2');
+                INSERT INTO subscriptions (environment, original_transaction_id, app, account, state, product_id,
+                    transaction_id, expires_date, access_until, standing)
+                VALUES ('sandbox', '1000', 'a', 'player-2', 'revoked', 'pass', '1000', '2026-01-02T03:04:05Z',
+                    '2026-01-02T03:04:05Z', '{}')
+                """, in: pool)
+            let text = try Dossier(json: #require(try await InspectionStore(pool: pool).inspect(id))).text
+            for line in [
+                "revoked by Apple 2026-01-02 03:04:05Z (REFUND_PRORATED), 50.500 % of it, taken up 2026-01-02 03:05:05Z",
+                "sandbox 1000 revocation 1: 50 gem from player-1",
+                "sandbox player-2: vip by 1000, taken back 2026-01-02 03:05:05Z (refund)",
+                "sandbox player-3: vip by 1000, taken back", "sandbox 1000: nobody → player-1",
+                "sandbox 1000: player-1 → player-2", "(transfer, policy transfer, submission sub_2)",
+                "sandbox 1000  revoked, pass by 1000 of player-2; no access, so since",
+                "ada claim sandbox 1000 player-2: her letter",
+            ] {
+                #expect(text.contains(line), "\(line) is not in \(text)")
+            }
         }
     }
 
@@ -169,6 +229,33 @@ struct InspectionTests {
             let redriven = try await ManualRedrive(pool: pool).redrive(
                 .ids(["sub_1", "sub_9"]), reason: "x", actor: "alex", limit: 10)
             #expect(redriven.isEmpty)
+        }
+    }
+
+    @Test func backlogSeesWhatFulfillmentLeftOfTheClockAndOfOperators() async throws {
+        try await withPurchase { pool in
+            try await execute(
+                """
+                INSERT INTO audit_log (actor, action, subject, reason) VALUES ('ada', 'claim', 'sandbox 7 p', 'r');
+                INSERT INTO operator_claims (audit_id, environment, transaction_id, account, due_at)
+                SELECT id, 'sandbox', '7', 'p', now() - interval '1 hour' FROM audit_log;
+                INSERT INTO subscriptions (environment, original_transaction_id, app, state, product_id, transaction_id,
+                    expires_date, access_until, due_at, standing)
+                SELECT 'sandbox', n::text, 'a', 'active', 'p', n::text, now(), now(),
+                    CASE n WHEN 1 THEN now() - interval '2 hours' WHEN 2 THEN now() + interval '1 hour' END, '{}'
+                FROM generate_series(1, 3) AS n;
+                INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, expires_at, end_told_at,
+                    revoked_at, revoked_because)
+                SELECT 'sandbox', 'a', 'p', 'season', n::text, now() - interval '1 hour',
+                    CASE n WHEN 2 THEN now() END, CASE n WHEN 3 THEN now() END, CASE n WHEN 3 THEN 'refund' END
+                FROM generate_series(1, 3) AS n
+                """, in: pool)
+            let overdue = try await BacklogStore(pool: pool).overdue(grace: .seconds(60))
+            #expect(overdue.map(\.table) == ["entitlements", "operator_claims", "subscriptions"])
+            #expect(overdue.map(\.count) == [1, 1, 1])
+            for finding in DatabaseCheck.judge(overdue: overdue, oldestUnsettled: nil) {
+                #expect(finding.level == .wrong && finding.remedy?.contains("is fulfillment running") == true)
+            }
         }
     }
 

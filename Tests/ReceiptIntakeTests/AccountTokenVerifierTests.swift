@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HTTPTypes
+import PurchaseModel
 import Synchronization
 import Testing
 
@@ -42,6 +43,16 @@ struct AccountTokenVerifierTests {
         let caller = try await verifier.verify(jwt, now: Date())
         let name = try #require(AccountName("player-1"))
         #expect(caller == .account(app: "com.example.game", name: name, accountToken: token))
+        // What nobody set is no token: it would be the same for every player.
+        let unset = try TestTokens.hs256(
+            TestTokens.claims(
+                "player-1",
+                [
+                    "iss": "studio", "aud": "countersign",
+                    "app_account_token": "00000000-0000-0000-0000-000000000000",
+                ]))
+        let without = try await verifier.verify(unset, now: Date())
+        #expect(without == .account(app: "com.example.game", name: name, accountToken: nil))
     }
 
     @Test("wrong claims are refused")

@@ -237,6 +237,8 @@ struct PurchaseRoutesTests {
                     try await put("player-1", path, token: TestIntake.otherServerKey).slug == "authentication-failed")
                 let noUUID = try await put("player-1", "/v1/account-tokens/1", token: TestIntake.serverKey)
                 #expect(noUUID.slug == "field-invalid")
+                let unset = "/v1/account-tokens/00000000-0000-0000-0000-000000000000"
+                #expect(try await put("player-1", unset, token: TestIntake.serverKey).slug == "field-invalid")
                 #expect(try await put("", path, token: TestIntake.serverKey).slug == "field-invalid")
             }
         }

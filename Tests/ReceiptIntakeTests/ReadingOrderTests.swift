@@ -80,7 +80,7 @@ struct ReadingOrderTests {
                 sentences.filter { !$0.hasPrefix("An estimate:") } == [
                     "Bought 1 × gems100 (consumable) for 0.99 USD in the storefront USA.",
                     "Received a signed transaction from account player-1 by submission s1.",
-                    "Verified: Apple's word for it is of 2026-11-21T09:59:30.000Z.",
+                    "Verified: the newest that Apple signed of it is of 2026-11-21T09:59:30.000Z.",
                     "Parked because the catalogue does not know the product (product_unknown).",
                     "Event iap.transaction.unclaimed was written (evt_1, number 1 of its account): it is genuine, and held "
                         + "back for a doubt.",

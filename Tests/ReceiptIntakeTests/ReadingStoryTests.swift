@@ -30,7 +30,7 @@ struct ReadingStoryTests {
                 told == [
                     "Bought 1 × pass.monthly (auto renewable) for 0.99 USD in the storefront USA.",
                     "Received a signed transaction from account player-1 by submission s5.",
-                    "Verified: Apple's word for it is of 2026-11-21T09:59:30.000Z.",
+                    "Verified: the newest that Apple signed of it is of 2026-11-21T09:59:30.000Z.",
                     "The catalogue expects another price.",
                     "It came to account player-1, because it posted the purchase while it was nobody's (possession).",
                     "Granted to account player-1 by catalogue 1.",
@@ -52,6 +52,24 @@ struct ReadingStoryTests {
                     "Webhook of evt_5 to endpoint backend was delivered after 1 attempt.",
                     "Submission n5 was answered: fulfilled.",
                 ])
+        }
+    }
+
+    @Test("who was given a purchase by a move may use it since the move, and not since it was bought")
+    func moved() async throws {
+        try await ReadingFixture.with { intake, rows in
+            try await rows.order("1", account: "a", product: "level", at: 20, granted: 20)
+            try await rows.entitle("a", to: "levels", by: "1", endsIn: nil)
+            try await rows.bind("1", from: nil, to: "a", cause: "possession", at: 20)
+            try await rows.bind("1", from: "a", to: "b", cause: "transfer", policy: "transfer", at: 120)
+            for token in [TestIntake.serverKey, try ReadingFixture.player("b")] {
+                let answer = try await intake.send(.get, "/v1/orders/1/why\(query)", token: token)
+                let all = answer.fields["sentences"] as? [[String: String]] ?? []
+                let move = try #require(all.firstIndex { $0["text"]?.hasPrefix("It went from") == true })
+                let use = try #require(all.firstIndex { $0["text"] == "Account b may use levels for ever." })
+                #expect(move < use, "\(all)")
+                #expect(all[use]["at"] == "2026-11-21T10:02:00.000Z")
+            }
         }
     }
 
@@ -87,6 +105,37 @@ struct ReadingStoryTests {
             try await rows.takeBack("1", type: type, percentage: percentage, revoked: 30, heard: 40)
             let told = try await sentences(intake, "1", token: TestIntake.serverKey)
             #expect(told.contains(sentence), "\(told)")
+        }
+    }
+
+    @Test(
+        "what nobody has yet is told with why, and with the token by which it could be somebody's; to players it is not there"
+    )
+    func nobodys() async throws {
+        try await ReadingFixture.with { intake, rows in
+            try await rows.submission("s1", account: "", kind: "server_notification", received: 10, settled: 20)
+            try await rows.order("1", account: nil, reason: "unclaimed", at: 20)
+            try await rows.order("2", account: nil, reason: "account_token_unknown", at: 20)
+            let token = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+            _ = try await rows.pool.query("UPDATE orders SET app_account_token = '\(token)' WHERE transaction_id = '2'")
+            let unclaimed = try await sentences(intake, "1", token: TestIntake.serverKey)
+            #expect(unclaimed.contains("Received a server notification from Apple by submission s1."), "\(unclaimed)")
+            #expect(
+                unclaimed.contains(
+                    "Parked because Apple's data names no account, and none had claimed it (unclaimed)."
+                ),
+                "\(unclaimed)")
+            let doubtful = try await sentences(intake, "2", token: TestIntake.serverKey)
+            #expect(doubtful.first?.hasSuffix(", with the appAccountToken \(token).") == true, "\(doubtful)")
+            #expect(doubtful.contains { $0.hasPrefix("Parked because its appAccountToken is no account's") })
+            let order = try await intake.send(.get, "/v1/orders/2\(query)", token: TestIntake.serverKey)
+            #expect(order.fields["app_account_token"] as? String == token)
+            // Whoever has it now may not be who bought it.
+            _ = try await rows.pool.query("UPDATE orders SET account = 'p' WHERE transaction_id = '2'")
+            for path in ["/v1/orders/2", "/v1/orders/2/why"] {
+                let own = try await intake.send(.get, path + query, token: ReadingFixture.player("p"))
+                #expect(own.status == 200 && !own.text.contains(token), "\(own.text)")
+            }
         }
     }
 

@@ -54,12 +54,12 @@ struct DatabaseCheck: Sendable {
     }
 
     static func judge(overdue: [BacklogStore.Overdue], oldestUnsettled: Double?) -> [Finding] {
-        let services = ["submissions": "receipt-intake", "events": "fulfillment", "webhook_deliveries": "notification"]
+        let services = ["submissions": "receipt-intake", "webhook_deliveries": "notification"]
         let late = overdue.map { table -> Finding in
             .wrong(
                 "backlog",
                 "\(table.count) \(table.table) are overdue, the oldest by \(ToolOutput.age(table.oldestSeconds))",
-                remedy: "nobody takes them: is \(services[table.table] ?? "its service") running and ready?")
+                remedy: "nobody takes them: is \(services[table.table] ?? "fulfillment") running and ready?")
         }
         guard late.isEmpty else { return late }
         let waiting = oldestUnsettled.map { "the oldest purchase without outcome is \(ToolOutput.age($0)) old" }
@@ -75,14 +75,15 @@ struct DatabaseCheck: Sendable {
         let unclaimed = parked.filter { $0.reason == ReasonCode.unclaimed.rawValue }.map { group in
             Finding.good(
                 "unclaimed",
-                "\(group.count) purchases stood in receipts that were posted for others, the oldest for "
-                    + "\(ToolOutput.age(group.oldestSeconds)); whoever posts them as his own gets them")
+                "\(group.count) purchases that Apple told of, or that stood in receipts posted for others, are nobody's, the "
+                    + "oldest for \(ToolOutput.age(group.oldestSeconds)); whoever posts them as his own gets them")
         }
         guard !doubts.isEmpty else { return [.good("parked orders", "none in doubt")] + unclaimed }
         let doubtful = Finding.warning(
             "parked orders", doubts.map(text).joined(separator: "; "),
             remedy:
-                "paid and not granted: name the product in the catalogue, or the token's account; they are then granted by themselves"
+                "paid and not granted: name the product in the catalogue, or the token's account, and they are granted by themselves; of "
+                + "account_token_unknown an operator may say whose they are, too: `countersign claim`"
         )
         return [doubtful] + unclaimed
     }

@@ -1,10 +1,13 @@
+import PurchaseModel
+
 extension Dossier {
     /// The dossier as a person reads it: a heading for each part, and a line or two for each row.
     var text: String {
         let parts: [(String, [String])] = [
             ("submissions", submissions.flatMap(\.lines)), ("orders", orders.flatMap(\.lines)),
             ("ledger", ledgerEntries.map(\.line)), ("balances of the account", balances.map(\.line)),
-            ("entitlements of the account", entitlements.map(\.line)), ("events", events.map(\.line)),
+            ("entitlements of the account", entitlements.map(\.line)), ("owners", bindings.map(\.line)),
+            ("subscription", subscriptions.map(\.line)), ("events", events.map(\.line)),
             ("deliveries", deliveries.map(\.line)), ("by hand", auditLog.map(\.line)),
         ]
         return parts.filter { !$0.1.isEmpty }
@@ -46,7 +49,14 @@ extension Dossier.Order {
         ]
         if originalTransactionId != transactionId { lines.append("  renews \(originalTransactionId)") }
         if let expiresDate { lines.append("  paid until \(Dossier.time(expiresDate))") }
-        if let revocationDate { lines.append("  revoked by Apple \(Dossier.time(revocationDate))") }
+        if let revocationDate {
+            let kind = revocationType.map { " (\($0))" } ?? ""
+            let share =
+                revocationPercentage.map { Double($0) / 1000 }
+                .map { ", \(ToolOutput.number($0, digits: 3)) % of it" } ?? ""
+            let heard = revokedAt.map { ", taken up \(Dossier.time($0))" } ?? ""
+            lines.append("  revoked by Apple \(Dossier.time(revocationDate))\(kind)\(share)\(heard)")
+        }
         if let testPurchase { lines.append("  a test purchase (\(testPurchase)): nobody paid for it") }
         if let appAccountToken { lines.append("  appAccountToken \(appAccountToken)") }
         lines.append(
@@ -63,7 +73,8 @@ extension Dossier.Order {
 
 extension Dossier.LedgerEntry {
     var line: String {
-        "\(environment) \(transactionId) \(kind) \(sequence): \(amount) \(item) to \(account), \(Dossier.time(createdAt))"
+        "\(environment) \(transactionId ?? "by hand") \(kind) \(sequence): \(amount.magnitude) \(item) "
+            + "\(amount < 0 ? "from" : "to") \(account), \(Dossier.time(createdAt))"
     }
 }
 
@@ -74,7 +85,29 @@ extension Dossier.Balance {
 extension Dossier.Entitlement {
     var line: String {
         "\(environment) \(account): \(entitlement) by \(transactionId), "
-            + (expiresAt.map { "until \(Dossier.time($0))" } ?? "for ever")
+            + (revokedAt.map { "taken back \(Dossier.time($0)) (\(revokedBecause ?? "?"))" }
+                ?? expiresAt.map { "until \(Dossier.time($0))" } ?? "for ever")
+    }
+}
+
+extension Dossier.Binding {
+    var line: String {
+        var causes = [cause]
+        if let policy { causes.append("policy \(policy)") }
+        if let submissionId { causes.append("submission \(submissionId)") }
+        if let auditId { causes.append("audit \(auditId)") }
+        return "\(environment) \(originalTransactionId): \(fromAccount ?? "nobody") → \(toAccount), "
+            + "\(Dossier.time(createdAt)) (\(causes.joined(separator: ", ")))"
+    }
+}
+
+extension Dossier.Subscription {
+    var line: String {
+        let hasAccess = SubscriptionState(rawValue: state)?.hasAccess ?? false
+        return "\(environment) \(originalTransactionId)  \(state), \(productId) by \(transactionId) "
+            + "\(account.map { "of \($0)" } ?? "of nobody"); "
+            + (hasAccess ? "access until \(Dossier.time(accessUntil))" : "no access")
+            + ", so since \(Dossier.time(changedAt))"
     }
 }
 
@@ -82,7 +115,8 @@ extension Dossier.Event {
     var line: String {
         let number = sequence.map { ", number \($0) of \(account ?? "")" } ?? ""
         let state = dueAt.map { "not taken over yet, due \(Dossier.time($0))" } ?? "taken over by notification"
-        return "\(id)  \(type) of \(transactionId)\(number), \(Dossier.time(createdAt)), \(state)"
+        let order = transactionId.map { " of \($0)" } ?? ""
+        return "\(id)  \(type)\(order)\(number), \(Dossier.time(createdAt)), \(state)"
     }
 }
 

@@ -9,6 +9,8 @@ struct Dossier: Decodable, Sendable {
     let ledgerEntries: [LedgerEntry]
     let balances: [Balance]
     let entitlements: [Entitlement]
+    let bindings: [Binding]
+    let subscriptions: [Subscription]
     let events: [Event]
     let deliveries: [Delivery]
     let auditLog: [AuditRow]
@@ -24,13 +26,15 @@ struct Dossier: Decodable, Sendable {
         let environment, transactionId, state, app, productId, productType, originalTransactionId: String
         let purchaseDate, submissionId, correlationId, createdAt: String
         let reason, account, expiresDate, revocationDate, appAccountToken, currency, storefront, grantedAt: String?
-        let testPurchase: String?
+        let testPurchase, revocationType, revokedAt: String?
         let quantity: Int
-        let priceMilliunits: Int64?
+        let priceMilliunits, revocationPercentage: Int64?
     }
 
     struct LedgerEntry: Decodable, Sendable {
-        let environment, transactionId, kind, app, account, item, createdAt: String
+        let environment, kind, app, account, item, createdAt: String
+        /// Nil for what an operator gave or took by hand.
+        let transactionId: String?
         let amount: Int64
         let sequence: Int
     }
@@ -42,11 +46,24 @@ struct Dossier: Decodable, Sendable {
 
     struct Entitlement: Decodable, Sendable {
         let environment, app, account, entitlement, transactionId, grantedAt: String
-        let expiresAt: String?
+        let expiresAt, revokedAt, revokedBecause: String?
+    }
+
+    struct Binding: Decodable, Sendable {
+        let environment, originalTransactionId, toAccount, cause, createdAt: String
+        let fromAccount, policy, submissionId: String?
+        let auditId: Int64?
+    }
+
+    struct Subscription: Decodable, Sendable {
+        let environment, originalTransactionId, state, productId, transactionId, accessUntil, changedAt: String
+        let account: String?
     }
 
     struct Event: Decodable, Sendable {
-        let id, type, environment, transactionId, app, createdAt: String
+        let id, type, environment, app, createdAt: String
+        /// Nil where an operator acted by hand.
+        let transactionId: String?
         let account, dueAt: String?
         let sequence: Int64?
         let attempts: Int

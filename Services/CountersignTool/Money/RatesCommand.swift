@@ -134,6 +134,10 @@ struct SetAppProgram: AsyncParsableCommand {
     @Option(help: "standard or small_business.") var program: RateStore.Program
     @OptionGroup var row: RateRowOptions
 
+    func validate() throws {
+        guard !app.isEmpty else { throw ValidationError("--app must be named") }
+    }
+
     func run() async throws {
         try await failingPlainly {
             try await row.add(.program(app: app, program: program), "\(app) is in the program \(program.rawValue)")

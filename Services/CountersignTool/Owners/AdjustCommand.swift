@@ -14,7 +14,7 @@ struct AdjustCommand: AsyncParsableCommand {
 
     @Option(help: "The app's bundle id.") var app: String
     @Option(help: "production or sandbox.") var environment: StoreEnvironment = .production
-    @Option(help: "Whose balance.") var account: String
+    @Option(help: "Whose balance: 1 to 255 printable characters.") var account: AccountName
     @Option(help: "An item and what is added: gem=+100, gem=-5. May be repeated.") var item: [String]
     @Option(help: "Why, for the audit log.") var reason: String
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
@@ -22,7 +22,7 @@ struct AdjustCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
-        guard !app.isEmpty, !account.isEmpty else { throw ValidationError("--app and --account must be named") }
+        guard !app.isEmpty else { throw ValidationError("--app must be named") }
         guard (1...LedgerStore.Limit.items).contains(item.count) else {
             throw ValidationError("--item: 1 to \(LedgerStore.Limit.items) of them")
         }
@@ -31,7 +31,7 @@ struct AdjustCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await failingPlainly {
-            let (environment, app, account, reason) = (environment, app, account, reason)
+            let (environment, app, account, reason) = (environment, app, account.text, reason)
             let (changes, actor, allowDebt) = (try changes(), actor ?? ToolActor.sessionUser, allowDebt)
             let adjusted = try await ToolSettings.load().withDatabase { pool in
                 try await LedgerStore.adjust(
@@ -79,11 +79,17 @@ struct AdjustCommand: AsyncParsableCommand {
         return changes
     }
 
+    /// The longest name of an item, as catalogues have them.
+    private static let itemBytesMaximum = 255
+
     /// Reads `gem=+100`; the sign is asked for, so that nobody sets a balance to 100 by mistake.
     static func change(_ text: String) throws -> Catalogue.ItemGrant {
         let mistake = ValidationError(
-            "--item is a name, = and a signed whole number up to \(LedgerStore.Limit.amount): gem=+100, gem=-5")
-        guard let equals = text.lastIndex(of: "="), equals > text.startIndex else { throw mistake }
+            "--item is a name of 1 to \(itemBytesMaximum) bytes, = and a signed whole number up to "
+                + "\(LedgerStore.Limit.amount): gem=+100, gem=-5")
+        guard let equals = text.lastIndex(of: "="), equals > text.startIndex,
+            text[..<equals].utf8.count <= itemBytesMaximum
+        else { throw mistake }
         let number = text[text.index(after: equals)...]
         guard let sign = number.first, sign == "+" || sign == "-", let amount = Int64(number), amount != 0,
             amount.magnitude <= LedgerStore.Limit.amount.magnitude

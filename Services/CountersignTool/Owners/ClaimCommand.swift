@@ -17,20 +17,19 @@ struct ClaimCommand: AsyncParsableCommand {
 
     @Argument(help: "production or sandbox.") var environment: StoreEnvironment
     @Argument(help: "The transaction id.") var transaction: String
-    @Option(help: "Whose it is.") var account: String
+    @Option(help: "Whose it is: 1 to 255 printable characters.") var account: AccountName
     @Option(help: "Why, for the audit log.") var reason: String
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
     @Option(help: "Seconds to wait for fulfillment.") var wait = 10.0
 
     func validate() throws {
         guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
-        guard !account.isEmpty else { throw ValidationError("--account must be named") }
         guard (0...600).contains(wait) else { throw ValidationError("--wait is from 0 to 600 seconds") }
     }
 
     func run() async throws {
         try await failingPlainly {
-            let command = (environment, transaction, account, reason, actor ?? ToolActor.sessionUser, wait)
+            let command = (environment, transaction, account.text, reason, actor ?? ToolActor.sessionUser, wait)
             let (audit, outcome) = try await ToolSettings.load().withDatabase { pool in
                 let (environment, transaction, account, reason, actor, wait) = command
                 let claim = try await OperatorClaimStore(pool: pool).claim(
@@ -38,7 +37,7 @@ struct ClaimCommand: AsyncParsableCommand {
                 )
                 return (claim.auditId, try await Self.outcome(of: claim.auditId, within: .seconds(wait), pool: pool))
             }
-            print("claimed for \(account), audit \(audit)")
+            print("claimed for \(account.text), audit \(audit)")
             print(try sentence(outcome))
         }
     }
@@ -68,11 +67,11 @@ struct ClaimCommand: AsyncParsableCommand {
                 "fulfillment has not taken it up yet; the claim stays, and is taken up when fulfillment runs")
         }
         let standing = outcome.state + (outcome.reason.map { ", \($0)" } ?? "")
-        guard outcome.account == account else {
+        guard let owner = outcome.account, owner.utf8.elementsEqual(account.text.utf8) else {
             throw ToolFailure(
                 "fulfillment took it up, and did not give it: the order is \(standing), "
                     + (outcome.account.map { "\($0)'s" } ?? "nobody's"))
         }
-        return "the order is \(standing), \(account)'s"
+        return "the order is \(standing), \(account.text)'s"
     }
 }

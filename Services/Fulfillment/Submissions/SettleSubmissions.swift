@@ -81,14 +81,15 @@ struct SettleSubmissions: Sendable {
         return (settlements, links)
     }
 
-    /// Which verdicts claim orders that were there before.
+    /// Which verdicts claim orders that were there before, or are Apple's own word of them: a refund, another end.
     private func namings(
         of known: Set<OrderKey>, in verdicts: [VerdictMessage]
     ) -> [(key: OrderKey, submissionId: String)] {
         guard !known.isEmpty else { return [] }
         return verdicts.flatMap { verdict -> [(key: OrderKey, submissionId: String)] in
             guard case .genuine(let transactions) = verdict.verdict else { return [] }
-            let claims = verdict.claims.map { Set($0) }
+            // Apple claims nothing, and means all that its notification holds.
+            let claims = verdict.notification == nil ? verdict.claims.map { Set($0) } : nil
             return transactions.compactMap { transaction in
                 guard let environment = transaction.environment, claims?.contains(transaction.transactionId) ?? true
                 else { return nil }

@@ -100,13 +100,13 @@ extension ProblemDetails {
     }
 
     static let databaseUnavailable = ProblemDetails(
-        "database-unavailable", title: "The purchase cannot be written down now", status: .serviceUnavailable,
-        detail: "Nothing is lost: do not finish the transaction, and send it again."
+        "database-unavailable", title: "The database cannot be reached now", status: .serviceUnavailable,
+        detail: "Nothing is lost: do not finish a transaction that was posted, and send the same request again."
     ).with(header: .retryAfter, "\(databaseRetryAfterSeconds)")
 
     static let overloaded = ProblemDetails(
-        "overloaded", title: "Too many purchases arrive at once", status: .serviceUnavailable,
-        detail: "Nothing is lost: do not finish the transaction, and send it again."
+        "overloaded", title: "Too much arrives at once", status: .serviceUnavailable,
+        detail: "Nothing is lost: do not finish a transaction that was posted, and send the same request again."
     ).with(header: .retryAfter, "\(overloadRetryAfterSeconds)")
 
     /// The last part of the type.

@@ -1,5 +1,6 @@
 import Foundation
 import JWTKit
+import PurchaseModel
 
 /// What intake reads in an app's token.
 ///

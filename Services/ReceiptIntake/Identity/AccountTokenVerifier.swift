@@ -1,5 +1,6 @@
 import Foundation
 import JWTKit
+import PurchaseModel
 import ServiceRuntime
 
 /// Verifies the JWTs of an app's players.
@@ -50,7 +51,9 @@ struct AccountTokenVerifier: Sendable {
         guard header.crit == nil else { throw AuthenticationError.rejected("the token has critical extensions") }
         let claims = try await claims(of: token, header: header)
         let name = try claims.check(issuer: issuer, audience: audience, now: now)
-        return .account(app: app, name: name, accountToken: claims.accountToken.flatMap(UUID.init(uuidString:)))
+        let accountToken = claims.accountToken.flatMap(UUID.init(uuidString:))
+            .flatMap { AccountTokens.isToken($0) ? $0 : nil }
+        return .account(app: app, name: name, accountToken: accountToken)
     }
 
     private func claims(of token: String, header: Header) async throws -> AccountClaims {

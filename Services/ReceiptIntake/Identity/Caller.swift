@@ -1,4 +1,5 @@
 import Foundation
+import PurchaseModel
 
 /// Who sends a request, once that is proven.
 enum Caller: Sendable, Hashable {

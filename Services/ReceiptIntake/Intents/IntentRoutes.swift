@@ -4,6 +4,7 @@ import Hummingbird
 import HummingbirdCore
 import Metrics
 import Persistence
+import PurchaseModel
 import ServiceRuntime
 
 /// `POST /v1/intents` and `GET /v1/intents/{id}`: who is about to buy what, so that Apple's data names the account.

@@ -181,6 +181,7 @@ enum OpenAPISchemas {
                 environment: { $ref: '#/components/schemas/Environment' }
                 account: { type: string, description: Left out while nobody's. }
                 transaction: { $ref: '#/components/schemas/Transaction' }
+                app_account_token: { type: string, description: The UUID that Apple signed; only for server API keys. }
                 catalogue_version: { type: integer, format: int64, description: The catalogue that decided it. }
                 price_expected:
                   description: Whether the catalogue names this price; only for server API keys.

@@ -8,6 +8,8 @@ struct OrderAnswer: Encodable, Sendable {
     let environment: StoreEnvironment
     let account: String?
     let transaction: TransactionAnswer
+    /// In lower case; left out for players.
+    let appAccountToken: String?
     let catalogueVersion: Int64?
     /// Left out for players, like what is estimated: it is between the studio and Apple.
     let priceExpected: Bool?
@@ -25,6 +27,7 @@ struct OrderAnswer: Encodable, Sendable {
     enum CodingKeys: String, CodingKey {
         case app, environment, account, transaction, proceeds, subscription, submissions, entries, entitlements
         case bindings, claims, events, deliveries
+        case appAccountToken = "app_account_token"
         case catalogueVersion = "catalogue_version"
         case priceExpected = "price_expected"
     }
@@ -105,6 +108,7 @@ struct OrderAnswer: Encodable, Sendable {
         environment = story.environment
         account = story.account
         transaction = TransactionAnswer(transaction: story.order)
+        appAccountToken = view.appAccountToken?.uuidString.lowercased()
         catalogueVersion = story.catalogueVersion
         priceExpected = view.isPriceExpected
         proceeds = view.proceeds.map(Proceeds.init)

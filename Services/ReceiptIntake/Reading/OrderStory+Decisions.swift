@@ -60,11 +60,14 @@ extension OrderStory {
     }
 
     /// What an account may use because of it, and since when no more.
-    static func entitled(_ owned: OrderReadingStore.OwnedEntitlement) -> [Sentence] {
+    static func entitled(_ owned: OrderReadingStore.OwnedEntitlement, in view: OrderView) -> [Sentence] {
         let entitlement = owned.entitlement
+        // An entitlement that moved keeps the time when it was given; it is the account's since the move.
+        let moved = view.bindings.last { $0.to.isAccount(owned.account) }?.row.createdAt
         let end = entitlement.expiresAt.map { "until \(MessageCoding.text($0))" } ?? "for ever"
         let given = Sentence(
-            at: entitlement.grantedAt, text: "Account \(owned.account) may use \(entitlement.name) \(end).")
+            at: max(entitlement.grantedAt, moved ?? entitlement.grantedAt),
+            text: "Account \(owned.account) may use \(entitlement.name) \(end).")
         guard let revoked = entitlement.revokedAt, let cause = entitlement.revokedBecause else { return [given] }
         let because =
             switch cause {

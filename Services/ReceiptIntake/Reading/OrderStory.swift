@@ -20,9 +20,9 @@ enum OrderStory {
 
     /// The sentences in the order of time; of one time, cause before effect.
     static func sentences(_ view: OrderView) -> [Sentence] {
-        var all = [bought(view.story)] + view.submissions.map(received) + [verified(view.story)] + priced(view)
+        var all = [bought(view)] + view.submissions.map(received) + [verified(view.story)] + priced(view)
         all += view.claims.map(claimed) + view.bindings.map(bound) + view.events.compactMap(parked) + decided(view)
-        all += view.entries.map(entry) + view.entitlements.flatMap(entitled) + stands(view)
+        all += view.entries.map(entry) + view.entitlements.flatMap { entitled($0, in: view) } + stands(view)
         all += view.submissions.compactMap(settled) + view.events.map(told) + (view.deliveries ?? []).map(delivered)
         // Rows of one transaction have one time, so the order above decides between them.
         return all.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
@@ -33,8 +33,8 @@ enum OrderStory {
         sentences.map { "\(MessageCoding.text($0.at))  \($0.text)\n" }.joined()
     }
 
-    private static func bought(_ story: OrderReadingStore.Story) -> Sentence {
-        let order = story.order
+    private static func bought(_ view: OrderView) -> Sentence {
+        let (story, order) = (view.story, view.story.order)
         var text = "Bought \(order.quantity) × \(order.productId) (\(words(order.productType)))"
         if let price = order.priceMilliunits, let currency = order.currency {
             text += " for \(money(price)) \(currency)"
@@ -44,6 +44,7 @@ enum OrderStory {
         if let test = order.testPurchase { text += ", as a test purchase (\(words(test)))" }
         if order.ownership == "FAMILY_SHARED" { text += ", by a member of the family who shares it" }
         if order.originalTransactionId != order.transactionId { text += ", as part of \(order.originalTransactionId)" }
+        if let token = view.appAccountToken { text += ", with the appAccountToken \(token.uuidString.lowercased())" }
         return Sentence(at: order.purchaseDate, text: text + ".")
     }
 
@@ -64,7 +65,7 @@ enum OrderStory {
     }
 
     private static func verified(_ story: OrderReadingStore.Story) -> Sentence {
-        var text = "Verified: Apple's word for it is of \(MessageCoding.text(story.signedDate))"
+        var text = "Verified: the newest that Apple signed of it is of \(MessageCoding.text(story.signedDate))"
         if let expires = story.order.expiresDate { text += ", and it is paid until \(MessageCoding.text(expires))" }
         return Sentence(at: story.order.recordedAt, text: text + ".")
     }

@@ -20,6 +20,8 @@ struct OrderView: Sendable {
     let deliveries: [OrderReadingStore.Delivery]?
     let isPriceExpected: Bool?
     let proceeds: OrderReadingStore.Proceeds?
+    /// Nil for players: after a transfer it is the token of whoever bought it.
+    let appAccountToken: UUID?
 
     /// Somebody in a binding.
     enum Party: Sendable, Hashable {
@@ -32,6 +34,9 @@ struct OrderView: Sendable {
         var name: String? {
             if case .account(let name) = self { name } else { nil }
         }
+
+        /// Whether it is this account, byte for byte.
+        func isAccount(_ account: String) -> Bool { name.map { $0.utf8.elementsEqual(account.utf8) } ?? false }
 
         /// The party in a sentence.
         var words: String {
@@ -84,6 +89,7 @@ struct OrderView: Sendable {
         deliveries = isServer ? story.deliveries : nil
         isPriceExpected = isServer ? story.isPriceExpected : nil
         proceeds = isServer ? story.proceeds : nil
+        appAccountToken = isServer ? story.appAccountToken : nil
     }
 
     /// An order says whose it is now; whose it was when it was granted, the history of its lineage says.

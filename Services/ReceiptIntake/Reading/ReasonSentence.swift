@@ -16,7 +16,7 @@ enum ReasonSentence {
         case .revokedByApple: "Apple took it back"
         case .restoreLimitReached: "it changed hands as often as its restore policy lets it in this time"
         case .orderNotFound: "Apple knows no order of this id, or none of this app"
-        case .unclaimed: "a receipt held it that was posted for another transaction, and nobody has named it"
+        case .unclaimed: "Apple's data names no account, and none had claimed it"
         case .claimUnnamed: "the receipt holds several purchases and the app named none"
         case .transactionNotInReceipt: "the named transaction is not in the receipt"
         case .receiptWithoutPurchases: "the receipt holds no purchase"
