@@ -32,7 +32,7 @@ public enum LineageClaimStore {
         public var transfers: [Date] = []
         /// Whether an entitlement of its owner is in force.
         public var isInUse = false
-        /// Its orders that are parked for a token of nobody: no possession gets past that.
+        /// Its orders that are nobody's and have a token, parked or taken back: no possession gets past that.
         public var doubted: Set<String> = []
 
         /// Nothing is known.
@@ -69,7 +69,7 @@ public enum LineageClaimStore {
                 ARRAY(SELECT o.transaction_id FROM orders o
                     WHERE o.environment = asked.environment
                         AND o.original_transaction_id = asked.original_transaction_id
-                        AND o.state = 'parked' AND o.reason = 'account_token_unknown') AS doubted
+                        AND o.account IS NULL AND o.app_account_token IS NOT NULL) AS doubted
             FROM unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
             """,
             [

@@ -2,7 +2,7 @@ public import Foundation
 public import Postgres
 public import PurchaseModel
 
-/// Moves what hangs on a lineage to another account: orders, entitlements, the subscription; and shares it.
+/// Moves what hangs on a lineage to another account, orders and entitlements, and shares it.
 ///
 /// Ledger entries stay: they say who got the items.
 public enum LineageMoveStore {
@@ -62,7 +62,9 @@ public enum LineageMoveStore {
             ])
     }
 
-    /// Moves entitlements and subscriptions; the orders' rows are locked by then.
+    /// Moves entitlements, once the rows of the orders are locked.
+    ///
+    /// Subscriptions are worked out anew later, with their owner.
     ///
     /// - Throws: `PostgresError`.
     public static func move(_ moves: [Move], on connection: PostgresConnection) async throws {
@@ -93,15 +95,41 @@ public enum LineageMoveStore {
             WITH moves AS (
                 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
                     AS moves (environment, original_transaction_id, from_account, to_account)
-            ), subscriptions AS (
-                UPDATE subscriptions s SET account = m.to_account FROM moves m
-                WHERE s.environment = m.environment AND s.original_transaction_id = m.original_transaction_id
             )
             UPDATE entitlements e SET account = m.to_account FROM moves m, orders o
             WHERE o.environment = m.environment AND o.original_transaction_id = m.original_transaction_id
                 AND o.product_type <> 'consumable' AND e.environment = o.environment AND e.app = o.app
                 AND e.transaction_id = o.transaction_id AND e.account = m.from_account
             """, parameters)
+    }
+
+    /// Lets accounts use lineages no more that shared them until now, and are not their owners.
+    ///
+    /// That comes about where one of them owned it for a moment, within the caller's transaction.
+    ///
+    /// - Throws: `PostgresError`.
+    public static func unshare(
+        _ shares: [(lineage: LineageKey, account: String)], on connection: PostgresConnection
+    ) async throws {
+        guard !shares.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            WITH gone AS (
+                DELETE FROM lineage_shares s
+                USING unnest($1::text[], $2::text[], $3::text[]) AS old (environment, original_transaction_id, account)
+                WHERE (s.environment, s.original_transaction_id, s.account)
+                    = (old.environment, old.original_transaction_id, old.account)
+                RETURNING s.environment, s.original_transaction_id, s.account
+            )
+            DELETE FROM entitlements e USING gone, orders o
+            WHERE (o.environment, o.original_transaction_id) = (gone.environment, gone.original_transaction_id)
+                AND o.product_type <> 'consumable' AND e.environment = o.environment AND e.app = o.app
+                AND e.transaction_id = o.transaction_id AND e.account = gone.account
+            """,
+            [
+                .textArray(shares.map(\.lineage.environment.rawValue)),
+                .textArray(shares.map(\.lineage.originalTransactionId)), .textArray(shares.map(\.account)),
+            ])
     }
 
     /// Lets further accounts use lineages: each gets the entitlements that the owner has, as they stand.

@@ -42,7 +42,8 @@ public enum LineageStore {
     /// Locks lineages in the caller's transaction, sorted, before any order; those that are not there are made.
     ///
     /// A lineage that is made while orders of it are somebody's is that account's from the start: such orders were held
-    /// without a lineage as long as nobody knew their product's type.
+    /// without a lineage as long as nobody knew their product's type. What an operator said of its first order then is the
+    /// beginning of its history.
     ///
     /// - Parameter lineages: with the app's bundle id of each.
     /// - Throws: `PostgresError`.
@@ -54,32 +55,7 @@ public enum LineageStore {
         let keys: [PostgresValue] = [
             .textArray(sorted.map(\.key.environment.rawValue)), .textArray(sorted.map(\.key.originalTransactionId)),
         ]
-        let made = try await connection.query(
-            """
-            WITH made AS (
-                INSERT INTO lineages (environment, original_transaction_id, app, account, cause, bound_at)
-                SELECT asked.*, o.account, CASE WHEN o.account IS NOT NULL THEN 'possession' END,
-                    CASE WHEN o.account IS NOT NULL THEN now() END
-                FROM unnest($1::text[], $2::text[], $3::text[]) AS asked (environment, original_transaction_id, app)
-                LEFT JOIN LATERAL (
-                    SELECT account FROM orders
-                    WHERE environment = asked.environment AND original_transaction_id = asked.original_transaction_id
-                        AND app = asked.app AND account IS NOT NULL AND product_type <> 'consumable'
-                    ORDER BY purchase_date, transaction_id LIMIT 1) o ON true
-                WHERE NOT EXISTS (SELECT FROM lineages l
-                    WHERE l.environment = asked.environment
-                        AND l.original_transaction_id = asked.original_transaction_id)
-                ORDER BY asked.environment, asked.original_transaction_id
-                ON CONFLICT DO NOTHING
-                RETURNING environment, original_transaction_id, app, account
-            ), noted AS (
-                INSERT INTO binding_history (environment, original_transaction_id, app, to_account, cause)
-                SELECT environment, original_transaction_id, app, account, 'possession' FROM made
-                WHERE account IS NOT NULL
-            )
-            SELECT environment, original_transaction_id FROM made
-            """, keys + [.textArray(sorted.map(\.value))])
-        let new = Set(try made.rows.compactMap(key))
+        let new = try await make(sorted.map(\.value), keys, on: connection)
         let result = try await connection.query(
             """
             SELECT l.environment, l.original_transaction_id, l.app, l.account, l.cause, l.token, l.token_purchase_date,
@@ -104,6 +80,70 @@ public enum LineageStore {
             locked[key] = lineage
         }
         return locked
+    }
+
+    /// Makes those that are not there.
+    ///
+    /// - Parameters:
+    ///   - apps: the app of each.
+    ///   - keys: the columns of their keys, sorted.
+    /// - Returns: those that are new.
+    private static func make(
+        _ apps: [String], _ keys: [PostgresValue], on connection: PostgresConnection
+    ) async throws -> Set<LineageKey> {
+        let made = try await connection.query(
+            """
+            WITH made AS (
+                INSERT INTO lineages (environment, original_transaction_id, app, account, cause, bound_at)
+                SELECT asked.*, o.account,
+                    CASE WHEN o.account = h.to_account THEN h.cause
+                        WHEN o.account IS NOT NULL THEN 'possession' END,
+                    CASE WHEN o.account IS NOT NULL THEN now() END
+                FROM unnest($1::text[], $2::text[], $3::text[]) AS asked (environment, original_transaction_id, app)
+                LEFT JOIN LATERAL (
+                    SELECT account FROM orders
+                    WHERE environment = asked.environment AND original_transaction_id = asked.original_transaction_id
+                        AND app = asked.app AND account IS NOT NULL AND product_type <> 'consumable'
+                    ORDER BY purchase_date, transaction_id LIMIT 1) o ON true
+                LEFT JOIN LATERAL (
+                    SELECT to_account, cause FROM binding_history
+                    WHERE o.account IS NOT NULL AND environment = asked.environment
+                        AND original_transaction_id = asked.original_transaction_id
+                    ORDER BY id DESC LIMIT 1) h ON true
+                WHERE NOT EXISTS (SELECT FROM lineages l
+                    WHERE l.environment = asked.environment
+                        AND l.original_transaction_id = asked.original_transaction_id)
+                ORDER BY asked.environment, asked.original_transaction_id
+                ON CONFLICT DO NOTHING
+                RETURNING environment, original_transaction_id, app, account
+            ), noted AS (
+                INSERT INTO binding_history (environment, original_transaction_id, app, from_account, to_account, cause)
+                SELECT environment, original_transaction_id, app, h.to_account, account, 'possession' FROM made
+                LEFT JOIN LATERAL (
+                    SELECT to_account FROM binding_history b
+                    WHERE (b.environment, b.original_transaction_id)
+                        = (made.environment, made.original_transaction_id) ORDER BY id DESC LIMIT 1) h ON true
+                WHERE account IS NOT NULL AND account IS DISTINCT FROM h.to_account
+            )
+            SELECT environment, original_transaction_id FROM made
+            """, keys + [.textArray(apps)])
+        return Set(try made.rows.compactMap(key))
+    }
+
+    /// Which of them are there, whatever their owner; not locked.
+    ///
+    /// - Throws: `PostgresError`.
+    public static func known(
+        _ keys: Set<LineageKey>, on connection: PostgresConnection
+    ) async throws -> Set<LineageKey> {
+        guard !keys.isEmpty else { return [] }
+        let result = try await connection.query(
+            """
+            SELECT environment, original_transaction_id FROM lineages
+            JOIN unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
+                USING (environment, original_transaction_id)
+            """, [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.originalTransactionId))])
+        return Set(try result.rows.compactMap(key))
     }
 
     /// Writes whose lineages are now, and by which token, in the transaction that locked them.

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import Messages
 public import Postgres
 public import PurchaseModel
@@ -18,6 +18,8 @@ public enum ParkedOrderStore {
         public let submissionId: String
         /// Follows a purchase from the request to the webhook.
         public let correlationId: String
+        /// Its appAccountToken.
+        public let token: UUID?
         /// What Apple said of it; nil unless it is parked.
         public let transaction: PurchasedTransaction?
 
@@ -67,8 +69,9 @@ public enum ParkedOrderStore {
 
     /// Parked orders that may be granted now, sorted by key; not locked, since their lineages are locked before.
     ///
-    /// Those are orders of products the catalogue knows, orders whose token was registered since, and those that an
-    /// operator claims. An order that nobody claimed is not among them: only a proof can claim it.
+    /// Those are orders of products the catalogue knows by now, or knows better: with the type that Apple says, or with an
+    /// amount that an order may have; orders whose token was registered since; and those that an operator claims. An order
+    /// that nobody claimed is not among them: only a proof can claim it.
     ///
     /// - Parameters:
     ///   - products: every product that the catalogue knows.
@@ -76,17 +79,21 @@ public enum ParkedOrderStore {
     ///   - limit: the most to name beside those.
     /// - Throws: `PostgresError`.
     public static func candidates(
-        products: [(app: String, productId: String)], claimed: [OrderKey], limit: Int,
+        products: [(app: String, product: Catalogue.Product)], claimed: [OrderKey], limit: Int,
         on connection: PostgresConnection
     ) async throws -> [Candidate] {
         let result = try await connection.query(
             """
             SELECT environment, transaction_id, original_transaction_id, app, product_id, product_type FROM (
-                (SELECT o.* FROM orders o
+                (SELECT o.* FROM unnest($1::text[], $2::text[], $6::text[], $7::int8[])
+                    AS known (app, product_id, product_type, quantity_maximum)
+                JOIN orders o USING (app, product_id)
                 LEFT JOIN account_tokens t ON t.app = o.app AND t.token = o.app_account_token
                 WHERE o.state = 'parked' AND (o.account IS NOT NULL OR t.account IS NOT NULL)
-                    AND (o.app, o.product_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
-                    AND o.reason IN ('product_unknown', 'account_token_unknown')
+                    AND o.reason IN
+                        ('product_unknown', 'account_token_unknown', 'product_type_mismatch', 'amount_too_large')
+                    AND (o.reason <> 'product_type_mismatch' OR o.product_type = known.product_type)
+                    AND (o.reason <> 'amount_too_large' OR o.quantity <= known.quantity_maximum)
                 ORDER BY o.environment, o.transaction_id LIMIT $3)
                 UNION ALL
                 SELECT o.* FROM orders o
@@ -95,8 +102,10 @@ public enum ParkedOrderStore {
             GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2
             """,
             [
-                .textArray(products.map(\.app)), .textArray(products.map(\.productId)), .int8(Int64(limit)),
+                .textArray(products.map(\.app)), .textArray(products.map(\.product.id)), .int8(Int64(limit)),
                 .textArray(claimed.map(\.environment.rawValue)), .textArray(claimed.map(\.transactionId)),
+                .textArray(products.map(\.product.type.rawValue)),
+                .int8Array(products.map { OrderDecision.quantityMaximum(of: $0.product) }),
             ])
         return try result.rows.compactMap { row in
             guard let key = try OrderStore.key(row), let lineage = try LineageStore.key(row) else { return nil }
@@ -111,7 +120,7 @@ public enum ParkedOrderStore {
     /// They are locked in the order of their keys, so that concurrent batches cannot dead-lock.
     ///
     /// - Parameters:
-    ///   - keys: those of them that are not parked, or not any more, are left alone.
+    ///   - keys: those of them that are neither parked nor nobody's and taken back, or not any more, are left alone.
     ///   - lineages: all of their orders, whatever their state.
     /// - Returns: what was locked, as it stands.
     /// - Throws: `PostgresError`.
@@ -119,7 +128,8 @@ public enum ParkedOrderStore {
         _ keys: [OrderKey], lineages: [LineageKey] = [], on connection: PostgresConnection
     ) async throws -> [Held] {
         guard !keys.isEmpty || !lineages.isEmpty else { return [] }
-        var isWanted = "state = 'parked'"
+        // What was taken back before anybody claimed it may be parked by the time that its lock is had.
+        var isWanted = "state = 'parked' OR state = 'revoked' AND account IS NULL"
         var wanted = "SELECT * FROM unnest($1::text[], $2::text[])"
         var parameters: [PostgresValue] = [
             .textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.transactionId)),
@@ -253,7 +263,7 @@ public enum ParkedOrderStore {
 
     private static let heldColumns = """
         environment, transaction_id, original_transaction_id, state, reason, account, test_purchase, submission_id,
-        correlation_id, CASE WHEN state = 'parked' THEN transaction END AS transaction
+        correlation_id, app_account_token, CASE WHEN state = 'parked' THEN transaction END AS transaction
         """
 
     private static func held(_ result: PostgresResult) throws -> [Held] {
@@ -269,7 +279,7 @@ public enum ParkedOrderStore {
                 })
             return Held(
                 key: key, lineage: lineage, standing: standing, submissionId: try row.decode("submission_id"),
-                correlationId: try row.decode("correlation_id"),
+                correlationId: try row.decode("correlation_id"), token: try row.decodeIfPresent("app_account_token"),
                 transaction: try row.decodeIfPresent("transaction", as: String.self).map {
                     try MessageCoding.decode(PurchasedTransaction.self, from: Array($0.utf8))
                 })

@@ -24,4 +24,22 @@ struct AccountBytesTests {
             try await bench.expectClean()
         }
     }
+
+    @Test(arguments: [RestorePolicy.keep, .transfer])
+    func `what one spelling owns is another's, and is restored as another's`(policy: RestorePolicy) async throws {
+        let names = ["caf\u{e9}", "cafe\u{301}"]
+        try await Bench.withOwners(RestoreRule(policy: policy)) { bench in
+            for (index, name) in names.enumerated() {
+                try await bench.post("s\(index)", Bench.signed("p", product: "pro"), by: name)
+            }
+            let owner = policy == .keep ? names[0] : names[1]
+            let expected = Int64(owner.utf8.count)
+            #expect(try await bench.number("SELECT octet_length(account) FROM lineages") == expected)
+            #expect(try await bench.number("SELECT octet_length(account) FROM orders") == expected)
+            #expect(try await bench.number("SELECT octet_length(account) FROM entitlements") == expected)
+            let outcome = try #require(try await bench.outcome("s1"))
+            #expect(outcome.reason == (policy == .keep ? .belongsToAnotherAccount : nil))
+            try await bench.expectClean()
+        }
+    }
 }

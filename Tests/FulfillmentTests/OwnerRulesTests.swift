@@ -69,11 +69,11 @@ struct OwnerRulesTests {
         let doubtful = Bench.season(2, token: UUID())
         hear(&owner, [doubtful], claim: "anna")
         #expect(owner.lineage.account == nil && owner.claims.isEmpty)
-        #expect(owner.owner(of: doubtful, tokens: Self.registered) == .tokenUnknown)
-        #expect(owner.owner(of: Bench.season(1), tokens: Self.registered) == .unclaimed)
+        #expect(owner.owner(of: doubtful) == .tokenUnknown)
+        #expect(owner.owner(of: Bench.season(1)) == .unclaimed)
         hear(&owner, [Bench.season(1)], claim: "anna")
-        #expect(owner.owner(of: Bench.season(3), tokens: Self.registered) == .account("anna"))
-        #expect(owner.owner(of: doubtful, tokens: Self.registered) == .tokenUnknown)
+        #expect(owner.owner(of: Bench.season(3)) == .account("anna"))
+        #expect(owner.owner(of: doubtful) == .tokenUnknown)
     }
 
     @Test func `a submission is heard once, unless it was refused`() {

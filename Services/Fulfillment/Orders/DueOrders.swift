@@ -80,9 +80,12 @@ struct DueOrders: Sendable {
             let decision =
                 claim.map { self.decision(transaction, of: order, claimedFor: $0.account, by: catalogue) }
                 ?? book.decision(
-                    transaction, in: order.key.environment, possessor: order.standing.account, tokens: tokens,
-                    by: catalogue)
-            guard isCandidate || decision.isNews(for: order) else { return nil }
+                    transaction, in: order.key.environment,
+                    holder: order.standing.account.map {
+                        OrderHolder(account: $0, token: transaction.appAccountToken)
+                    }, possessor: nil, tokens: tokens, by: catalogue)
+            // What is decided as it was is not told again, at every look.
+            guard decision.isNews(for: order) else { return nil }
             return OrderRecorder.Recorded(
                 key: order.key, transaction: transaction, decision: decision, correlationId: order.correlationId)
         }

@@ -5,8 +5,8 @@ import Persistence
 import Postgres
 import PurchaseModel
 
-/// The use case: a parked order is granted once the catalogue knows its product, somebody its token, or an operator says
-/// whose it is.
+/// The use case: a parked order is granted once the catalogue knows its product, or knows it better, somebody its token, or
+/// an operator says whose it is.
 struct GrantParkedOrders: Sendable {
     let pool: PostgresPool
     let catalogues: CurrentCatalogue
@@ -37,14 +37,15 @@ struct GrantParkedOrders: Sendable {
         var settlements: [SettlementMessage] = []
     }
 
-    // Claims are locked before everything else; then as everywhere, lineages before orders.
+    // Claims are locked before everything else; then as everywhere, consents, lineages and orders.
     private func release(
         limit: Int, by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> Released {
         let claims = try await OperatorClaimStore.due(limit: limit, on: connection)
         let candidates = try await ParkedOrderStore.candidates(
-            products: catalogue.knownProducts, claimed: claims.map(\.key), limit: limit, on: connection)
+            products: catalogue.allProducts, claimed: claims.map(\.key), limit: limit, on: connection)
         guard !candidates.isEmpty || !claims.isEmpty else { return Released() }
+        try await ConsentStore.lock(takesUp: false, on: connection)
         let due = try await load(candidates, claims, by: catalogue, on: connection)
         try await OperatorClaimStore.settle(due.settledClaims, on: connection)
         try await BindingHistoryStore.write(due.claimsWithoutLineage, on: connection)
@@ -71,9 +72,12 @@ struct GrantParkedOrders: Sendable {
         _ candidates: [ParkedOrderStore.Candidate], _ claims: [OperatorClaimStore.Due], by catalogue: Catalogue,
         on connection: PostgresConnection
     ) async throws -> DueOrders {
+        let known = try await LineageStore.known(
+            Set(candidates.filter { $0.productType == .unstated }.map(\.lineage)), on: connection)
         let bound = candidates.filter { candidate in
-            candidate.productType.hasLineage(
-                orElse: catalogue.product(app: candidate.app, id: candidate.productId)?.type)
+            let product = catalogue.product(app: candidate.app, id: candidate.productId)
+            return candidate.productType.hasLineage(orElse: product?.type)
+                || product == nil && known.contains(candidate.lineage)
         }
         let locked = try await owners.lock(
             Dictionary(bound.map { ($0.lineage, $0.app) }) { first, _ in first }, on: connection)

@@ -74,6 +74,6 @@ extension SettleOrders {
 extension OrderDecision {
     /// Whether it is another than the one by which an order is parked.
     func isNews(for order: ParkedOrderStore.Held) -> Bool {
-        state != .parked || reason != order.standing.reason || account != order.standing.account
+        state != .parked || reason != order.standing.reason || !account.isSameAccount(as: order.standing.account)
     }
 }

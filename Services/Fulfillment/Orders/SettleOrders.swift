@@ -38,7 +38,7 @@ struct SettleOrders: Sendable {
 
         /// - Parameter others: whose the tokens are that the batch does not tell of.
         func decision(
-            _ stated: StatedTransaction, _ transaction: PurchasedTransaction, holder: String? = nil,
+            _ stated: StatedTransaction, _ transaction: PurchasedTransaction, holder: OrderHolder? = nil,
             knowing others: [AppToken: String] = [:]
         ) -> OrderDecision {
             stated.decision(
@@ -101,7 +101,11 @@ struct SettleOrders: Sendable {
         _ stated: [StatedTransaction], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> Batch {
         let tokens = try await tokens(of: stated.flatMap(\.statements), on: connection)
-        let words = LineageWord.all(in: stated, catalogue: catalogue)
+        // Another transaction of the same lineage may have said what it is.
+        let untyped = stated.filter { $0.statements.allSatisfy { $0.isOfUnknownType(by: catalogue) } }
+        let words = LineageWord.all(
+            in: stated, catalogue: catalogue,
+            known: try await LineageStore.known(Set(untyped.map(\.lineage)), on: connection))
         let locked = try await owners.lock(words.compactMapValues { $0.first?.statements[0].bundleId }, on: connection)
         let book = try await owners.hear(words, in: locked, tokens: tokens, by: catalogue, on: connection)
         return Batch(stated: stated, catalogue: catalogue, tokens: tokens, book: book)

@@ -83,16 +83,16 @@ struct StatedTransaction: Sendable {
     ///
     /// - Parameters:
     ///   - transaction: as it is known.
-    ///   - holder: whose the order is already, by possession; nil where it is nobody's.
+    ///   - holder: whose the order is already; nil where it is nobody's.
     ///   - book: whose the lineages are.
     ///   - tokens: whose the registered tokens are.
     func decision(
-        _ transaction: PurchasedTransaction, holder: String? = nil, in book: OwnerBook, tokens: [AppToken: String],
-        by catalogue: Catalogue
+        _ transaction: PurchasedTransaction, holder: OrderHolder? = nil, in book: OwnerBook,
+        tokens: [AppToken: String], by catalogue: Catalogue
     ) -> OrderDecision {
         let isPosters = isClaimed && transaction.bundleId == statements[0].bundleId
         return book.decision(
-            transaction, in: key.environment, possessor: holder ?? (isPosters ? verdict.poster : nil), tokens: tokens,
-            by: catalogue)
+            transaction, in: key.environment, holder: holder, possessor: isPosters ? verdict.poster : nil,
+            tokens: tokens, by: catalogue)
     }
 }

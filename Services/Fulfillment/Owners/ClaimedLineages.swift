@@ -27,7 +27,7 @@ struct ClaimedLineages: Sendable {
             else { return nil }
             return LineageKey(environment: environment, originalTransactionId: transaction.originalTransactionId)
         }
-        guard keys.allSatisfy({ claimants[$0, default: poster] == poster }) else { return false }
+        guard keys.allSatisfy({ claimants[$0, default: poster].utf8.elementsEqual(poster.utf8) }) else { return false }
         for key in keys { claimants[key] = poster }
         return true
     }

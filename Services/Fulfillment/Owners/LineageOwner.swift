@@ -28,6 +28,13 @@ struct LineageOwner: Sendable {
     var record = LineageClaimStore.Record()
     private(set) var changes: [Change] = []
     private(set) var claims: [LineageClaimStore.Claim] = []
+    /// The correlation id of what told another token; nil where nothing did.
+    private var learntFrom: String?
+    /// The registered tokens of its transactions that it heard of now.
+    ///
+    /// What it did not hear of is a doubt still, though somebody else's purchase may tell whose the token is: else its
+    /// order would be decided, and never be taken up for the token.
+    private var heardTokens: Set<UUID> = []
 
     init(_ lineage: LineageStore.Lineage) {
         before = lineage
@@ -35,7 +42,13 @@ struct LineageOwner: Sendable {
     }
 
     /// Whether its orders are others' now, or somebody's for the first time.
-    var hasNewOwner: Bool { lineage.account != before.account }
+    var hasNewOwner: Bool { !lineage.account.isSameAccount(as: before.account) }
+
+    /// Whether orders may be its account's now that were not: it has a new owner, or learnt another token.
+    var mayTakeAlong: Bool { hasNewOwner || lineage.token != before.token }
+
+    /// The correlation id of what changed its owner, a sharer or its token last; nil where nothing did.
+    var correlationId: String? { changes.last?.correlationId ?? learntFrom }
 
     /// The accounts that a limit keeps from it.
     var limitedAccounts: Set<String> {
@@ -52,6 +65,7 @@ struct LineageOwner: Sendable {
         _ word: LineageWord, tokens: [AppToken: String], now: Date, rule: (PurchasedTransaction) -> RestoreRule
     ) {
         let named = word.statements.filter { $0.appToken.map { tokens[$0] != nil } ?? false }
+        heardTokens.formUnion(named.compactMap(\.appAccountToken))
         if let newest = named.max(by: { $1.isNewer(than: $0) }), let token = newest.appToken,
             let account = tokens[token]
         {
@@ -60,7 +74,7 @@ struct LineageOwner: Sendable {
         switch word.claim {
         case .possession(let account, let submissionId, let claimed):
             // No possession gets past a token of somebody who is not known yet.
-            let free = claimed.filter { !record.doubted.contains($0.transactionId) && !isDoubtful($0, tokens: tokens) }
+            let free = claimed.filter { !record.doubted.contains($0.transactionId) && !isDoubtful($0) }
             guard let newest = free.max(by: { $1.isNewer(than: $0) }) else { return }
             claim(newest, by: account, submissionId: submissionId, word, now: now, rule: rule(newest))
         case .operator(let account, let auditId):
@@ -70,31 +84,38 @@ struct LineageOwner: Sendable {
     }
 
     /// Whose a transaction of the lineage is.
-    func owner(of transaction: PurchasedTransaction, tokens: [AppToken: String]) -> OrderOwner {
-        if isDoubtful(transaction, tokens: tokens) { return .tokenUnknown }
+    func owner(of transaction: PurchasedTransaction) -> OrderOwner {
+        if isDoubtful(transaction) { return .tokenUnknown }
         return lineage.account.map(OrderOwner.account) ?? .unclaimed
     }
 
-    private func isDoubtful(_ transaction: PurchasedTransaction, tokens: [AppToken: String]) -> Bool {
-        guard let token = transaction.appToken, tokens[token] == nil else { return false }
-        return token.token != lineage.token
+    /// Whether an order goes where its lineage goes: all that is somebody's, and what Apple took back while it was
+    /// nobody's, but for what has a token that is not the lineage's.
+    func takesAlong(_ order: ParkedOrderStore.Held) -> Bool {
+        guard order.standing.account == nil else { return true }
+        return order.standing.state == .revoked && (order.token == nil || order.token == lineage.token)
+    }
+
+    private func isDoubtful(_ transaction: PurchasedTransaction) -> Bool {
+        guard let token = transaction.appAccountToken else { return false }
+        return token != lineage.token && !heardTokens.contains(token)
     }
 
     private mutating func hear(
         _ token: UUID, of account: String, in statement: PurchasedTransaction, _ word: LineageWord
     ) {
         if lineage.account == nil {
-            remember(token, statement)
+            remember(token, statement, word)
             bind(to: account, .token, statement, word)
             return
         }
         guard isNewer(statement) else { return }
         let isFirst = lineage.token == nil
         let isSame = lineage.token == token
-        remember(token, statement)
+        remember(token, statement, word)
         // The first token of a lineage that was moved on purpose is taken for the one it always had.
         let wasMoved = lineage.cause == .transfer || lineage.cause == .operator
-        guard !isSame, !(isFirst && wasMoved), account != lineage.account else { return }
+        guard !isSame, !(isFirst && wasMoved), !lineage.account.isSameAccount(as: account) else { return }
         bind(to: account, .token, statement, word)
     }
 
@@ -106,7 +127,7 @@ struct LineageOwner: Sendable {
         var refused: ReasonCode?
         if lineage.account == nil {
             bind(to: account, .possession, transaction, word)
-        } else if lineage.account != account, !lineage.sharers.contains(account) {
+        } else if !lineage.account.isSameAccount(as: account), !lineage.sharers.contains(account) {
             refused = restore(transaction, for: account, word, now: now, rule: rule)
         }
         if refused == nil { record.heard.insert(submissionId) }
@@ -142,9 +163,9 @@ struct LineageOwner: Sendable {
     ) {
         // Its token means the account from now on, in this lineage, whoever it may be registered for.
         if let token = transaction.appAccountToken, lineage.account == nil || isNewer(transaction) {
-            remember(token, transaction)
+            remember(token, transaction, word)
         }
-        guard lineage.account != account else { return }
+        guard !lineage.account.isSameAccount(as: account) else { return }
         bind(to: account, .operator, transaction, word, auditId: auditId)
     }
 
@@ -168,7 +189,8 @@ struct LineageOwner: Sendable {
                 correlationId: word.correlationId, transaction: transaction))
     }
 
-    private mutating func remember(_ token: UUID, _ statement: PurchasedTransaction) {
+    private mutating func remember(_ token: UUID, _ statement: PurchasedTransaction, _ word: LineageWord) {
+        if lineage.token != token { learntFrom = word.correlationId }
         lineage.token = token
         lineage.tokenPurchaseDate = statement.purchaseDate
         lineage.tokenSignedDate = statement.signedDate

@@ -22,10 +22,16 @@ struct LineageWord: Sendable {
 
     /// The lineages of a batch, with what each verdict says of them, in the order the verdicts came.
     ///
-    /// - Parameter catalogue: knows the type of products where Apple's data does not say it.
-    static func all(in stated: [StatedTransaction], catalogue: Catalogue) -> [LineageKey: [LineageWord]] {
+    /// - Parameters:
+    ///   - catalogue: knows the type of products where Apple's data does not say it.
+    ///   - known: lineages that are there, of transactions of which neither says it.
+    static func all(
+        in stated: [StatedTransaction], catalogue: Catalogue, known: Set<LineageKey> = []
+    ) -> [LineageKey: [LineageWord]] {
         var words: [LineageKey: [Int: LineageWord]] = [:]
-        for stated in stated where stated.transaction().hasLineage(by: catalogue) {
+        var bound = known
+        for stated in stated where stated.transaction().hasLineage(by: catalogue) { bound.insert(stated.lineage) }
+        for stated in stated where isOne(stated, of: bound, catalogue) {
             for (statement, source) in zip(stated.statements, stated.sources) {
                 let verdict = source.verdict
                 var word =
@@ -44,6 +50,14 @@ struct LineageWord: Sendable {
         return words.mapValues { byPlace in byPlace.sorted { $0.key < $1.key }.map(\.value) }
     }
 
+    private static func isOne(
+        _ stated: StatedTransaction, of lineages: Set<LineageKey>, _ catalogue: Catalogue
+    ) -> Bool {
+        let transaction = stated.transaction()
+        return transaction.hasLineage(by: catalogue)
+            || transaction.isOfUnknownType(by: catalogue) && lineages.contains(stated.lineage)
+    }
+
     /// The account that claims it.
     var claimant: String? {
         switch claim {
@@ -60,6 +74,11 @@ extension PurchasedTransaction {
     func hasLineage(by catalogue: Catalogue) -> Bool {
         productType.hasLineage(
             orElse: productType == .unstated ? catalogue.product(app: bundleId, id: productId)?.type : nil)
+    }
+
+    /// Whether neither Apple nor the catalogue says what it is.
+    func isOfUnknownType(by catalogue: Catalogue) -> Bool {
+        productType == .unstated && catalogue.product(app: bundleId, id: productId) == nil
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Messages
 import Persistence
 import PurchaseModel
@@ -16,17 +17,22 @@ struct OwnerBook: Sendable {
     }
 
     /// The lineages that are somebody else's now, or somebody's for the first time.
-    var keysWithNewOwner: [LineageKey] { lineages.filter(\.value.hasNewOwner).map(\.key) }
+    ///
+    /// What was only now found to be a lineage, or learnt another token, is among them: orders of it may have waited for
+    /// that.
+    var keysWithNewOwner: [LineageKey] {
+        lineages.filter { _, owner in
+            owner.mayTakeAlong || !owner.before.isKnown && owner.before.account != nil
+        }.map(\.key)
+    }
 
     /// Everything that came about, by lineage in the order of the keys.
     var changes: [(owner: LineageOwner, change: LineageOwner.Change)] {
         lineages.sorted { $0.key < $1.key }.flatMap { _, owner in owner.changes.map { (owner, $0) } }
     }
 
-    /// The lineages of which an owner or a sharer changed, with the correlation id of what led to it.
-    var correlations: [LineageKey: String] {
-        lineages.compactMapValues { $0.changes.last?.correlationId }
-    }
+    /// The lineages of which an owner, a sharer or the token changed, with the correlation id of what led to it.
+    var correlations: [LineageKey: String] { lineages.compactMapValues(\.correlationId) }
 
     /// The parked orders that went to another account: whoever waits for them hears of it.
     func waitedFor(in held: [ParkedOrderStore.Held]) -> [OrderKey] {
@@ -50,21 +56,36 @@ struct OwnerBook: Sendable {
     /// What becomes of a transaction.
     ///
     /// - Parameters:
-    ///   - possessor: the account that claims it; counts where it has no lineage.
+    ///   - holder: whose its order is already; nil where it is nobody's.
+    ///   - possessor: the account that claims it; counts where it has no lineage and no holder.
     ///   - tokens: whose the registered tokens are.
     func decision(
-        _ transaction: PurchasedTransaction, in environment: StoreEnvironment, possessor: String?,
-        tokens: [AppToken: String], by catalogue: Catalogue
+        _ transaction: PurchasedTransaction, in environment: StoreEnvironment, holder: OrderHolder? = nil,
+        possessor: String?, tokens: [AppToken: String], by catalogue: Catalogue
     ) -> OrderDecision {
         let lineage = lineage(of: transaction, in: environment)
+        let owner: OrderOwner
+        if let holder, holder.token == transaction.appAccountToken {
+            // Nothing new is said of whose it is. So an operator's word stays, though the token be nobody's.
+            owner = .account(lineage?.lineage.account ?? holder.account)
+        } else {
+            owner =
+                lineage?.owner(of: transaction)
+                ?? OrderOwner(
+                    token: TokenOwner(transaction, owners: tokens), possessor: holder?.account ?? possessor)
+        }
         return OrderDecision.decide(
-            transaction,
-            owner: lineage?.owner(of: transaction, tokens: tokens)
-                ?? OrderOwner(token: TokenOwner(transaction, owners: tokens), possessor: possessor),
-            sharers: lineage?.lineage.sharers ?? [],
+            transaction, owner: owner, sharers: lineage?.lineage.sharers ?? [],
             product: catalogue.product(app: transaction.bundleId, id: transaction.productId),
             catalogueVersion: catalogue.version)
     }
+}
+
+/// Whose an order is that was not granted yet.
+struct OrderHolder: Sendable {
+    let account: String
+    /// The token that its transaction had when it came to the account.
+    let token: UUID?
 }
 
 extension TokenOwner {

@@ -42,6 +42,12 @@ struct SettleOwners: Sendable {
                 owner.hear(word, tokens: tokens, now: now) { transaction in
                     catalogue.product(app: transaction.bundleId, id: transaction.productId)?.restore ?? .keep
                 }
+                // The orders of the batch are not written yet; who claims the lineage next must reckon with them.
+                let isInUse = word.statements.contains { statement in
+                    owner.owner(of: statement).account != nil
+                        && statement.isInUse(by: catalogue, at: now)
+                }
+                if isInUse { owner.record.isInUse = true }
             }
             book[key] = owner
         }
@@ -53,13 +59,13 @@ struct SettleOwners: Sendable {
     private func isContested(
         _ lineage: LineageStore.Lineage, _ words: [LineageWord], tokens: [AppToken: String]
     ) -> Bool {
-        let claimants = Set(words.compactMap(\.claimant))
+        let claimants = words.compactMap(\.claimant)
         guard !claimants.isEmpty else { return false }
         let named = words.flatMap(\.statements).compactMap { statement in
             statement.appAccountToken.flatMap { tokens[AppToken(app: statement.bundleId, token: $0)] }
         }
         return lineage.isKnown && lineage.account == nil
-            || claimants.union(named).union([lineage.account].compactMap(\.self)).count > 1
+            || Set((claimants + named + [lineage.account].compactMap(\.self)).map { Array($0.utf8) }).count > 1
     }
 
     private func write(_ book: OwnerBook, on connection: PostgresConnection) async throws {
@@ -84,8 +90,8 @@ struct SettleOwners: Sendable {
     ) async throws -> [EventDraft] {
         var given: [(key: OrderKey, account: String)] = []
         for order in held {
-            guard let owner = book[order.lineage], owner.hasNewOwner, let account = owner.lineage.account,
-                order.standing.account != nil || order.standing.state == .revoked, order.standing.account != account
+            guard let owner = book[order.lineage], owner.mayTakeAlong, let account = owner.lineage.account,
+                owner.takesAlong(order), !order.standing.account.isSameAccount(as: account)
             else { continue }
             given.append((order.key, account))
         }
@@ -97,6 +103,11 @@ struct SettleOwners: Sendable {
                     return nil
                 }
                 return LineageMoveStore.Move(lineage: owner.lineage.key, from: from, to: account)
+            }, on: connection)
+        try await LineageMoveStore.unshare(
+            owners.flatMap { owner in
+                owner.before.sharers.subtracting(owner.lineage.sharers).filter { $0 != owner.lineage.account }
+                    .map { (lineage: owner.lineage.key, account: $0) }
             }, on: connection)
         try await LineageMoveStore.share(
             owners.flatMap { owner in
@@ -126,5 +137,14 @@ struct SettleOwners: Sendable {
                         binding: change.binding))
             }
         }
+    }
+}
+
+extension PurchasedTransaction {
+    /// Whether it gives its owner something that is in force, whatever else is said of it.
+    fileprivate func isInUse(by catalogue: Catalogue, at now: Date) -> Bool {
+        let decision = OrderDecision.decide(
+            self, owner: .account(""), product: catalogue.product(app: bundleId, id: productId))
+        return !decision.entitlements.isEmpty && decision.entitledUntil.map { $0 > now } ?? true
     }
 }

@@ -130,7 +130,9 @@ extension TransactionOutcome {
         outcome.reason = standing.reason
         outcome.testPurchase = standing.testPurchase
         // What Apple posts has no poster, and is nobody's to be refused.
-        if let owner = standing.account, !poster.isEmpty, owner != poster, !standing.sharers.contains(poster) {
+        if let owner = standing.account, !poster.isEmpty, !owner.utf8.elementsEqual(poster.utf8),
+            !standing.sharers.contains(poster)
+        {
             let isLimited = standing.limitedAccounts.contains(poster)
             outcome.reason = isLimited ? .restoreLimitReached : .belongsToAnotherAccount
         }

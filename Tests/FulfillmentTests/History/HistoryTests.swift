@@ -38,7 +38,8 @@ struct HistoryTests {
                 try await settleShuffled(shuffled, bench)
                 let first = try await HistoryState(of: ordered, bench.pool)
                 let second = try await HistoryState(of: shuffled, bench.pool)
-                let differences = first.differences(from: second)
+                var differences = first.differences(from: second)
+                if isLate(ordered) { differences.removeAll { second.isOfNobodysRefund($0) } }
                 #expect(!(first.tables["orders"] ?? [:]).isEmpty)
                 #expect(
                     differences.isEmpty,
@@ -48,11 +49,17 @@ struct HistoryTests {
         }
     }
 
-    private func prepare(_ history: History, _ bench: Bench) async throws -> Bench {
+    /// Whether the accounts of tokens are known only when much of the shuffled history was said already.
+    private func isLate(_ history: History) -> Bool { history.seed % 3 == 0 }
+
+    private func registerTokens(of history: History, _ bench: Bench) async throws {
         for (token, account) in history.tokens {
             _ = try await AccountTokenStore(pool: bench.pool).register(
                 app: history.app, token: token, account: account)
         }
+    }
+
+    private func prepare(_ history: History, _ bench: Bench) async throws -> Bench {
         _ = try await SubmissionStore(pool: bench.pool).accept(
             history.acts.indices.map { index in
                 let message = history.submission(of: index)
@@ -66,6 +73,7 @@ struct HistoryTests {
 
     /// As it happened: the clock goes along, and ends what it ends.
     private func settleInOrder(_ history: History, _ bench: Bench) async throws {
+        try await registerTokens(of: history, bench)
         var bench = try await prepare(history, bench)
         var chance = SplitMix(state: history.seed)
         let messages = history.acts.indices.flatMap { index in
@@ -88,8 +96,11 @@ struct HistoryTests {
         ).look()
     }
 
+    /// Some accounts are known only when much was said already, and what is parked is looked at meanwhile.
     private func settleShuffled(_ history: History, _ bench: Bench) async throws {
         let bench = try await prepare(history, bench)
+        let isLate = isLate(history)
+        if !isLate { try await registerTokens(of: history, bench) }
         var chance = SplitMix(state: history.seed &+ 1)
         let messages = history.acts.indices.flatMap { history.messages(of: $0) }
         // Half of them alone: what goes wrong there is no race.
@@ -103,10 +114,18 @@ struct HistoryTests {
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for batches in hands {
-                group.addTask { for batch in batches { try await bench.settle(batch) } }
+                group.addTask {
+                    for (place, batch) in batches.enumerated() {
+                        try await bench.settle(batch)
+                        guard isLate, place == batches.count / 2 else { continue }
+                        try await registerTokens(of: history, bench)
+                        _ = try await bench.grantParked()
+                    }
+                }
             }
             try await group.waitForAll()
         }
+        if isLate { _ = try await bench.grantParked() }
         try await end(at: History.end, bench)
     }
 
