@@ -1,3 +1,4 @@
+import Foundation
 import Messages
 import PersistenceTesting
 import PurchaseModel
@@ -39,6 +40,24 @@ struct AccountBytesTests {
             #expect(try await bench.number("SELECT octet_length(account) FROM entitlements") == expected)
             let outcome = try #require(try await bench.outcome("s1"))
             #expect(outcome.reason == (policy == .keep ? .belongsToAnotherAccount : nil))
+            try await bench.expectClean()
+        }
+    }
+
+    @Test func `a refund is told to the owner and to who shares it, though their names look the same`() async throws {
+        let names = ["caf\u{e9}", "cafe\u{301}"]
+        try await Bench.withOwners(RestoreRule(policy: .share)) { bench in
+            for (index, name) in names.enumerated() {
+                try await bench.post("s\(index)", Bench.signed("p", product: "pro"), by: name)
+            }
+            #expect(try await bench.number("SELECT count(*) FROM entitlements WHERE revoked_at IS NULL") == 2)
+            var refunded = Bench.signed("p", product: "pro")
+            refunded.signedDate += 60
+            refunded.revocationDate = refunded.signedDate
+            try await bench.notify("n1", refunded)
+            #expect(try await bench.number("SELECT count(*) FROM entitlements WHERE revoked_at IS NULL") == 0)
+            let told = "SELECT count(DISTINCT convert_to(account, 'UTF8')) FROM events WHERE type = "
+            #expect(try await bench.number(told + "'\(PurchaseEvent.refundGranted)'") == 2)
             try await bench.expectClean()
         }
     }

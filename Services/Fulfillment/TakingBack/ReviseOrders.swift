@@ -124,21 +124,26 @@ struct ReviseOrders: Sendable {
         return revisions.flatMap { revision -> [EventDraft] in
             guard let type = revision.eventType else { return [] }
             let entries = entries[revision.kept.key] ?? []
-            let names = Dictionary(
-                uniqueKeysWithValues: (bearers[revision.kept.key] ?? []).map { ($0.key.customer.account, $0.value) })
-            let accounts = Set(entries.map(\.customer.account)).union(names.keys).union([revision.written.account ?? ""]
-            )
-            return accounts.subtracting([""]).sorted().map { account in
+            let bearers = bearers[revision.kept.key] ?? []
+            let names = Dictionary(bearers.map { ($0.key.customer, $0.value) }) { first, _ in first }
+            let app = revision.transaction.bundleId
+            // By customers, not by names: to Swift's == different accounts may be the same.
+            var customers = Set(entries.map(\.customer)).union(names.keys)
+            if let account = revision.written.account {
+                customers.insert(
+                    EventStore.Customer(environment: revision.kept.key.environment, app: app, account: account))
+            }
+            return customers.sorted { $0.account < $1.account }.map { customer in
                 EventDraft(
-                    type: type, environment: revision.kept.key.environment, app: revision.transaction.bundleId,
-                    account: account, correlationId: revision.stated.verdict.correlationId,
+                    type: type, environment: revision.kept.key.environment, app: app, account: customer.account,
+                    correlationId: revision.stated.verdict.correlationId,
                     payload: PurchaseEvent.Payload(
                         transaction: revision.transaction, state: revision.written.state,
                         reason: revision.written.reason,
-                        entries: entries.filter { $0.customer.account == account }.map {
+                        entries: entries.filter { $0.customer == customer }.map {
                             Catalogue.ItemGrant(item: $0.item, amount: $0.amount)
                         },
-                        entitlements: names[account] ?? []))
+                        entitlements: names[customer] ?? []))
             }
         }
     }
