@@ -26,13 +26,16 @@ struct GrantParkedOrders: Sendable {
         let result = try await pool.withTransaction { connection in
             try await release(limit: limit, by: catalogue, on: connection)
         }
-        Counter(label: "countersign_parked_orders_released_total").increment(by: result.count)
+        Counter(label: "countersign_parked_orders_released_total").increment(by: result.released)
         await announce.announce(events: result.events, settlements: result.settlements)
         return result.count
     }
 
     private struct Released: Sendable {
+        /// How many were looked at.
         var count = 0
+        /// How many were decided as they were not before.
+        var released = 0
         var events: [EventStore.StoredEvent] = []
         var settlements: [SettlementMessage] = []
     }
@@ -64,7 +67,7 @@ struct GrantParkedOrders: Sendable {
         let settlements = try await submissions.hear(
             of: released.map(\.key) + due.book.waitedFor(in: due.held), on: connection)
         try await SubmissionStore.settle(settlements.map { ($0.submissionId, $0.outcome) }, on: connection)
-        return Released(count: due.count, events: events, settlements: settlements)
+        return Released(count: due.count, released: released.count, events: events, settlements: settlements)
     }
 
     /// Locks the lineages of the candidates with all their orders, and the candidates that have none.
