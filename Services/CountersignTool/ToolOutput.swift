@@ -17,6 +17,11 @@ enum ToolOutput {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 
+    /// The text with spaces before it, up to a width.
+    static func rightAligned(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+
     /// A number with so many digits after the point.
     static func number(_ value: Double, digits: Int) -> String {
         value.formatted(

@@ -41,9 +41,4 @@ enum MoneyText {
         }
         return ppm <= Limit.ppm ? ppm : nil
     }
-
-    /// The text with spaces before it, up to a width.
-    static func right(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(0, width - text.count)) + text
-    }
 }

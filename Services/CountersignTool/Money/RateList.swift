@@ -27,7 +27,7 @@ enum RateList {
         _ day: RevenueDay, _ place: String, _ what: String, _ ppm: Int64, _ audit: Int64?, _ isReplaced: Bool
     ) -> String {
         "  \(day)  \(ToolOutput.padded(place, 15))  \(ToolOutput.padded(what, 38))  "
-            + MoneyText.right(MoneyText.percentage(ppm), 9) + origin(audit, isReplaced)
+            + ToolOutput.rightAligned(MoneyText.percentage(ppm), 9) + origin(audit, isReplaced)
     }
 
     private static func origin(_ audit: Int64?, _ isReplaced: Bool) -> String {

@@ -75,7 +75,7 @@ struct RevenueReport: Encodable {
         }
         let widths = table[0].indices.map { column in table.map { $0[column].count }.max() ?? 0 }
         for cells in table {
-            let numbers = zip(cells, widths).dropFirst().map { MoneyText.right($0, $1) }
+            let numbers = zip(cells, widths).dropFirst().map { ToolOutput.rightAligned($0, $1) }
             lines.append(([ToolOutput.padded(cells[0], widths[0])] + numbers).joined(separator: "  "))
         }
         return (lines + notes).joined(separator: "\n")
