@@ -132,6 +132,9 @@ extension [PurchasedTransaction] {
     }
 
     /// The ids of the periods whose place another has taken before they ended.
+    ///
+    /// The rule for readers and tests: over a subscription's rows the database applies it
+    /// (`SubscriptionEntitlementStore`), and shuffled histories hold the two to each other.
     public var supersededPeriods: Set<String> {
         let periods = periods
         return Set(
