@@ -133,7 +133,7 @@ struct JoinedStatementsTests {
         var kept = set[3]
         for statement in set.reversed() {
             let text = try JSONEncoder().encode(kept.joined(with: statement))
-            kept = try JSONDecoder().decode(PurchasedTransaction.self, from: text)
+            kept = try JSONDecoder().decode(Transaction.self, from: text)
         }
         #expect(kept == expected)
     }
@@ -143,14 +143,14 @@ struct JoinedStatementsTests {
 enum Statements {
     static func time(_ seconds: Double) -> Date { Date(timeIntervalSince1970: 1_700_000_000 + seconds) }
 
-    static func receipt(signedAt seconds: Double) -> PurchasedTransaction {
-        PurchasedTransaction(
+    static func receipt(signedAt seconds: Double) -> Transaction {
+        Transaction(
             environment: .production, transactionId: "t1", originalTransactionId: "t1", bundleId: "com.example.game",
             productId: "gems.100", productType: .unstated, quantity: 1, purchaseDate: time(0),
             signedDate: time(seconds))
     }
 
-    static func signed(at seconds: Double) -> PurchasedTransaction {
+    static func signed(at seconds: Double) -> Transaction {
         var transaction = receipt(signedAt: seconds)
         transaction.productType = .consumable
         transaction.ownership = "PURCHASED"
@@ -160,7 +160,7 @@ enum Statements {
         return transaction
     }
 
-    static func revoked(at seconds: Double, percentage: Int64? = nil) -> PurchasedTransaction {
+    static func revoked(at seconds: Double, percentage: Int64? = nil) -> Transaction {
         var transaction = signed(at: seconds)
         transaction.revocationDate = time(seconds - 1)
         transaction.revocationReason = 0
@@ -170,7 +170,7 @@ enum Statements {
     }
 
     /// Few values for each part, so that dates tie and parts contradict each other, as Apple never would.
-    static func random(using generator: inout SeededGenerator) -> PurchasedTransaction {
+    static func random(using generator: inout SeededGenerator) -> Transaction {
         func pick<Value>(_ values: [Value?]) -> Value? { values.randomElement(using: &generator) ?? nil }
         func number(_ range: ClosedRange<Int>) -> Double { Double(Int.random(in: range, using: &generator)) }
         var transaction =
@@ -183,7 +183,7 @@ enum Statements {
         transaction.storefront = pick([nil, "DEU", "USA"])
         transaction.isUpgraded = pick([nil, true, false])
         transaction.evidence = pick([nil, "a", "b"])
-        transaction.commitment = pick([nil, PurchasedTransaction.Commitment(billingPeriod: 1)])
+        transaction.commitment = pick([nil, Transaction.Commitment(billingPeriod: 1)])
         transaction.testPurchase = pick([nil, .sandbox, .appReview])
         if isSigned { transaction.priceMilliunits = pick([nil, 990, 1990]) }
         if let offer = pick([nil, 1, 2]) {
@@ -210,8 +210,8 @@ enum Statements {
 
     /// Joins neighbours at random until one is left.
     static func grouped(
-        _ statements: [PurchasedTransaction], using generator: inout SeededGenerator
-    ) -> PurchasedTransaction {
+        _ statements: [Transaction], using generator: inout SeededGenerator
+    ) -> Transaction {
         var list = statements
         while list.count > 1 {
             let index = Int.random(in: 0..<(list.count - 1), using: &generator)

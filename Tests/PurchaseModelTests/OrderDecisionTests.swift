@@ -7,8 +7,8 @@ struct OrderDecisionTests {
     private let gems = Catalogue.Product(
         id: "gems.100", type: .consumable, items: [Catalogue.ItemGrant(item: "gem", amount: 100)], entitlements: [])
 
-    private func transaction(quantity: Int = 1, type: ProductType = .consumable) -> PurchasedTransaction {
-        PurchasedTransaction(
+    private func transaction(quantity: Int = 1, type: ProductType = .consumable) -> Transaction {
+        Transaction(
             environment: .production, transactionId: "1", originalTransactionId: "1", bundleId: "com.example.game",
             productId: "gems.100", productType: type, quantity: quantity,
             purchaseDate: Date(timeIntervalSince1970: 1), signedDate: Date(timeIntervalSince1970: 2))
@@ -16,7 +16,7 @@ struct OrderDecisionTests {
 
     @Test func `the token's account gets it, whoever posts`() {
         let decision = OrderDecision.decide(
-            transaction(), owner: OrderOwner(token: .account("buyer"), possessor: "thief"), product: gems)
+            transaction(), owner: OrderOwner(token: .account("buyer"), claimant: "thief"), product: gems)
         #expect(decision.state == .granted)
         #expect(decision.account == "buyer")
         #expect(decision.items == [Catalogue.ItemGrant(item: "gem", amount: 100)])
@@ -24,7 +24,7 @@ struct OrderDecisionTests {
 
     @Test func `without a token the poster gets it`() {
         let decision = OrderDecision.decide(
-            transaction(), owner: OrderOwner(token: .noToken, possessor: "player"), product: gems)
+            transaction(), owner: OrderOwner(token: .noToken, claimant: "player"), product: gems)
         #expect(decision.state == .granted)
         #expect(decision.account == "player")
         #expect(decision.reason == nil)
@@ -32,7 +32,7 @@ struct OrderDecisionTests {
 
     @Test func `an unknown token is parked with no account`() {
         let decision = OrderDecision.decide(
-            transaction(), owner: OrderOwner(token: .unknown, possessor: "player"), product: gems)
+            transaction(), owner: OrderOwner(token: .unknown, claimant: "player"), product: gems)
         #expect(decision.state == .parked)
         #expect(decision.reason == .accountTokenUnknown)
         #expect(decision.account == nil)
@@ -42,7 +42,7 @@ struct OrderDecisionTests {
     @Test func `what merely stands in the same receipt is nobody's`() {
         for product in [gems, nil] {
             let decision = OrderDecision.decide(
-                transaction(type: .unstated), owner: OrderOwner(token: .noToken, possessor: nil), product: product
+                transaction(type: .unstated), owner: OrderOwner(token: .noToken, claimant: nil), product: product
             )
             #expect(decision.state == .parked)
             #expect(decision.reason == .unclaimed)
@@ -52,16 +52,16 @@ struct OrderDecisionTests {
 
     @Test func `a token names the account of what nobody claims`() {
         let decision = OrderDecision.decide(
-            transaction(), owner: OrderOwner(token: .account("buyer"), possessor: nil), product: gems)
+            transaction(), owner: OrderOwner(token: .account("buyer"), claimant: nil), product: gems)
         #expect(decision.state == .granted && decision.account == "buyer")
         let unknown = OrderDecision.decide(
-            transaction(), owner: OrderOwner(token: .unknown, possessor: "player"), product: gems)
+            transaction(), owner: OrderOwner(token: .unknown, claimant: "player"), product: gems)
         #expect(unknown.reason == .accountTokenUnknown && unknown.account == nil)
     }
 
     @Test func `a type that Apple does not state is the catalogue's`() {
         let decision = OrderDecision.decide(
-            transaction(type: .unstated), owner: OrderOwner(token: .noToken, possessor: "player"), product: gems)
+            transaction(type: .unstated), owner: OrderOwner(token: .noToken, claimant: "player"), product: gems)
         #expect(decision.state == .granted)
         #expect(!ProductType.known.contains(.unstated), "a catalogue has to say what it sells")
     }
@@ -70,13 +70,13 @@ struct OrderDecisionTests {
         var taken = transaction()
         taken.revocationDate = Date(timeIntervalSince1970: 3)
         let decision = OrderDecision.decide(
-            taken, owner: OrderOwner(token: .noToken, possessor: nil), product: gems)
+            taken, owner: OrderOwner(token: .noToken, claimant: nil), product: gems)
         #expect(decision.state == .revoked && decision.account == nil)
     }
 
     @Test func `an unknown product is parked for its owner`() {
         let decision = OrderDecision.decide(
-            transaction(), owner: OrderOwner(token: .noToken, possessor: "player"), product: nil)
+            transaction(), owner: OrderOwner(token: .noToken, claimant: "player"), product: nil)
         #expect(decision.state == .parked)
         #expect(decision.reason == .productUnknown)
         #expect(decision.account == "player")
@@ -84,20 +84,20 @@ struct OrderDecisionTests {
 
     @Test func `a type that Apple does not sign is parked`() {
         let decision = OrderDecision.decide(
-            transaction(type: .nonConsumable), owner: OrderOwner(token: .noToken, possessor: "player"), product: gems)
+            transaction(type: .nonConsumable), owner: OrderOwner(token: .noToken, claimant: "player"), product: gems)
         #expect(decision.state == .parked)
         #expect(decision.reason == .productTypeMismatch)
     }
 
     @Test func `quantity multiplies`() {
         let decision = OrderDecision.decide(
-            transaction(quantity: 7), owner: OrderOwner(token: .noToken, possessor: "player"), product: gems)
+            transaction(quantity: 7), owner: OrderOwner(token: .noToken, claimant: "player"), product: gems)
         #expect(decision.items == [Catalogue.ItemGrant(item: "gem", amount: 700)])
     }
 
     @Test func `an amount beyond the limit is parked and not cut`() {
         let decision = OrderDecision.decide(
-            transaction(quantity: .max), owner: OrderOwner(token: .noToken, possessor: "player"), product: gems)
+            transaction(quantity: .max), owner: OrderOwner(token: .noToken, claimant: "player"), product: gems)
         #expect(decision.state == .parked)
         #expect(decision.reason == .amountTooLarge)
     }
@@ -106,7 +106,7 @@ struct OrderDecisionTests {
         var taken = transaction()
         taken.revocationDate = Date(timeIntervalSince1970: 3)
         let decision = OrderDecision.decide(
-            taken, owner: OrderOwner(token: .noToken, possessor: "player"), product: gems)
+            taken, owner: OrderOwner(token: .noToken, claimant: "player"), product: gems)
         #expect(decision.state == .revoked)
         #expect(decision.reason == .revokedByApple)
         #expect(decision.items.isEmpty)

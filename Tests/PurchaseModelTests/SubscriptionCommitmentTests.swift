@@ -6,10 +6,10 @@ import Testing
 @Suite("Subscriptions with a commitment")
 struct SubscriptionCommitmentTests {
     /// One of twelve months.
-    private func month(_ number: Int64) -> PurchasedTransaction {
+    private func month(_ number: Int64) -> Transaction {
         let start = Double(number - 1) * 30
         var month = period("\(number)", from: start, to: start + 30)
-        month.commitment = PurchasedTransaction.Commitment(
+        month.commitment = Transaction.Commitment(
             billingPeriod: number, billingPeriods: 12, expiresDate: day(360), billingPlan: "MONTHLY")
         return month
     }
@@ -27,7 +27,7 @@ struct SubscriptionCommitmentTests {
     }
 
     private func standing(
-        _ months: [PurchasedTransaction], _ said: RenewalStatement?, on number: Double
+        _ months: [Transaction], _ said: RenewalStatement?, on number: Double
     ) throws -> SubscriptionStanding {
         try #require(SubscriptionStanding.derived(from: months, renewal: said, at: day(number)))
     }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Where a subscription stands")
 struct SubscriptionStandingTests {
     private func state(
-        _ transactions: [PurchasedTransaction], _ renewal: RenewalStatement? = nil, on number: Double
+        _ transactions: [Transaction], _ renewal: RenewalStatement? = nil, on number: Double
     ) -> SubscriptionState? {
         SubscriptionStanding.derived(from: transactions, renewal: renewal, at: day(number))?.state
     }
@@ -154,7 +154,7 @@ struct SubscriptionStandingTests {
         current.offerType = 2
         current.offerIdentifier = "spring"
         current.ownership = "FAMILY_SHARED"
-        current.commitment = PurchasedTransaction.Commitment(billingPeriod: 1, billingPeriods: 12)
+        current.commitment = Transaction.Commitment(billingPeriod: 1, billingPeriods: 12)
         let said = renewal(signed: 2) {
             $0.renewalProductId = "lite"
             $0.renewalDate = day(30)
@@ -225,8 +225,8 @@ struct SubscriptionStandingTests {
     /// A lineage by chance: renewals, gaps, upgrades, refunds, and a statement of any age.
     private func history(
         _ numbers: inout SeededNumbers
-    ) -> (transactions: [PurchasedTransaction], renewal: RenewalStatement?) {
-        var transactions: [PurchasedTransaction] = []
+    ) -> (transactions: [Transaction], renewal: RenewalStatement?) {
+        var transactions: [Transaction] = []
         var start = 0.0
         for number in 1...Int.random(in: 1...12, using: &numbers) {
             let lengths: [Double] = [7, 30, 90]

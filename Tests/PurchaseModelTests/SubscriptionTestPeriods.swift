@@ -7,8 +7,8 @@ func day(_ number: Double) -> Date { Date(timeIntervalSince1970: 1_800_000_000 +
 /// A period as Apple signs it when it is bought.
 func period(
     _ id: String, from: Double, to end: Double, product: String = "basic", signed: Double? = nil
-) -> PurchasedTransaction {
-    var transaction = PurchasedTransaction(
+) -> Transaction {
+    var transaction = Transaction(
         environment: .production, transactionId: id, originalTransactionId: "1", bundleId: "com.example.game",
         productId: product, productType: .autoRenewable, quantity: 1, purchaseDate: day(from),
         signedDate: day(signed ?? from))

@@ -5,12 +5,12 @@ import Testing
 struct TakeBackTests {
     private let bought = Statements.signed(at: 1)
 
-    private func refund(_ percentage: Int64?) -> PurchasedTransaction {
+    private func refund(_ percentage: Int64?) -> Transaction {
         Statements.revoked(at: 2, percentage: percentage)
     }
 
     private func change(
-        _ before: PurchasedTransaction, _ after: PurchasedTransaction, granted: Int64 = 100, taken: Int64 = 0,
+        _ before: Transaction, _ after: Transaction, granted: Int64 = 100, taken: Int64 = 0,
         balance: Int64, _ policy: TakeBackPolicy = .toZero
     ) -> Int64 {
         TakeBack(from: before, to: after).change(granted: granted, taken: taken, balance: balance, policy: policy)

@@ -1,0 +1,84 @@
+/// What happens when another account posts what is somebody's: a non-consumable, or a subscription.
+package enum RestorePolicy: String, Codable, Sendable, Hashable, CaseIterable {
+    /// It stays where it is.
+    case keep
+    /// It goes to the account that posts it; the one before has it no more.
+    case transfer
+    /// The same, but only while the one before can use nothing of it: an ended subscription.
+    case transferIfInactive = "transfer_if_inactive"
+    /// Both may use it.
+    case share
+}
+
+/// Who gets a period that another account than the owner paid for, without a token, after the subscription had lapsed.
+package enum NewPurchasePolicy: String, Codable, Sendable, Hashable, CaseIterable {
+    /// Whoever shows Apple's proof of it; the subscription goes along.
+    case payer
+    /// The account that had the subscription before.
+    case owner
+}
+
+/// What a family member's copy (Family Sharing) of a purchase brings.
+package enum FamilyPolicy: String, Codable, Sendable, Hashable, CaseIterable {
+    /// What may be used, and no items: one purchase was paid for.
+    case entitlements
+    /// The same as the purchase.
+    case all
+    case nothing
+}
+
+/// A restore policy and its limits.
+package struct RestoreRule: Sendable, Hashable {
+    /// What happens.
+    package let policy: RestorePolicy
+    /// How often one lineage may change hands within ``period``.
+    package let transfersMaximum: Int
+    /// The span that ``transfersMaximum`` counts in.
+    package let period: ProductDuration
+    /// How many accounts may share a lineage, the owner among them.
+    package let accountsMaximum: Int
+    /// Who gets what is paid anew after the subscription had lapsed.
+    package let newPurchase: NewPurchasePolicy
+
+    /// Makes a rule.
+    package init(
+        policy: RestorePolicy, transfersMaximum: Int = Default.transfers, period: ProductDuration = Default.period,
+        accountsMaximum: Int = Default.accounts, newPurchase: NewPurchasePolicy = .payer
+    ) {
+        self.policy = policy
+        self.transfersMaximum = transfersMaximum
+        self.period = period
+        self.accountsMaximum = accountsMaximum
+        self.newPurchase = newPurchase
+    }
+
+    /// The same rule with another policy for what is paid anew.
+    package func leaving(_ newPurchase: NewPurchasePolicy) -> RestoreRule {
+        RestoreRule(
+            policy: policy, transfersMaximum: transfersMaximum, period: period, accountsMaximum: accountsMaximum,
+            newPurchase: newPurchase)
+    }
+
+    /// What holds where a catalogue does not say it.
+    package enum Default {
+        /// Transfers of a lineage in a period.
+        package static let transfers = 3
+        /// Thirty days.
+        package static let period = ProductDuration(count: 30, unit: .day)
+        /// Accounts that share: a family of six, as Apple counts them.
+        package static let accounts = 6
+    }
+
+    /// The rule of a product that names none.
+    package static let keep = RestoreRule(policy: .keep)
+}
+
+/// What becomes of an item of an account when Apple takes back the purchase that brought it.
+package enum TakeBackPolicy: String, Codable, Sendable, Hashable, CaseIterable {
+    /// As much is taken as there is, and no more.
+    case toZero = "to_zero"
+    /// All of it is taken; what is missing is a debt that later grants repay.
+    case toNegative = "to_negative"
+    /// Nothing is taken.
+    case leave
+}

@@ -1,0 +1,81 @@
+/// What becomes of an order by what is known of its purchase: grant, park, hold, revoke, reinstate.
+package enum OrderRules {
+    /// By what an order is decided beside what Apple signed.
+    package struct Terms: Sendable {
+        /// Whose it is.
+        package let owner: OrderOwner
+        /// Who may use it, too.
+        package let sharers: Set<Account>
+        /// What the catalogue says of the product; nil when it does not know it.
+        package let product: Catalogue.Product?
+        /// The number of that catalogue.
+        package let catalogueVersion: Int64?
+        /// What it contradicts; nil where it contradicts nothing.
+        package let conflict: PurchaseConflict?
+        /// Whether an operator decided: that ends every doubt about which purchase it is.
+        package let isOperators: Bool
+
+        package init(
+            owner: OrderOwner, sharers: Set<Account>, product: Catalogue.Product?, catalogueVersion: Int64?,
+            conflict: PurchaseConflict? = nil, isOperators: Bool = false
+        ) {
+            self.owner = owner
+            self.sharers = sharers
+            self.product = product
+            self.catalogueVersion = catalogueVersion
+            self.conflict = conflict
+            self.isOperators = isOperators
+        }
+    }
+
+    /// - Parameters:
+    ///   - stored: as it is stored, locked, with its purchase; nil for a new one.
+    ///   - purchase: all that is known of it now.
+    ///   - terms: asked only where it was never granted.
+    /// - Returns: nil where nothing changes.
+    package static func transition(
+        of stored: StoredOrder?, key: OrderKey, purchase: Purchase, submissionId: String, correlationId: String,
+        terms: (Transaction) -> Terms
+    ) -> OrderTransition? {
+        let transaction = purchase.transaction
+        if let stored, stored.wasGranted {
+            guard purchase != stored.purchase else { return nil }
+            let isRevoked = transaction.revocationDate != nil
+            return OrderTransition(
+                before: stored, key: key, purchase: purchase, transaction: transaction,
+                change: change(from: stored.purchase?.transaction ?? transaction, to: transaction),
+                state: isRevoked ? .revoked : .granted, reason: isRevoked ? .revokedByApple : nil,
+                account: stored.account, decision: nil, submissionId: submissionId, correlationId: correlationId)
+        }
+        let terms = terms(transaction)
+        let decision = OrderDecision.decide(
+            transaction, owner: terms.owner, sharers: terms.sharers, product: terms.product,
+            catalogueVersion: terms.catalogueVersion, isAmbiguous: isAmbiguous(stored, transaction, terms))
+        if let stored, purchase == stored.purchase, decision.state == stored.state, decision.reason == stored.reason,
+            decision.account == stored.account
+        {
+            return nil
+        }
+        return OrderTransition(
+            before: stored, key: key, purchase: purchase, transaction: transaction, change: .decided,
+            state: decision.state, reason: decision.reason, account: decision.account, decision: decision,
+            conflict: terms.conflict, submissionId: submissionId, correlationId: correlationId)
+    }
+
+    private static func isAmbiguous(_ stored: StoredOrder?, _ transaction: Transaction, _ terms: Terms) -> Bool {
+        guard !terms.isOperators else { return false }
+        let type = transaction.productType == .unstated ? terms.product?.type ?? .unstated : transaction.productType
+        return terms.conflict != nil || stored.map { !$0.hasKeys } ?? false || transaction.isMisnumbered(type)
+    }
+
+    private static func change(from before: Transaction, to after: Transaction) -> OrderTransition.Change {
+        switch (before.revocationDate, after.revocationDate) {
+        case (nil, nil): .restated
+        case (nil, _): .revoked
+        case (_, nil): .reinstated
+        default:
+            TakeBack.share(of: before) == TakeBack.share(of: after) && before.isFamilyRevoke == after.isFamilyRevoke
+                ? .restated : .revokedOtherwise
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/// How an order stands, as far as posters are told of it.
+package struct OrderSummary: Sendable, Hashable {
+    /// The order's own id.
+    package let key: OrderKey
+    package let state: OrderState
+    /// Why it is not granted.
+    package let reason: ReasonCode?
+    /// Whose it is; nil while in doubt.
+    package let account: Account?
+    /// Who may use it, too, by the restore policy `share`.
+    package var sharers: Set<Account>
+    /// Accounts that the restore policy's limit keeps from it; known only to whoever just settled it.
+    package var limitedAccounts: Set<Account> = []
+    /// That no money was paid, and why it was bought; nil for everything else.
+    package let testPurchase: TestPurchase?
+
+    package init(
+        key: OrderKey, state: OrderState, reason: ReasonCode?, account: Account?, sharers: Set<Account> = [],
+        testPurchase: TestPurchase? = nil
+    ) {
+        self.key = key
+        self.state = state
+        self.reason = reason
+        self.account = account
+        self.sharers = sharers
+        self.testPurchase = testPurchase
+    }
+
+    package init(_ order: StoredOrder) {
+        self.init(
+            key: order.key, state: order.state, reason: order.reason, account: order.account,
+            testPurchase: order.testPurchase)
+    }
+
+    package init(_ transition: OrderTransition) {
+        self.init(
+            key: transition.key, state: transition.state, reason: transition.reason, account: transition.account,
+            testPurchase: transition.key.environment == .sandbox ? transition.transaction.testPurchase : nil)
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+
+/// A part of a transaction that statements tell as a whole, such as a price with its currency.
+struct StatementPart: Sendable {
+    /// Its name in `StatementSources.parts`.
+    let name: String
+    /// Whether a statement tells it.
+    let isStated: @Sendable (Transaction) -> Bool
+    /// Whether the first one's content comes before the second one's, in some fixed order.
+    let isBefore: @Sendable (Transaction, Transaction) -> Bool
+    /// Takes it over.
+    let copy: @Sendable (_ from: Transaction, _ to: inout Transaction) -> Void
+    /// Whether the newer statement counts before the signed one.
+    var isNewestFirst = false
+
+    /// Which of two transactions' words counts, and where it comes from; no source where neither tells it.
+    ///
+    /// - Parameter base: the source of the first, which is the one that counts more as a whole.
+    func choose(
+        _ first: Transaction, _ second: Transaction, base: StatementSources.Source
+    ) -> (isOther: Bool, source: StatementSources.Source?) {
+        let left = source(of: first, base)
+        let right = source(of: second, second.source)
+        guard let right else { return (false, left) }
+        guard let left else { return (true, right) }
+        if isLess(left, right) { return (true, right) }
+        if isLess(right, left) { return (false, left) }
+        return (isBefore(first, second), left)
+    }
+
+    private func source(
+        of transaction: Transaction, _ base: StatementSources.Source
+    ) -> StatementSources.Source? {
+        transaction.sources?.parts[name] ?? (isStated(transaction) || isNewestFirst && base.isSigned ? base : nil)
+    }
+
+    private func isLess(_ left: StatementSources.Source, _ right: StatementSources.Source) -> Bool {
+        guard isNewestFirst, left.date != right.date else { return left.isLess(than: right) }
+        return left.date < right.date
+    }
+}
+
+extension StatementPart {
+    /// Everything that a transaction consists of, but for what all its statements have in common.
+    static let all: [StatementPart] =
+        [
+            // What every statement tells.
+            StatementPart("original_transaction_id", \.originalTransactionId), StatementPart("product_id", \.productId),
+            StatementPart("quantity", \.quantity), StatementPart("purchase_date", \.purchaseDate),
+            StatementPart(
+                name: "product_type", isStated: { $0.productType != .unstated },
+                isBefore: { $0.productType.rawValue < $1.productType.rawValue },
+                copy: { $1.productType = $0.productType }),
+        ] + [
+            StatementPart("original_purchase_date", \.originalPurchaseDate),
+            StatementPart("expires_date", \.expiresDate), StatementPart("token", \.appAccountToken) { $0.uuidString },
+            StatementPart("ownership", \.ownership), StatementPart("storefront", \.storefront),
+            StatementPart("upgraded", \.isUpgraded) { $0 ? 1 : 0 },
+            StatementPart("subscription_group_id", \.subscriptionGroupId),
+            StatementPart("transaction_reason", \.transactionReason),
+            StatementPart("web_order_line_item_id", \.webOrderLineItemId),
+            StatementPart("refund_reversed_date", \.refundReversedDate),
+            StatementPart("app_transaction_id", \.appTransactionId),
+            StatementPart("test_purchase", \.testPurchase) { $0.rawValue },
+            StatementPart("commitment", \.commitment) { "\($0)" }, StatementPart("evidence", \.evidence),
+        ] + [price, offer, revocation, revocationShare]
+
+    private static let price = StatementPart(
+        name: "price", isStated: { $0.priceMilliunits != nil },
+        isBefore: {
+            ($0.priceMilliunits ?? .min, $0.currency ?? "") < ($1.priceMilliunits ?? .min, $1.currency ?? "")
+        },
+        copy: { from, to in
+            to.priceMilliunits = from.priceMilliunits
+            to.currency = from.currency
+        })
+
+    private static let offer = StatementPart(
+        name: "offer", isStated: { $0.offerType != nil || $0.offerIdentifier != nil || $0.offerDiscountType != nil },
+        isBefore: {
+            ($0.offerType ?? .min, $0.offerIdentifier ?? "", $0.offerDiscountType ?? "", $0.offerPeriod ?? "")
+                < ($1.offerType ?? .min, $1.offerIdentifier ?? "", $1.offerDiscountType ?? "", $1.offerPeriod ?? "")
+        },
+        copy: { from, to in
+            to.offerType = from.offerType
+            to.offerIdentifier = from.offerIdentifier
+            to.offerDiscountType = from.offerDiscountType
+            to.offerPeriod = from.offerPeriod
+        })
+
+    static let revocationName = "revocation"
+    static let revocationShareName = "revocation_share"
+
+    // Of two revocations of one date the later counts, and any before none.
+    private static let revocation = StatementPart(
+        name: revocationName, isStated: { $0.revocationDate != nil },
+        isBefore: {
+            ($0.revocationDate ?? .distantPast, $0.revocationReason ?? .min)
+                < ($1.revocationDate ?? .distantPast, $1.revocationReason ?? .min)
+        },
+        copy: { from, to in
+            to.revocationDate = from.revocationDate
+            to.revocationReason = from.revocationReason
+        }, isNewestFirst: true)
+
+    // Every statement tells it, also by leaving it out: a receipt that has the same refund later does not know that it
+    // was a part only, or the end of a family.
+    private static let revocationShare = StatementPart(
+        name: revocationShareName, isStated: { _ in true },
+        isBefore: {
+            ($0.revocationPercentage ?? .min, $0.revocationType ?? "")
+                < ($1.revocationPercentage ?? .min, $1.revocationType ?? "")
+        },
+        copy: { from, to in
+            to.revocationType = from.revocationType
+            to.revocationPercentage = from.revocationPercentage
+        })
+
+    private init<Value: Comparable & SendableMetatype>(
+        _ name: String, _ path: any WritableKeyPath<Transaction, Value> & Sendable
+    ) {
+        self.init(
+            name: name, isStated: { _ in true }, isBefore: { $0[keyPath: path] < $1[keyPath: path] },
+            copy: { $1[keyPath: path] = $0[keyPath: path] })
+    }
+
+    private init<Value: Comparable & SendableMetatype>(
+        _ name: String, _ path: any WritableKeyPath<Transaction, Value?> & Sendable
+    ) {
+        self.init(name, path) { $0 }
+    }
+
+    private init<Value: SendableMetatype, Rank: Comparable & SendableMetatype>(
+        _ name: String, _ path: any WritableKeyPath<Transaction, Value?> & Sendable,
+        rank: @escaping @Sendable (Value) -> Rank
+    ) {
+        self.init(
+            name: name, isStated: { $0[keyPath: path] != nil },
+            isBefore: { left, right in
+                guard let right = right[keyPath: path].map(rank) else { return false }
+                return left[keyPath: path].map { rank($0) < right } ?? true
+            },
+            copy: { $1[keyPath: path] = $0[keyPath: path] })
+    }
+}

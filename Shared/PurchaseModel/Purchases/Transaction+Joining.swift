@@ -1,0 +1,59 @@
+import Foundation
+
+/// What several statements about one transaction say together.
+///
+/// Joining is commutative, associative and idempotent, so that the result depends on the set of statements alone: not on
+/// the order in which they come, nor on how often, nor on how they are cut into batches.
+///
+/// Each part (a token, an end of the period, a price, …) is what the statement says that counts most among those that
+/// state it: a signed transaction before a receipt, then the newer `signedDate`; between two of one date the content
+/// decides, by a fixed order. A part that a statement leaves out is not denied by it, but for one: a signed
+/// transaction always says whether it is revoked. There the newer of the two kinds counts, so a receipt may add a
+/// revocation, and only a signed transaction ends one.
+extension Transaction {
+    /// What the statements say together.
+    ///
+    /// - Parameter others: verified statements of the same transaction (environment, id and app), in any order.
+    package func joined(with others: [Transaction]) -> Transaction {
+        others.reduce(self) { $0.joined(with: $1) }
+    }
+
+    /// What two statements, or two joined ones, say together.
+    package func joined(with other: Transaction) -> Transaction {
+        guard self != other else { return self }
+        let isBehind = source.isLess(than: other.source)
+        var result = isBehind ? other : self
+        let rest = isBehind ? self : other
+        let source = result.source
+        var sources: [String: StatementSources.Source] = [:]
+        for part in StatementPart.all {
+            let chosen = part.choose(result, rest, base: source)
+            if chosen.isOther { part.copy(rest, &result) }
+            if let from = chosen.source, from != source { sources[part.name] = from }
+        }
+        result.sources = nil
+        if !sources.isEmpty || result.looksSigned != source.isSigned {
+            result.sources = StatementSources(isSigned: source.isSigned, parts: sources)
+        }
+        return result
+    }
+
+    /// The statement that counts most of those that are joined here.
+    var source: StatementSources.Source {
+        StatementSources.Source(isSigned: sources?.isSigned ?? looksSigned, date: signedDate)
+    }
+
+    /// The same, as the word of a receipt or of verifyReceipt, although it may state as much as a signed transaction.
+    package var toldByReceipt: Transaction {
+        var told = self
+        told.sources = looksSigned ? StatementSources(isSigned: false, parts: [:]) : nil
+        return told
+    }
+
+    /// Whether one statement is a signed transaction: those state product type, ownership and price, while a receipt
+    /// states one of the three at the most; both together, what verifyReceipt says of a receipt, state two (``toldByReceipt``).
+    /// (Prices are missing in what Apple signed before 2023.)
+    private var looksSigned: Bool {
+        (productType == .unstated ? 0 : 1) + (ownership == nil ? 0 : 1) + (priceMilliunits == nil ? 0 : 1) >= 2
+    }
+}
