@@ -119,6 +119,8 @@ let package = Package(
                 .embedInCode("Migrations/0003_version_catalogues.sql"),
                 .embedInCode("Migrations/0004_keep_owners_and_subscriptions.sql"),
                 .embedInCode("Migrations/0005_estimate_proceeds.sql"),
+                .embedInCode("Migrations/0006_one_order_a_purchase.sql"),
+                .embedInCode("Migrations/0007_keep_purchases_unique.sql"),
             ]),
         shared(
             "ServiceRuntime",
@@ -163,15 +165,14 @@ let package = Package(
         service(
             "AppStoreSimulator",
             [
-                "BlockingThreads", arguments, crypto, cryptoExtras, x509, asn1, hummingbird, hummingbirdTLS, httpClient,
-                httpTypes, lifecycle, log, nio, nioHTTP, nioTLS, signals,
+                "BlockingThreads", "WebhookSigning", arguments, crypto, cryptoExtras, x509, asn1, hummingbird,
+                hummingbirdTLS, httpClient, httpTypes, jwt, lifecycle, log, nio, nioHTTP, nioTLS, signals, yams,
             ]),
         service(
             "CountersignTool",
             [
                 "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "AppStore", "Kafka",
-                "Postgres", "WebhookSigning", arguments, httpClient, hummingbird, httpTypes, jwt, log, nio, nioHTTP,
-                yams,
+                "Postgres", "WebhookSigning", arguments, httpClient, log, nio, nioHTTP,
             ]),
         // Suites: see Tests/README.md.
         .target(
@@ -189,8 +190,8 @@ let package = Package(
         suite(
             "AppStoreSimulatorTests",
             [
-                "AppStore", "AppStoreSimulator", crypto, cryptoExtras, x509, asn1, hummingbird, hummingbirdTesting,
-                httpClient, httpTypes, lifecycle, log, nio, nioHTTP, nioPosix, nioTLS,
+                "AppStore", "AppStoreSimulator", "WebhookSigning", crypto, cryptoExtras, x509, asn1, hummingbird,
+                hummingbirdTesting, httpClient, httpTypes, lifecycle, log, nio, nioHTTP, nioPosix, nioTLS,
             ]),
         suite("AppStoreServerAPITests", ["AppStoreServerAPI", crypto, httpClient, nio, nioHTTP]),
         suite("PacingTests", ["Pacing"]),
@@ -227,7 +228,7 @@ let package = Package(
             "CountersignToolTests",
             [
                 "CountersignTool", "AppStore", "Messages", "Persistence", "PersistenceTesting", "Postgres",
-                "PurchaseModel", "ServiceRuntime", "WebhookSigning", httpTypes, log,
+                "PurchaseModel", "ServiceRuntime", log,
             ]),
         suite("EndToEndTests", ["Messages", "PurchaseModel", "Postgres", httpClient, nio, nioHTTP, log]),
     ]

@@ -1,0 +1,114 @@
+package import Messages
+package import Postgres
+package import PurchaseModel
+
+/// The tables `events` and `account_sequences`: what happened, due until the notification service has it.
+package struct EventStore: Sendable {
+    private let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// An event as it is kept and sent.
+    package struct StoredEvent: Sendable {
+        /// Its id.
+        package let id: String
+        /// Its type.
+        package let type: String
+        /// The Kafka key.
+        package let partitionKey: String
+        /// The exact bytes.
+        package let body: String
+
+        /// Makes one.
+        package init(id: String, type: String, partitionKey: String, body: String) {
+            self.id = id
+            self.type = type
+            self.partitionKey = partitionKey
+            self.body = body
+        }
+    }
+
+    /// Reserves numbers for new events of accounts, in the caller's transaction.
+    ///
+    /// - Parameter counts: how many each account needs.
+    /// - Returns: the first number of each account.
+    /// - Throws: `PostgresError`.
+    package static func reserveSequences(
+        _ counts: [Customer: Int], on connection: PostgresConnection
+    ) async throws -> [Customer: Int64] {
+        guard !counts.isEmpty else { return [:] }
+        let list = counts.sorted { $0.key < $1.key }
+        let result = try await connection.query(
+            """
+            INSERT INTO account_sequences (environment, app, account, last_sequence)
+            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::int8[])
+            ON CONFLICT (account, app, environment)
+                DO UPDATE SET last_sequence = account_sequences.last_sequence + excluded.last_sequence
+            RETURNING environment, app, account, last_sequence
+            """,
+            [
+                .textArray(list.map(\.key.environment.rawValue)), .textArray(list.map(\.key.app)),
+                .textArray(list.map(\.key.account.text)), .int8Array(list.map { Int64($0.value) }),
+            ])
+        var first: [Customer: Int64] = [:]
+        for row in result.rows {
+            let customer = try row.customer()
+            let last = try row.decode("last_sequence", as: Int64.self)
+            first[customer] = last - Int64(counts[customer] ?? 0) + 1
+        }
+        return first
+    }
+
+    /// Writes events in the caller's transaction, due after the lease unless the notification service has them by then.
+    ///
+    /// - Returns: the events as they are to be published after the commit.
+    /// - Throws: `PostgresError`; `EncodingError`, which no event of ours causes.
+    package static func insert(
+        _ events: [PurchaseEvent], lease: Duration, on connection: PostgresConnection
+    ) async throws -> [StoredEvent] {
+        guard !events.isEmpty else { return [] }
+        let stored = try events.map { event in
+            StoredEvent(
+                id: event.id, type: event.type,
+                partitionKey: event.customer?.id ?? event.data.transaction?.originalTransactionId ?? event.id,
+                body: String(decoding: try MessageCoding.encode(event), as: UTF8.self))
+        }
+        _ = try await connection.query(
+            """
+            INSERT INTO events (id, type, environment, app, account, sequence, transaction_id, partition_key, body, due_at)
+            SELECT *, now() + $10 * interval '1 millisecond'
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::text[],
+                $8::text[], $9::text[])
+            """,
+            [
+                .textArray(events.map(\.id)), .textArray(events.map(\.type)),
+                .textArray(events.map(\.environment.rawValue)), .textArray(events.map(\.app)),
+                .textArray(events.map(\.customer?.id)), .int8Array(events.map(\.customer?.sequence)),
+                .textArray(events.map(\.data.transaction?.transactionId)), .textArray(stored.map(\.partitionKey)),
+                .textArray(stored.map(\.body)), .int8(lease.wholeMilliseconds),
+            ])
+        return stored
+    }
+
+    /// Takes events that are due, and gives each a new lease that doubles with every attempt.
+    ///
+    /// - Throws: `PostgresError`.
+    package func claimDue(limit: Int, lease: Duration, leaseMaximum: Duration) async throws -> [StoredEvent] {
+        let result = try await pool.query(
+            """
+            UPDATE events SET attempts = attempts + 1,
+                due_at = now() + least($2 * power(2, least(attempts + 1, 20)), $3) * interval '1 millisecond'
+            WHERE id IN (SELECT id FROM events WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+            RETURNING id, type, partition_key, body
+            """,
+            [.int8(Int64(limit)), .int8(lease.wholeMilliseconds), .int8(leaseMaximum.wholeMilliseconds)])
+        return try result.rows.map { row in
+            StoredEvent(
+                id: try row.decode("id"), type: try row.decode("type"), partitionKey: try row.decode("partition_key"),
+                body: try row.decode("body"))
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+package import Postgres
+
+/// Brings a database to the schema that this program knows, forwards only.
+///
+/// Every migration is a numbered SQL file, some with a step in Swift after it, applied once and remembered in
+/// `schema_migrations`. All that is missing is one transaction: it is applied as a whole, or not at all. Several processes
+/// may try at once: an advisory lock lets one through.
+package struct Migrator: Sendable {
+    private let pool: PostgresPool
+
+    /// A numbered SQL file.
+    struct Migration: Sendable {
+        let version: Int64
+        let name: String
+        let sql: String
+        /// What SQL alone does badly; it sees the schema as this migration leaves it, and never a later one.
+        var step: (@Sendable (PostgresConnection) async throws -> Void)?
+    }
+
+    /// Every migration, in order.
+    ///
+    /// A file that was released is never changed, only followed by another.
+    static var migrations: [Migration] {
+        [
+            Migration(
+                version: 1, name: "create_purchases",
+                sql: String(decoding: PackageResources._001_create_purchases_sql, as: UTF8.self)),
+            Migration(
+                version: 2, name: "take_every_proof",
+                sql: String(decoding: PackageResources._002_take_every_proof_sql, as: UTF8.self)),
+            Migration(
+                version: 3, name: "version_catalogues",
+                sql: String(decoding: PackageResources._003_version_catalogues_sql, as: UTF8.self)),
+            Migration(
+                version: 4, name: "keep_owners_and_subscriptions",
+                sql: String(decoding: PackageResources._004_keep_owners_and_subscriptions_sql, as: UTF8.self)),
+            Migration(
+                version: 5, name: "estimate_proceeds",
+                sql: String(decoding: PackageResources._005_estimate_proceeds_sql, as: UTF8.self)),
+            Migration(
+                version: 6, name: "one_order_a_purchase",
+                sql: String(decoding: PackageResources._006_one_order_a_purchase_sql, as: UTF8.self),
+                step: { try await MergeDoubleOrders.run(on: $0) }),
+            Migration(
+                version: 7, name: "keep_purchases_unique",
+                sql: String(decoding: PackageResources._007_keep_purchases_unique_sql, as: UTF8.self)),
+        ]
+    }
+
+    /// The newest version that this program knows.
+    package static var newestVersion: Int64 {
+        migrations.last?.version ?? 0
+    }
+
+    /// The key of the advisory lock; any number that nothing else in the database uses.
+    static let lockKey: Int64 = 0x436F_756E_7465
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Applies what is missing.
+    ///
+    /// - Returns: the names of the migrations that were applied now.
+    /// - Throws: `PostgresError`; `SchemaError` when the database is newer than this program.
+    package func migrate() async throws -> [String] {
+        try await pool.withConnection { connection in
+            try await connection.executeScript(
+                """
+                CREATE TABLE IF NOT EXISTS schema_migrations (
+                    version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())
+                """)
+        }
+        return try await pool.withTransaction { connection in
+            try await Self.lock(on: connection)
+            let present = try await Self.version(on: connection)
+            guard present <= Self.newestVersion else {
+                throw SchemaError(found: present, known: Self.newestVersion)
+            }
+            var applied: [String] = []
+            for migration in Self.migrations where migration.version > present {
+                try await connection.executeScript(migration.sql)
+                try await migration.step?(connection)
+                _ = try await connection.query(
+                    "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
+                    [.int8(migration.version), .text(migration.name)])
+                applied.append(migration.name)
+            }
+            return applied
+        }
+    }
+
+    /// Waits for whoever migrates, for as long as a statement may take: a large database is rewritten in minutes, and
+    /// other locks are waited for much shorter.
+    private static func lock(on connection: PostgresConnection) async throws {
+        let result = try await connection.query(
+            "SELECT current_setting('lock_timeout') AS usual, set_config('lock_timeout', '0', true)")
+        _ = try await connection.query("SELECT pg_advisory_xact_lock($1)", [.int8(lockKey)])
+        let usual = try result.rows.first?.decode("usual", as: String.self)
+        _ = try await connection.query("SELECT set_config('lock_timeout', $1, true)", [.text(usual ?? "0")])
+    }
+
+    /// Refuses a schema that is not the one this program was written for.
+    ///
+    /// - Throws: `SchemaError`, or `PostgresError` when the database does not answer.
+    package func requireCurrentSchema() async throws {
+        let found = try await schemaVersion()
+        guard found == Self.newestVersion else {
+            throw SchemaError(found: found, known: Self.newestVersion)
+        }
+    }
+
+    /// The version the database is at; 0 when it was never migrated.
+    ///
+    /// - Throws: `PostgresError`.
+    package func schemaVersion() async throws -> Int64 {
+        let present = try await pool.query("SELECT to_regclass('schema_migrations') IS NOT NULL AS present")
+        guard let row = present.rows.first, try row.decode("present", as: Bool.self) else { return 0 }
+        return try await pool.withConnection { try await Self.version(on: $0) }
+    }
+
+    private static func version(on connection: PostgresConnection) async throws -> Int64 {
+        let result = try await connection.query("SELECT coalesce(max(version), 0) AS version FROM schema_migrations")
+        guard let row = result.rows.first else { return 0 }
+        return try row.decode("version", as: Int64.self)
+    }
+}
+
+/// The database's schema is not the one this program knows.
+package struct SchemaError: Error, CustomStringConvertible, Sendable {
+    /// The version the database is at.
+    package let found: Int64
+    /// The version this program needs.
+    package let known: Int64
+
+    /// What is wrong and what to do.
+    package var description: String {
+        found < known
+            ? "the database's schema is at version \(found), this program needs \(known): run `countersign migrate`"
+            : "the database's schema is at version \(found), newer than the \(known) that this program knows: update it"
+    }
+}

@@ -1,0 +1,91 @@
+package import Postgres
+
+/// The tables `commission_rates`, `tax_rates` and `app_commission_programs`: dated rows that are only ever added.
+///
+/// A row holds from its day (UTC) until a later one of the same kind begins. A row for the same day as an older one takes
+/// its place, so that a mistake is mended by saying it again.
+package struct RateStore: Sendable {
+    /// What Apple's commission depends on, beside the storefront.
+    package enum Program: String, Codable, Sendable, Hashable, CaseIterable {
+        case standard
+        case smallBusiness = "small_business"
+    }
+
+    /// What is sold, as the commission tells it apart.
+    package enum Kind: String, Codable, Sendable, Hashable, CaseIterable {
+        /// Everything but auto-renewable subscriptions.
+        case oneTime = "one_time"
+        /// An auto-renewable subscription within a year of its first purchase.
+        case subscriptionFirstYear = "subscription_first_year"
+        /// An auto-renewable subscription from then on.
+        case subscriptionLater = "subscription_later"
+    }
+
+    /// A row that is to be added.
+    package enum NewRow: Sendable, Hashable {
+        /// Apple's commission; without a storefront for every one that has no rows of its own.
+        case commission(program: Program, storefront: String?, kind: Kind, ppm: Int32)
+        /// The customer's tax; `isIncluded` where the price holds it, since Apple collects and remits it.
+        case tax(storefront: String, ppm: Int32, isIncluded: Bool)
+        /// That an app takes part in a program.
+        case program(app: String, program: Program)
+    }
+
+    let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Adds a row, and the line in `audit_log` that says who did it and why.
+    ///
+    /// - Parameters:
+    ///   - row: what holds.
+    ///   - day: from which day on, in UTC.
+    ///   - actor: who.
+    ///   - reason: why, in the operator's words.
+    /// - Returns: the id of the line in `audit_log`.
+    /// - Throws: `PostgresError`; for a rate beyond 0 to 1,000,000 or a storefront that is no three capital letters, too.
+    package func add(_ row: NewRow, from day: RevenueDay, actor: String, reason: String) async throws -> Int64 {
+        let (table, columns, values, subject) = Self.statement(of: row)
+        let places = (0..<values.count).map { "$\($0 + 5)" }.joined(separator: ", ")
+        let result = try await pool.query(
+            """
+            WITH noted AS (
+                INSERT INTO audit_log (actor, action, subject, reason) VALUES ($1, 'set_rate', $2, $3) RETURNING id
+            )
+            INSERT INTO \(table) (audit_id, valid_from, \(columns))
+            SELECT id, $4::date, \(places) FROM noted RETURNING audit_id
+            """,
+            [.text(actor), .text("\(subject) from \(day)"), .text(reason), .text(day.description)] + values)
+        guard let added = result.rows.first else {
+            throw PostgresError(code: .decodingFailed, reason: "\(table) gave no id")
+        }
+        return try added.decode("audit_id")
+    }
+
+    private static func statement(
+        of row: NewRow
+    ) -> (table: String, columns: String, values: [PostgresValue], subject: String) {
+        switch row {
+        case .commission(let program, let storefront, let kind, let ppm):
+            (
+                "commission_rates", "program, storefront, kind, rate_ppm",
+                [.text(program.rawValue), .text(storefront), .text(kind.rawValue), .int4(ppm)],
+                "commission \(program.rawValue) \(kind.rawValue) \(storefront ?? "everywhere else") \(ppm) ppm"
+            )
+        case .tax(let storefront, let ppm, let isIncluded):
+            (
+                "tax_rates", "storefront, rate_ppm, is_included",
+                [.text(storefront), .int4(ppm), .bool(isIncluded)],
+                "tax \(storefront) \(ppm) ppm, \(isIncluded ? "included" : "not included")"
+            )
+        case .program(let app, let program):
+            (
+                "app_commission_programs", "app, program", [.text(app), .text(program.rawValue)],
+                "program \(app) \(program.rawValue)"
+            )
+        }
+    }
+}

@@ -1,0 +1,96 @@
+/// Rules of events: what was told is what was written, once.
+extension ConsistencyCheck {
+    static let eventRules = [told, toldTaken, oneEvent, refundEvents, sequences]
+
+    private static let told = Rule(
+        name: "events_tell_what_was_granted", sentence: "fulfilled events name exactly the amounts of the entries",
+        sql: toldAndWritten(types: ["iap.transaction.fulfilled"], kinds: ["grant"]))
+
+    private static let toldTaken = Rule(
+        name: "events_tell_what_was_taken",
+        sentence: "events of refunds, reversals and family sharing name exactly the amounts of the entries",
+        sql: toldAndWritten(types: refundTypes + ["iap.refund.reversed"], kinds: ["revocation", "reversal"]))
+
+    private static let refundTypes = ["iap.refund.granted", "iap.family.revoked"]
+
+    /// Events by the order's own id: those of an order that was merged name the id that it had.
+    private static let eventsOfOrders = """
+        (SELECT v.environment, coalesce(m.order_transaction_id, v.transaction_id) AS transaction_id, v.app, v.account,
+            v.sequence, v.type, v.body
+        FROM events v LEFT JOIN merged_orders m USING (environment, transaction_id))
+        """
+
+    private static func list(_ words: [String]) -> String { words.map { "'\($0)'" }.joined(separator: ", ") }
+
+    private static func toldAndWritten(types: [String], kinds: [String]) -> String {
+        """
+        SELECT format('%s %s %s: told %s, entries %s', environment, transaction_id, item,
+            coalesce(told.amount, 0), coalesce(written.amount, 0)) AS subject
+        FROM (
+            SELECT e.environment, e.transaction_id, i.item, sum(i.amount) AS amount FROM \(eventsOfOrders) e
+            CROSS JOIN LATERAL jsonb_to_recordset(e.body::jsonb -> 'data' -> 'entries') AS i (item text, amount int8)
+            WHERE e.type IN (\(list(types))) GROUP BY 1, 2, 3) told
+        FULL JOIN (
+            SELECT environment, transaction_id, item, sum(amount) AS amount FROM ledger_entries
+            WHERE kind IN (\(list(kinds))) GROUP BY 1, 2, 3) written USING (environment, transaction_id, item)
+        WHERE coalesce(told.amount, 0) <> coalesce(written.amount, 0)
+        """
+    }
+
+    private static let oneEvent = Rule(
+        name: "granted_orders_have_one_event",
+        sentence:
+            "every order that was granted has exactly one fulfilled event, or those of the orders that were merged into "
+            + "it, and no other order has one",
+        sql: """
+            SELECT format('%s %s: %s events', environment, transaction_id, coalesce(e.events, 0)) AS subject
+            FROM (SELECT environment, transaction_id, true AS is_granted FROM orders WHERE granted_at IS NOT NULL) o
+            FULL JOIN (
+                SELECT environment, transaction_id, count(*) AS events FROM \(eventsOfOrders) e
+                WHERE type = 'iap.transaction.fulfilled' GROUP BY 1, 2) e USING (environment, transaction_id)
+            LEFT JOIN (
+                SELECT environment, order_transaction_id AS transaction_id, count(*) AS merged FROM merged_orders
+                WHERE row ->> 'granted_at' IS NOT NULL GROUP BY 1, 2) m USING (environment, transaction_id)
+            WHERE coalesce(e.events, 0) NOT BETWEEN greatest(1, coalesce(m.merged, 0)) AND 1 + coalesce(m.merged, 0)
+                OR o.is_granted IS NULL
+            """)
+
+    // A lineage may move between a refund and its reversal, so that its accounts heard of one of them only; and come back.
+    private static let refundEvents = Rule(
+        name: "revoked_orders_have_their_event",
+        sentence: "a refund event tells of every order that was granted and is revoked, "
+            + "and the last that its account heard of a refund is how it stands",
+        sql: """
+            SELECT format('%s %s is %s: %s', o.environment, o.transaction_id, o.state,
+                coalesce('its account heard last of ' || heard.type, 'nobody heard of it')) AS subject
+            FROM orders o
+            LEFT JOIN (
+                SELECT environment, transaction_id FROM \(eventsOfOrders) e WHERE type IN (\(list(refundTypes)))
+                GROUP BY 1, 2) told USING (environment, transaction_id)
+            LEFT JOIN (
+                SELECT DISTINCT ON (environment, transaction_id, app, account)
+                    environment, transaction_id, app, account, type
+                FROM \(eventsOfOrders) e
+                WHERE type IN (\(list(refundTypes)), 'iap.refund.reversed') AND account IS NOT NULL
+                ORDER BY environment, transaction_id, app, account, sequence DESC) heard
+                USING (environment, transaction_id, app, account)
+            WHERE o.granted_at IS NOT NULL
+                AND (o.state = 'revoked' AND told.environment IS NULL
+                    OR (heard.type <> 'iap.refund.reversed') <> (o.state = 'revoked')
+                        AND NOT EXISTS (SELECT FROM binding_history h
+                            WHERE (h.environment, h.original_transaction_id) = (o.environment, o.original_transaction_id)
+                                AND h.from_account = o.account AND h.cause <> 'share'))
+            """)
+
+    private static let sequences = Rule(
+        name: "sequences_have_no_gaps", sentence: "the events of every account are numbered 1, 2, 3, … without a gap",
+        sql: """
+            SELECT format('%s %s %s: last %s, events %s, highest %s', environment, app, account,
+                s.last_sequence, e.events, e.highest) AS subject
+            FROM account_sequences s
+            FULL JOIN (
+                SELECT environment, app, account, count(*) AS events, max(sequence) AS highest FROM events
+                WHERE account IS NOT NULL GROUP BY 1, 2, 3) e USING (environment, app, account)
+            WHERE s.last_sequence IS DISTINCT FROM e.events OR s.last_sequence IS DISTINCT FROM e.highest
+            """)
+}

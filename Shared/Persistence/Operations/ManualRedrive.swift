@@ -1,0 +1,69 @@
+package import Postgres
+
+/// Gives settled submissions another run on a person's word, and writes down who did it and why.
+///
+/// It is harmless to granted orders: verification and granting are idempotent, so a run more changes nothing of them.
+package struct ManualRedrive: Sendable {
+    private let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Which submissions.
+    package enum Selection: Sendable {
+        /// These, unless they are fulfilled.
+        case ids([String])
+        /// All that are parked.
+        case parked
+        /// All that were rejected for this reason.
+        case rejected(reason: String)
+    }
+
+    /// A submission that runs again.
+    package struct Redriven: Codable, Sendable {
+        /// Its id.
+        package let id: String
+        /// The state it had.
+        package let previousState: String
+    }
+
+    /// Sets submissions back to received and due now, with a row in `audit_log` for each, in one transaction.
+    ///
+    /// - Parameters:
+    ///   - selection: which; those that are fulfilled are always left alone.
+    ///   - reason: why, in the operator's words.
+    ///   - actor: who.
+    ///   - limit: the most to redrive at once.
+    /// - Throws: `PostgresError`; then nothing was changed.
+    package func redrive(
+        _ selection: Selection, reason: String, actor: String, limit: Int
+    ) async throws -> [Redriven] {
+        let (condition, argument): (String, PostgresValue) =
+            switch selection {
+            case .ids(let ids): ("id = ANY($1) AND state <> 'fulfilled'", .textArray(ids))
+            case .parked: ("state = $1", .text("parked"))
+            case .rejected(let reason): ("state = 'rejected' AND reason = $1", .text(reason))
+            }
+        let result = try await pool.withTransaction { connection in
+            try await connection.query(
+                """
+                WITH chosen AS (
+                    SELECT id, state FROM submissions WHERE \(condition) ORDER BY id LIMIT $2 FOR UPDATE
+                ), changed AS (
+                    UPDATE submissions SET state = 'received', outcome = NULL, reason = NULL, settled_at = NULL,
+                        due_at = now(), attempts = 0
+                    FROM chosen WHERE submissions.id = chosen.id
+                    RETURNING submissions.id, chosen.state
+                ), noted AS (
+                    INSERT INTO audit_log (actor, action, subject, reason) SELECT $3, 'redrive', id, $4 FROM changed
+                )
+                SELECT id, state FROM changed ORDER BY id
+                """, [argument, .int8(Int64(limit)), .text(actor), .text(reason)])
+        }
+        return try result.rows.map { row in
+            Redriven(id: try row.decode("id"), previousState: try row.decode("state"))
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package import Foundation
+import Messages
+package import Postgres
+package import PurchaseModel
+
+/// Entitlements that end, and the column `entitlements.end_told_at`: which ends that came by the clock are told.
+package enum EntitlementEndStore {
+    /// What one order gave to one account, and which has ended.
+    package struct Ended: Sendable {
+        /// The order.
+        package let key: OrderKey
+        /// The app's bundle id.
+        package let app: String
+        /// The account.
+        package let account: Account
+        /// What the account may use no more, sorted; not what another order still gives it.
+        package let entitlements: [String]
+        /// Of the order.
+        package let correlationId: String
+        /// What was bought, without its evidence.
+        package let transaction: Transaction
+        /// Whether it is the current period of a subscription, of which the subscription's own events tell.
+        package let isCurrentPeriod: Bool
+    }
+
+    /// Takes what has ended and was not told, and marks it as told, in the caller's transaction; each is taken once.
+    ///
+    /// What was taken back is none that ends. An order's entitlements end together and are taken together: whoever has
+    /// the first of them has the others. What another has taken is passed over.
+    ///
+    /// - Parameters:
+    ///   - now: nil for the database's clock, by which entitlements are read, too.
+    ///   - limit: the most orders to take.
+    /// - Throws: `PostgresError`; `DecodingError`, for an order that nobody of us wrote.
+    package static func take(at now: Date?, limit: Int, on connection: PostgresConnection) async throws -> [Ended] {
+        try await connection.query(takeStatement, [.timestamptz(now), .int8(Int64(limit))]).rows.map(ended)
+    }
+
+    /// What accounts lost of orders whose place an upgrade took, and which had not ended.
+    ///
+    /// - Parameters:
+    ///   - orders: as `SubscriptionEntitlementStore.write` returned them.
+    ///   - now: nil for the database's clock.
+    /// - Throws: `PostgresError`; `DecodingError`, for an order that nobody of us wrote.
+    package static func superseded(
+        _ orders: [OrderKey], at now: Date?, on connection: PostgresConnection
+    ) async throws -> [Ended] {
+        guard !orders.isEmpty else { return [] }
+        return try await connection.query(
+            supersededStatement, [.timestamptz(now)] + OrderStore.keyColumns(orders)
+        ).rows.map(ended)
+    }
+
+    private static func ended(_ row: PostgresRow) throws -> Ended {
+        Ended(
+            key: try row.orderKey(), app: try row.decode("app"), account: try row.account(),
+            entitlements: try row.decode("entitlements"), correlationId: try row.decode("correlation_id"),
+            transaction: try row.json("transaction", as: Transaction.self),
+            isCurrentPeriod: try row.decode("is_current_period"))
+    }
+
+    private static let supersededStatement = """
+        WITH lost AS (
+            SELECT e.* FROM entitlements e
+            JOIN unnest($2::text[], $3::text[]) AS asked (environment, transaction_id)
+                USING (environment, transaction_id)
+            WHERE e.revoked_because = 'upgraded' AND e.expires_at > coalesce($1, now())
+        )
+        \(select(from: "lost", at: "$1"))
+        """
+
+    private static let takeStatement = """
+        WITH ended AS (
+            SELECT environment, app, account, transaction_id FROM entitlements e
+            WHERE expires_at <= coalesce($1, now()) AND end_told_at IS NULL AND revoked_at IS NULL
+                AND entitlement = (
+                    SELECT min(s.entitlement) FROM entitlements s
+                    WHERE s.environment = e.environment AND s.transaction_id = e.transaction_id AND s.app = e.app
+                        AND s.account = e.account)
+            ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
+        ), told AS (
+            UPDATE entitlements e SET end_told_at = now() FROM ended
+            WHERE e.environment = ended.environment AND e.transaction_id = ended.transaction_id
+                AND e.app = ended.app AND e.account = ended.account AND e.revoked_at IS NULL
+            RETURNING e.environment, e.transaction_id, e.app, e.account, e.entitlement, e.expires_at
+        )
+        \(select(from: "told", at: "e.expires_at"))
+        """
+
+    /// What ended by the clock is told unless another order gave it on from that instant: of a subscription that was over
+    /// long before anybody heard of it, not every period has an end.
+    ///
+    /// - Parameters:
+    ///   - rows: the name of those rows of `entitlements` that have ended, as `e`.
+    ///   - time: when it is asked what other orders give.
+    private static func select(from rows: String, at time: String) -> String {
+        """
+        SELECT e.environment, e.transaction_id, e.app, e.account, o.correlation_id,
+            coalesce(array_agg(e.entitlement ORDER BY e.entitlement)
+                FILTER (WHERE \(SubscriptionEntitlementStore.isOnlyByIt(at: time))), '{}') AS entitlements,
+            (o.transaction - 'evidence')::text AS transaction,
+            \(SubscriptionStore.isPeriod) AND o.transaction_id IS NOT DISTINCT FROM s.transaction_id
+                AS is_current_period
+        FROM \(rows) e JOIN orders o ON o.environment = e.environment AND o.transaction_id = e.transaction_id
+        LEFT JOIN subscriptions s ON s.environment = o.environment
+            AND s.original_transaction_id = o.original_transaction_id
+        GROUP BY e.environment, e.transaction_id, e.app, e.account, o.environment, o.transaction_id, s.transaction_id
+        ORDER BY e.account, e.environment, e.transaction_id
+        """
+    }
+}

@@ -1,0 +1,118 @@
+package import Foundation
+package import Postgres
+package import PurchaseModel
+
+/// Entitlements that change because their order does, in transactions that have `ConsentStore.lock(takesUp:on:)`.
+package enum EntitlementRevision {
+    /// Whose entitlements by which order.
+    package struct Bearer: Sendable, Hashable, Comparable {
+        /// The order.
+        package let key: OrderKey
+        /// The account.
+        package let customer: Customer
+
+        /// By order, then by account.
+        package static func < (left: Bearer, right: Bearer) -> Bool {
+            left.key == right.key ? left.customer < right.customer : left.key < right.key
+        }
+    }
+
+    /// Why entitlements are taken back.
+    package enum Cause: String, Sendable, Hashable {
+        /// A refund.
+        case refund
+        /// Family Sharing ended.
+        case familyRevoke = "family_revoke"
+    }
+
+    /// Takes the entitlements of orders back, in the caller's transaction.
+    ///
+    /// - Returns: what each account may use no more; not what had ended before, nor what another order still gives it.
+    /// - Throws: `PostgresError`.
+    package static func revoke(
+        _ orders: [(key: OrderKey, cause: Cause)], on connection: PostgresConnection
+    ) async throws -> [Bearer: [String]] {
+        guard !orders.isEmpty else { return [:] }
+        let result = try await connection.query(
+            """
+            WITH old AS (
+                SELECT e.account, e.app, e.environment, e.entitlement, e.transaction_id, new.cause,
+                    e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > now()) AS is_usable
+                FROM entitlements e
+                JOIN unnest($1::text[], $2::text[], $3::text[]) AS new (environment, transaction_id, cause)
+                    USING (environment, transaction_id)
+            ), lost AS (
+                UPDATE entitlements e SET revoked_at = coalesce(e.revoked_at, now()), revoked_because = old.cause
+                FROM old
+                WHERE (e.account, e.app, e.environment, e.entitlement, e.transaction_id)
+                    = (old.account, old.app, old.environment, old.entitlement, old.transaction_id)
+            )
+            SELECT * FROM old WHERE is_usable AND NOT EXISTS (
+                SELECT FROM entitlements e
+                WHERE (e.account, e.app, e.environment, e.entitlement)
+                    = (old.account, old.app, old.environment, old.entitlement)
+                    AND e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > now())
+                    AND (e.environment, e.transaction_id) NOT IN (SELECT * FROM unnest($1::text[], $2::text[])))
+            ORDER BY entitlement
+            """,
+            OrderStore.keyColumns(orders.map(\.key)) + [.textArray(orders.map(\.cause.rawValue))])
+        return try names(result)
+    }
+
+    /// Gives the entitlements of orders back after a reversal, in the caller's transaction; what a guardian's word
+    /// froze stays frozen.
+    ///
+    /// - Returns: what each account may use again.
+    /// - Throws: `PostgresError`.
+    package static func restore(
+        _ keys: [OrderKey], on connection: PostgresConnection
+    ) async throws -> [Bearer: [String]] {
+        guard !keys.isEmpty else { return [:] }
+        let result = try await connection.query(
+            """
+            WITH given AS (
+                UPDATE entitlements e
+                SET revoked_at = CASE WHEN c.signed_date IS NOT NULL THEN e.revoked_at END,
+                    revoked_because = CASE WHEN c.signed_date IS NOT NULL THEN 'consent_rescinded' END
+                FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+                JOIN orders o USING (environment, transaction_id)
+                LEFT JOIN rescinded_consents c ON o.purchase_date <= c.signed_date
+                    AND (c.environment, c.app, c.app_transaction_id) = (o.environment, o.app, o.app_transaction_id)
+                WHERE (e.environment, e.transaction_id) = (o.environment, o.transaction_id)
+                    AND e.revoked_because IN ('refund', 'family_revoke')
+                RETURNING e.environment, e.transaction_id, e.app, e.account, e.entitlement, e.revoked_at, e.expires_at
+            )
+            SELECT * FROM given WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+            ORDER BY entitlement
+            """, OrderStore.keyColumns(keys))
+        return try names(result)
+    }
+
+    /// Lets the entitlements of orders end when the order's period does, in the caller's transaction.
+    ///
+    /// An end that was told and now lies later is told again when it comes.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func move(
+        _ ends: [(key: OrderKey, expiresDate: Date)], on connection: PostgresConnection
+    ) async throws {
+        guard !ends.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            UPDATE entitlements e SET expires_at = new.expires_at,
+                end_told_at = CASE WHEN new.expires_at <= e.expires_at THEN e.end_told_at END
+            FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS new (environment, transaction_id, expires_at)
+            WHERE (e.environment, e.transaction_id) = (new.environment, new.transaction_id)
+            """, OrderStore.keyColumns(ends.map(\.key)) + [.timestamptzArray(ends.map(\.expiresDate))])
+    }
+
+    static func bearer(_ row: PostgresRow) throws -> Bearer {
+        Bearer(key: try row.orderKey(), customer: try row.customer())
+    }
+
+    static func names(_ result: PostgresResult) throws -> [Bearer: [String]] {
+        var names: [Bearer: [String]] = [:]
+        for row in result.rows { names[try bearer(row), default: []].append(try row.decode("entitlement")) }
+        return names
+    }
+}

@@ -1,0 +1,203 @@
+import Foundation
+package import Postgres
+package import PurchaseModel
+
+extension OrderStore {
+    /// That a statement belongs to an order that is there.
+    package struct Match: Sendable {
+        /// What led to it.
+        package enum Path: String, Sendable {
+            /// The transaction id.
+            case id
+            /// The purchase's own key.
+            case key
+            /// The key without a line item.
+            case fallback
+            /// The line item alone, which says nothing by itself.
+            case lineItem = "line_item"
+        }
+
+        /// The statement's place among those that were asked for.
+        package let place: Int
+        package let path: Path
+        /// The order as it is seen without a lock, without what Apple signed of it.
+        package let order: StoredOrder
+        package let lineItem: String?
+        package let productId: String
+        /// Whether just this is known of the transaction id: a repetition.
+        package let isRepetition: Bool
+    }
+
+    /// The orders that statements belong to, by any of their transaction ids and keys; read without a lock.
+    ///
+    /// A statement that came exactly so before costs one look by its id, and nothing of it is sent back.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func matches(
+        of statements: [(environment: StoreEnvironment, transaction: Transaction)], on connection: PostgresConnection
+    ) async throws -> [Match] {
+        guard !statements.isEmpty else { return [] }
+        let keys = statements.map { PurchaseKeys(of: $0.transaction) }
+        let hasKeys = keys.contains { $0.key != nil || $0.fallback != nil }
+        var parameters: [PostgresValue] = [
+            .textArray(statements.map(\.environment.rawValue)), .textArray(statements.map(\.transaction.transactionId)),
+            .jsonbArray(try statements.map { try $0.transaction.body }),
+        ]
+        if hasKeys {
+            parameters += [
+                .textArray(statements.map(\.transaction.bundleId)), .textArray(keys.map { $0.key?.text }),
+                .textArray(keys.map { $0.fallback?.text }),
+                .textArray(statements.map { $0.transaction.isAutoRenewable ? $0.transaction.lineItem : nil }),
+            ]
+        }
+        let result = try await connection.query(hasKeys ? matchByAllStatement : matchByIdStatement, parameters)
+        return try result.rows.map { row in
+            Match(
+                place: Int(try row.decode("place", as: Int64.self)) - 1, path: try row.known("path"),
+                order: try order(row, purchase: nil), lineItem: try row.decodeIfPresent("web_order_line_item_id"),
+                productId: try row.decode("product_id"), isRepetition: try row.decode("is_repetition"))
+        }
+    }
+
+    /// Locks orders, and all orders of lineages that the caller's transaction holds, sorted by key, until its end.
+    ///
+    /// - Parameters:
+    ///   - keys: with what Apple signed of each.
+    ///   - lineages: all of their orders but consumables; with what Apple signed of those that are parked.
+    /// - Throws: `PostgresError`.
+    package static func lock(
+        _ keys: [OrderKey], lineages: [LineageKey] = [], on connection: PostgresConnection
+    ) async throws -> [StoredOrder] {
+        guard !keys.isEmpty || !lineages.isEmpty else { return [] }
+        let result = try await connection.query(
+            """
+            SELECT \(columns), o.state = 'parked' OR asked.is_asked AS is_whole,
+                CASE WHEN o.state = 'parked' OR asked.is_asked THEN o.transaction END AS transaction
+            FROM (SELECT environment, transaction_id, bool_or(is_asked) AS is_asked FROM (
+                    SELECT *, true AS is_asked FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+                    UNION ALL SELECT o.environment, o.transaction_id, false
+                    FROM unnest($3::text[], $4::text[]) AS lineage (environment, original_transaction_id)
+                    JOIN orders o USING (environment, original_transaction_id) WHERE o.product_type <> 'consumable') rows
+                GROUP BY 1, 2) asked
+            JOIN orders o USING (environment, transaction_id)
+            ORDER BY o.environment, o.transaction_id
+            FOR UPDATE OF o
+            """,
+            keyColumns(keys) + [
+                .textArray(lineages.map(\.environment.rawValue)), .textArray(lineages.map(\.originalTransactionId)),
+            ])
+        return try await stored(result, on: connection)
+    }
+
+    /// Locks those of the orders that nobody else holds and that are parked; never waits.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func lockFree(_ keys: [OrderKey], on connection: PostgresConnection) async throws -> [StoredOrder] {
+        guard !keys.isEmpty else { return [] }
+        let result = try await connection.query(
+            """
+            SELECT \(columns), true AS is_whole, o.transaction FROM orders o
+            WHERE o.state = 'parked'
+                AND (o.environment, o.transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+            ORDER BY o.environment, o.transaction_id
+            FOR UPDATE SKIP LOCKED
+            """, keyColumns(keys))
+        return try await stored(result, on: connection)
+    }
+
+    /// The rows with what Apple signed under each id, for purchases that have several.
+    private static func stored(
+        _ result: PostgresResult, on connection: PostgresConnection
+    ) async throws -> [StoredOrder] {
+        var transactions: [(row: PostgresRow, transaction: Transaction)] = []
+        var orders: [StoredOrder] = []
+        for row in result.rows {
+            if let transaction = try row.jsonIfPresent("transaction", as: Transaction.self) {
+                transactions.append((row, transaction))
+            } else {
+                orders.append(try order(row, purchase: nil))
+            }
+        }
+        let statements = try await statements(of: transactions.map { try $0.row.orderKey() }, on: connection)
+        for (row, transaction) in transactions {
+            let purchase = Purchase(stored: transaction, statements: statements[try row.orderKey()] ?? [:])
+            orders.append(try order(row, purchase: purchase))
+        }
+        return orders.sorted { $0.key < $1.key }
+    }
+
+    /// What Apple signed under each transaction id of purchases that have several.
+    private static func statements(
+        of keys: [OrderKey], on connection: PostgresConnection
+    ) async throws -> [OrderKey: [String: Transaction]] {
+        guard !keys.isEmpty else { return [:] }
+        let result = try await connection.query(
+            """
+            WITH asked AS (
+                SELECT * FROM unnest($1::text[], $2::text[]) AS asked (environment, order_transaction_id)
+            )
+            SELECT t.environment, t.order_transaction_id, t.transaction_id, t.statement
+            FROM asked JOIN order_transactions t USING (environment, order_transaction_id)
+            WHERE t.transaction_id <> t.order_transaction_id AND t.statement IS NOT NULL
+            UNION ALL
+            SELECT t.environment, t.order_transaction_id, t.transaction_id, t.statement
+            FROM asked JOIN order_transactions t
+                ON (t.environment, t.transaction_id) = (asked.environment, asked.order_transaction_id)
+            WHERE t.statement IS NOT NULL
+            """, keyColumns(keys))
+        var statements: [OrderKey: [String: Transaction]] = [:]
+        for row in result.rows {
+            let id: String = try row.decode("transaction_id")
+            statements[try row.orderKey("order_transaction_id"), default: [:]][id] =
+                try row.json("statement", as: Transaction.self)
+        }
+        return statements
+    }
+
+    static let columns = """
+        o.environment, o.transaction_id, o.app, o.original_transaction_id, o.state, o.reason, o.account,
+        o.granted_at IS NOT NULL AS was_granted, o.product_type, o.product_id, o.purchase_date, o.expires_date,
+        o.app_account_token, o.test_purchase, o.submission_id, o.correlation_id, o.web_order_line_item_id,
+        (o.purchase_key IS NOT NULL OR o.fallback_key IS NOT NULL OR o.product_type = 'consumable') AS has_keys
+        """
+
+    static func order(_ row: PostgresRow, purchase: Purchase?) throws -> StoredOrder {
+        StoredOrder(
+            key: try row.orderKey(), app: try row.decode("app"), lineage: try row.lineageKey(),
+            state: try row.orderState(), reason: try row.reasonIfPresent(), account: try row.accountIfPresent(),
+            wasGranted: try row.decode("was_granted"),
+            productType: ProductType(rawValue: try row.decode("product_type")),
+            purchaseDate: try row.decode("purchase_date"), expiresDate: try row.decodeIfPresent("expires_date"),
+            token: try row.decodeIfPresent("app_account_token"),
+            testPurchase: try row.decodeIfPresent("test_purchase", as: String.self).map { TestPurchase(rawValue: $0) },
+            submissionId: try row.decode("submission_id"), correlationId: try row.decode("correlation_id"),
+            hasKeys: try row.decode("has_keys"), purchase: purchase)
+    }
+
+    private static let asked = "unnest($1::text[], $2::text[], $3::jsonb[]"
+
+    private static let matchByIdStatement = """
+        SELECT asked.place, 'id' AS path, \(columns), coalesce(t.statement, o.transaction) = asked.statement AS is_repetition
+        FROM \(asked)) WITH ORDINALITY AS asked (environment, transaction_id, statement, place)
+        JOIN order_transactions t USING (environment, transaction_id)
+        JOIN orders o ON (o.environment, o.transaction_id) = (t.environment, t.order_transaction_id)
+        """
+
+    private static let matchByAllStatement = """
+        WITH asked AS (
+            SELECT * FROM \(asked), $4::text[], $5::text[], $6::text[], $7::text[]) WITH ORDINALITY
+                AS asked (environment, transaction_id, statement, app, purchase_key, fallback_key, line_item, place)
+        )
+        SELECT asked.place, 'id' AS path, \(columns), coalesce(t.statement, o.transaction) = asked.statement AS is_repetition
+        FROM asked
+        JOIN order_transactions t USING (environment, transaction_id)
+        JOIN orders o ON (o.environment, o.transaction_id) = (t.environment, t.order_transaction_id)
+        UNION ALL SELECT asked.place, 'key', \(columns), false
+        FROM asked JOIN orders o USING (environment, app, purchase_key)
+        UNION ALL SELECT asked.place, 'fallback', \(columns), false
+        FROM asked JOIN orders o USING (environment, app, fallback_key)
+        UNION ALL SELECT asked.place, 'line_item', \(columns), false
+        FROM asked JOIN orders o ON (o.environment, o.app, o.web_order_line_item_id)
+            = (asked.environment, asked.app, asked.line_item)
+        """
+}

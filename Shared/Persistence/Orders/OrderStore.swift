@@ -1,0 +1,162 @@
+package import Postgres
+package import PurchaseModel
+
+/// The tables `orders` and `order_transactions`: one row a purchase, and one for each transaction id that Apple gave it.
+package enum OrderStore {
+    /// Writes new orders with their transaction ids, sorted by key so that concurrent batches cannot dead-lock.
+    ///
+    /// Only what this statement inserted may be granted: an id or a key that another transaction of the database has just
+    /// taken is a conflict, and the caller's transaction begins anew.
+    ///
+    /// - Throws: `PostgresError`; of SQLSTATE 40001 where an order is there already.
+    package static func insert(_ orders: [OrderTransition], on connection: PostgresConnection) async throws {
+        guard !orders.isEmpty else { return }
+        let sorted = orders.sorted { $0.key < $1.key }
+        let result = try await connection.query(insertStatement, try OrderColumn.parameters(sorted))
+        guard let row = result.rows.first, try row.decode("written", as: Int64.self) == Int64(orders.count) else {
+            throw takenMeanwhile
+        }
+        try await writeIds(of: sorted.filter(\.purchase.hasSeveralIds), on: connection)
+    }
+
+    /// Writes what became of orders that this transaction of the database holds locked.
+    ///
+    /// The time of the first grant stays through a refund and its reversal; that of the refund goes with it.
+    ///
+    /// - Throws: `PostgresError`; of SQLSTATE 40001 where a transaction id or a key has become another order's.
+    package static func update(_ orders: [OrderTransition], on connection: PostgresConnection) async throws {
+        guard !orders.isEmpty else { return }
+        let sorted = orders.sorted { $0.key < $1.key }
+        do {
+            _ = try await connection.query(
+                updateStatement,
+                try OrderColumn.parameters(sorted) + [.boolArray(sorted.map(\.isGrant))])
+        } catch let error as PostgresError where error.sqlState == "23505" {
+            throw takenMeanwhile
+        }
+        try await writeIds(of: sorted.filter(\.purchase.hasSeveralIds), on: connection)
+    }
+
+    /// Says whose orders are now that are locked, with their lineage.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func give(_ orders: [(key: OrderKey, account: Account)], on connection: PostgresConnection)
+        async throws
+    {
+        guard !orders.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            UPDATE orders o SET account = new.account
+            FROM unnest($1::text[], $2::text[], $3::text[]) AS new (environment, transaction_id, account)
+            WHERE (o.environment, o.transaction_id) = (new.environment, new.transaction_id)
+            """, keyColumns(orders.map(\.key)) + [.textArray(orders.map(\.account.text))])
+    }
+
+    /// Writes the ids of purchases that have several, with what Apple signed under each.
+    private static func writeIds(of orders: [OrderTransition], on connection: PostgresConnection) async throws {
+        let rows = orders.flatMap { order in order.purchase.statements.map { (order: order, statement: $0) } }
+        guard !rows.isEmpty else { return }
+        let result = try await connection.query(
+            """
+            INSERT INTO order_transactions AS known
+                (environment, transaction_id, order_transaction_id, submission_id, statement)
+            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::jsonb[])
+                AS new (environment, transaction_id) ORDER BY environment, transaction_id
+            ON CONFLICT (environment, transaction_id) DO UPDATE SET statement = excluded.statement
+                WHERE known.order_transaction_id = excluded.order_transaction_id
+            RETURNING transaction_id
+            """,
+            [
+                .textArray(rows.map(\.order.key.environment.rawValue)),
+                .textArray(rows.map(\.statement.transactionId)), .textArray(rows.map(\.order.key.transactionId)),
+                .textArray(rows.map(\.order.submissionId)), .jsonbArray(try rows.map { try $0.statement.body }),
+            ])
+        guard result.rows.count == rows.count else { throw takenMeanwhile }
+    }
+
+    /// Notes what contradicts what is known; the same contradiction once.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func note(_ conflicts: [NotedConflict], on connection: PostgresConnection) async throws {
+        guard !conflicts.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            INSERT INTO purchase_conflicts (environment, app, transaction_id, order_transaction_id, cause, submission_id)
+            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+            ON CONFLICT DO NOTHING
+            """,
+            [
+                .textArray(conflicts.map(\.transaction.environment)), .textArray(conflicts.map(\.app)),
+                .textArray(conflicts.map(\.transaction.transactionId)), .textArray(conflicts.map(\.orderId)),
+                .textArray(conflicts.map(\.cause.rawValue)), .textArray(conflicts.map(\.submissionId)),
+            ])
+    }
+
+    /// A row of `purchase_conflicts`.
+    package struct NotedConflict: Sendable {
+        /// Of the signed data that contradicts.
+        package let transaction: (environment: String, transactionId: String)
+        package let app: String
+        /// The own id of the order that it contradicts.
+        package let orderId: String
+        package let cause: PurchaseConflict
+        package let submissionId: String
+
+        package init(
+            environment: StoreEnvironment, transactionId: String, app: String, orderId: String,
+            cause: PurchaseConflict, submissionId: String
+        ) {
+            transaction = (environment.rawValue, transactionId)
+            self.app = app
+            self.orderId = orderId
+            self.cause = cause
+            self.submissionId = submissionId
+        }
+    }
+
+    /// The transaction of the database runs again, and finds what was taken.
+    private static let takenMeanwhile = PostgresError(
+        code: .statementFailed, reason: "another transaction recorded the same purchase meanwhile", sqlState: "40001")
+
+    // One statement, so that a new order costs one way to the server.
+    private static let insertStatement = """
+        WITH made AS (
+            INSERT INTO orders (\(OrderColumn.names), granted_at, revoked_at)
+            SELECT *, CASE WHEN state = 'granted' THEN now() END, CASE WHEN state = 'revoked' THEN now() END
+            FROM \(OrderColumn.rows)
+            ON CONFLICT DO NOTHING
+            RETURNING environment, transaction_id, submission_id
+        ), ids AS (
+            INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
+            SELECT environment, transaction_id, transaction_id, submission_id FROM made
+            ON CONFLICT DO NOTHING
+            RETURNING transaction_id
+        )
+        SELECT count(*) AS written FROM ids
+        """
+
+    private static let updateStatement: String = {
+        let changed = OrderColumn.all.compactMap { column -> String? in
+            let name = column.name
+            return switch column.update {
+            case .replaced: "\(name) = new.\(name)"
+            case .atGrant: "\(name) = CASE WHEN new.is_grant THEN new.\(name) ELSE o.\(name) END"
+            case .keyKept:
+                "\(name) = CASE WHEN new.product_type <> 'consumable' THEN coalesce(new.\(name), o.\(name)) END"
+            case .never: nil
+            }
+        }.joined(separator: ", ")
+        return """
+            UPDATE orders o SET \(changed),
+                revoked_at = CASE WHEN new.state = 'revoked' THEN coalesce(o.revoked_at, now()) END,
+                granted_at = CASE WHEN new.is_grant THEN now() ELSE o.granted_at END
+            FROM \(OrderColumn.rowsWithGrant)
+            WHERE (o.environment, o.transaction_id) = (new.environment, new.transaction_id)
+            """
+    }()
+
+    /// `$1` and `$2`.
+    static func keyColumns(_ keys: [OrderKey]) -> [PostgresValue] {
+        [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.transactionId))]
+    }
+}

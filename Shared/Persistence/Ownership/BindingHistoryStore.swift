@@ -1,0 +1,59 @@
+package import Postgres
+package import PurchaseModel
+
+/// The table `binding_history`: every binding that ever was; append-only.
+package enum BindingHistoryStore {
+    /// One row.
+    package struct Binding: Sendable, Hashable {
+        /// The lineage; of a consumable the order's own id stands for it.
+        package let lineage: LineageKey
+        /// The app's bundle id.
+        package let app: String
+        /// From whom, to whom, and why.
+        package let change: BindingChange
+        /// The submission that led to it; nil where none did.
+        package let submissionId: String?
+        /// The operator's row in `audit_log`; nil where no operator said it.
+        package let auditId: Int64?
+
+        /// Makes a row.
+        package init(
+            lineage: LineageKey, app: String, change: BindingChange, submissionId: String?, auditId: Int64? = nil
+        ) {
+            self.lineage = lineage
+            self.app = app
+            self.change = change
+            self.submissionId = submissionId
+            self.auditId = auditId
+        }
+    }
+
+    /// Writes rows in the order they came, in the transaction that locked the lineages.
+    ///
+    /// A transfer, or a share, that is there for its lineage and submission breaks
+    /// `binding_history_once_per_submission`, and with it the whole transaction.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func write(_ bindings: [Binding], on connection: PostgresConnection) async throws {
+        guard !bindings.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            INSERT INTO binding_history (environment, original_transaction_id, app, from_account, to_account, cause,
+                policy, submission_id, audit_id)
+            SELECT environment, original_transaction_id, app, from_account, to_account, cause, policy, submission_id,
+                audit_id
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                $8::text[], $9::int8[]) WITH ORDINALITY AS new (environment, original_transaction_id, app,
+                from_account, to_account, cause, policy, submission_id, audit_id, place)
+            ORDER BY place
+            """,
+            [
+                .textArray(bindings.map(\.lineage.environment.rawValue)),
+                .textArray(bindings.map(\.lineage.originalTransactionId)), .textArray(bindings.map(\.app)),
+                .textArray(bindings.map(\.change.from?.text)), .textArray(bindings.map(\.change.to.text)),
+                .textArray(bindings.map(\.change.cause.rawValue)),
+                .textArray(bindings.map(\.change.policy?.rawValue)), .textArray(bindings.map(\.submissionId)),
+                .int8Array(bindings.map(\.auditId)),
+            ])
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+package import Postgres
+package import PurchaseModel
+
+/// The tables `lineages` and `lineage_shares`: whose everything is that has one original transaction id and is not used up.
+package enum LineageStore {
+    /// Locks lineages in the caller's transaction, sorted, before any order; those that are not there are made.
+    ///
+    /// A lineage that is made while orders of it are somebody's is that account's from the start: such orders were held
+    /// without a lineage as long as nobody knew their product's type. What an operator said of its first order then is the
+    /// beginning of its history.
+    ///
+    /// - Parameter lineages: with the app's bundle id of each.
+    /// - Throws: `PostgresError`.
+    package static func lock(
+        _ lineages: [LineageKey: String], on connection: PostgresConnection
+    ) async throws -> [LineageKey: Lineage] {
+        guard !lineages.isEmpty else { return [:] }
+        let sorted = lineages.sorted { $0.key < $1.key }
+        let keys: [PostgresValue] = [
+            .textArray(sorted.map(\.key.environment.rawValue)), .textArray(sorted.map(\.key.originalTransactionId)),
+        ]
+        let new = try await make(sorted.map(\.value), keys, on: connection)
+        let result = try await connection.query(
+            """
+            SELECT l.environment, l.original_transaction_id, l.app, l.account, l.cause, l.token, l.token_purchase_date,
+                l.token_signed_date, l.bound_at, l.bound_signed_date, l.open_since,
+                l.claimed_purchase_date
+            FROM lineages l
+            WHERE (l.environment, l.original_transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+            ORDER BY l.environment, l.original_transaction_id
+            FOR UPDATE OF l
+            """, keys)
+        // Asked after the lock: whoever shared one meanwhile has committed.
+        let sharers = try await sharers(of: sorted.map(\.key).filter { !new.contains($0) }, on: connection)
+        var locked: [LineageKey: Lineage] = [:]
+        for row in result.rows {
+            let key = try row.lineageKey()
+            var lineage = Lineage(
+                key: key, app: try row.decode("app"), owner: try row.accountIfPresent(),
+                cause: try row.decodeIfPresent("cause", as: String.self) == nil ? nil : try row.known("cause"),
+                sharers: sharers[key] ?? [], isStored: !new.contains(key))
+            lineage.token = try row.decodeIfPresent("token")
+            lineage.tokenPurchaseDate = try row.decodeIfPresent("token_purchase_date")
+            lineage.tokenSignedDate = try row.decodeIfPresent("token_signed_date")
+            lineage.boundDate = try row.decodeIfPresent("bound_at")
+            lineage.boundSignedDate = try row.decodeIfPresent("bound_signed_date")
+            lineage.openSince = try row.decodeIfPresent("open_since")
+            lineage.claimedPurchaseDate = try row.decodeIfPresent("claimed_purchase_date")
+            locked[key] = lineage
+        }
+        return locked
+    }
+
+    /// Makes those that are not there.
+    ///
+    /// - Parameters:
+    ///   - apps: the app of each.
+    ///   - keys: the columns of their keys, sorted.
+    /// - Returns: those that are new.
+    private static func make(
+        _ apps: [String], _ keys: [PostgresValue], on connection: PostgresConnection
+    ) async throws -> Set<LineageKey> {
+        let made = try await connection.query(
+            """
+            WITH made AS (
+                INSERT INTO lineages (environment, original_transaction_id, app, account, cause, bound_at)
+                SELECT asked.*, o.account,
+                    CASE WHEN o.account = h.to_account THEN h.cause
+                        WHEN o.account IS NOT NULL THEN 'possession' END,
+                    CASE WHEN o.account IS NOT NULL THEN now() END
+                FROM unnest($1::text[], $2::text[], $3::text[]) AS asked (environment, original_transaction_id, app)
+                LEFT JOIN LATERAL (
+                    SELECT account FROM orders
+                    WHERE environment = asked.environment AND original_transaction_id = asked.original_transaction_id
+                        AND app = asked.app AND account IS NOT NULL AND product_type <> 'consumable'
+                    ORDER BY purchase_date, transaction_id LIMIT 1) o ON true
+                LEFT JOIN LATERAL (
+                    SELECT to_account, cause FROM binding_history
+                    WHERE o.account IS NOT NULL AND environment = asked.environment
+                        AND original_transaction_id = asked.original_transaction_id
+                    ORDER BY id DESC LIMIT 1) h ON true
+                WHERE NOT EXISTS (SELECT FROM lineages l
+                    WHERE l.environment = asked.environment
+                        AND l.original_transaction_id = asked.original_transaction_id)
+                ORDER BY asked.environment, asked.original_transaction_id
+                ON CONFLICT DO NOTHING
+                RETURNING environment, original_transaction_id, app, account
+            ), noted AS (
+                INSERT INTO binding_history (environment, original_transaction_id, app, from_account, to_account, cause)
+                SELECT environment, original_transaction_id, app, h.to_account, account, 'possession' FROM made
+                LEFT JOIN LATERAL (
+                    SELECT to_account FROM binding_history b
+                    WHERE (b.environment, b.original_transaction_id)
+                        = (made.environment, made.original_transaction_id) ORDER BY id DESC LIMIT 1) h ON true
+                WHERE account IS NOT NULL AND account IS DISTINCT FROM h.to_account
+            )
+            SELECT environment, original_transaction_id FROM made
+            """, keys + [.textArray(apps)])
+        return Set(try made.rows.map { try $0.lineageKey() })
+    }
+
+    /// Which of them are there, whatever their owner; not locked.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func known(
+        _ keys: Set<LineageKey>, on connection: PostgresConnection
+    ) async throws -> Set<LineageKey> {
+        guard !keys.isEmpty else { return [] }
+        let result = try await connection.query(
+            """
+            SELECT environment, original_transaction_id FROM lineages
+            JOIN unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
+                USING (environment, original_transaction_id)
+            """, [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.originalTransactionId))])
+        return Set(try result.rows.map { try $0.lineageKey() })
+    }
+
+    /// Writes whose lineages are now, and by which token, in the transaction that locked them.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func write(_ lineages: [Lineage], on connection: PostgresConnection) async throws {
+        guard !lineages.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            UPDATE lineages SET account = new.account, cause = new.cause, token = new.token,
+                token_purchase_date = new.token_purchase_date, token_signed_date = new.token_signed_date,
+                bound_at = CASE WHEN lineages.account IS DISTINCT FROM new.account THEN now() ELSE bound_at END,
+                bound_signed_date = new.bound_signed_date, open_since = new.open_since,
+                claimed_purchase_date = new.claimed_purchase_date
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::timestamptz[],
+                $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::timestamptz[])
+                AS new (environment, original_transaction_id, account, cause, token, token_purchase_date,
+                    token_signed_date, bound_signed_date, open_since, claimed_purchase_date)
+            WHERE lineages.environment = new.environment
+                AND lineages.original_transaction_id = new.original_transaction_id
+            """,
+            [
+                .textArray(lineages.map(\.key.environment.rawValue)),
+                .textArray(lineages.map(\.key.originalTransactionId)), .textArray(lineages.map(\.owner?.text)),
+                .textArray(lineages.map(\.cause?.rawValue)), .uuidArray(lineages.map(\.token)),
+                .timestamptzArray(lineages.map(\.tokenPurchaseDate)),
+                .timestamptzArray(lineages.map(\.tokenSignedDate)),
+                .timestamptzArray(lineages.map(\.boundSignedDate)), .timestamptzArray(lineages.map(\.openSince)),
+                .timestamptzArray(lineages.map(\.claimedPurchaseDate)),
+            ])
+    }
+
+    private static func sharers(
+        of lineages: [LineageKey], on connection: PostgresConnection
+    ) async throws -> [LineageKey: Set<Account>] {
+        guard !lineages.isEmpty else { return [:] }
+        let result = try await connection.query(
+            """
+            SELECT environment, original_transaction_id, account FROM lineage_shares
+            WHERE (environment, original_transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+            """,
+            [.textArray(lineages.map(\.environment.rawValue)), .textArray(lineages.map(\.originalTransactionId))])
+        var sharers: [LineageKey: Set<Account>] = [:]
+        for row in result.rows {
+            sharers[try row.lineageKey(), default: []].insert(try row.account())
+        }
+        return sharers
+    }
+}

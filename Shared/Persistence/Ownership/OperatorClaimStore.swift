@@ -1,0 +1,160 @@
+package import Foundation
+package import Postgres
+package import PurchaseModel
+
+/// The table `operator_claims`: a person's word whose a parked order is, until fulfillment has taken it up.
+package struct OperatorClaimStore: Sendable {
+    private let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// A claim that was written down; fulfillment takes it up within seconds.
+    package struct Noted: Sendable, Hashable {
+        /// The id of its row in `audit_log`.
+        package let auditId: Int64
+        /// The order, by its own id.
+        package let key: OrderKey
+        /// When it was written.
+        package let createdAt: Date
+    }
+
+    /// Why an operator cannot claim an order.
+    package enum Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+        /// No order of this environment has this transaction id.
+        case orderNotFound
+        /// The order is granted or revoked already.
+        case orderNotParked(OrderState)
+        /// The order is parked, but it has an account: its doubt is another one.
+        case orderHasAccount(account: String, reason: ReasonCode?)
+        /// Another claim of the order is not taken up yet.
+        case alreadyClaimed(account: String)
+        /// An empty account, actor or reason, or one that is too long.
+        case invalid(field: String)
+
+        /// A sentence for the operator.
+        package var description: String {
+            switch self {
+            case .orderNotFound: "there is no such order in this environment"
+            case .orderNotParked(let state): "the order is \(state.rawValue), and only a parked one can be claimed"
+            case .orderHasAccount(let account, let reason):
+                "the order is \(account)'s, and parked for another doubt: \(reason?.rawValue ?? "unknown")"
+            case .alreadyClaimed(let account): "the order is claimed for \(account), and that is about to be done"
+            case .invalid(let field): "\(field) must have 1 to \(Limit.text) characters"
+            }
+        }
+    }
+
+    enum Limit {
+        /// Characters of an account, of an actor's name, of a reason: sentences, no essays.
+        static let text = 1_000
+    }
+
+    /// A claim that fulfillment is to take up.
+    package struct Due: Sendable {
+        /// The id of its row in `audit_log`.
+        package let auditId: Int64
+        /// The order.
+        package let key: OrderKey
+        /// Whose it is said to be.
+        package let account: Account
+    }
+
+    /// Writes down whose an order is, with a row in `audit_log`, in one transaction.
+    ///
+    /// An order can be claimed while it is parked without an account: because nobody claimed it (`unclaimed`), or because
+    /// its token is nobody's (`account_token_unknown`).
+    ///
+    /// - Parameters:
+    ///   - transactionId: any of Apple's transaction ids of the order; claim and audit line name the order's own.
+    ///   - account: whose it is.
+    ///   - actor: who says so.
+    ///   - reason: why, in the operator's words.
+    /// - Throws: ``Refusal``; `PostgresError`. Then nothing was written.
+    package func claim(
+        environment: StoreEnvironment, transactionId: String, account: String, actor: String, reason: String
+    ) async throws -> Noted {
+        for (field, text) in [("account", account), ("actor", actor), ("reason", reason)]
+        where !(1...Limit.text).contains(text.count) {
+            throw Refusal.invalid(field: field)
+        }
+        return try await pool.withTransaction { connection in
+            let key = try await Self.lockClaimable(
+                OrderKey(environment: environment, transactionId: transactionId), on: connection)
+            let result = try await connection.query(
+                """
+                WITH noted AS (
+                    INSERT INTO audit_log (actor, action, subject, reason) VALUES ($1, 'claim', $2, $3)
+                    RETURNING id, created_at
+                ), claimed AS (
+                    INSERT INTO operator_claims (audit_id, environment, transaction_id, account)
+                    SELECT id, $4, $5, $6 FROM noted
+                )
+                SELECT id, created_at FROM noted
+                """,
+                [
+                    .text(actor), .text("\(environment.rawValue) \(key.transactionId) \(account)"), .text(reason),
+                    .text(environment.rawValue), .text(key.transactionId), .text(account),
+                ])
+            guard let row = result.rows.first else {
+                throw PostgresError(code: .decodingFailed, reason: "audit_log gave no id")
+            }
+            return Noted(auditId: try row.decode("id"), key: key, createdAt: try row.decode("created_at"))
+        }
+    }
+
+    /// Locks the order that has a transaction id, so that two operators cannot claim it at once.
+    ///
+    /// - Returns: the order's own key.
+    /// - Throws: ``Refusal``; `PostgresError`.
+    private static func lockClaimable(
+        _ anyKey: OrderKey, on connection: PostgresConnection
+    ) async throws -> OrderKey {
+        let result = try await connection.query(
+            """
+            SELECT o.environment, o.transaction_id, o.state, o.reason, o.account FROM order_transactions i
+            JOIN orders o ON (o.environment, o.transaction_id) = (i.environment, i.order_transaction_id)
+            WHERE i.environment = $1 AND i.transaction_id = $2 FOR UPDATE OF o
+            """, [.text(anyKey.environment.rawValue), .text(anyKey.transactionId)])
+        guard let row = result.rows.first else { throw Refusal.orderNotFound }
+        let (key, state) = (try row.orderKey(), try row.orderState())
+        guard state == .parked else { throw Refusal.orderNotParked(state) }
+        if let account = try row.decodeIfPresent("account", as: String.self) {
+            let reason = try row.decodeIfPresent("reason", as: String.self).map(ReasonCode.init)
+            throw Refusal.orderHasAccount(account: account, reason: reason)
+        }
+        // Asked after the lock: whoever claimed it meanwhile has committed.
+        let claims = try await connection.query(
+            """
+            SELECT account FROM operator_claims
+            WHERE environment = $1 AND transaction_id = $2 AND due_at IS NOT NULL LIMIT 1
+            """, [.text(key.environment.rawValue), .text(key.transactionId)])
+        if let claim = claims.rows.first { throw Refusal.alreadyClaimed(account: try claim.decode("account")) }
+        return key
+    }
+
+    /// Takes claims that are due, locked in the caller's transaction before everything else of it.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func due(limit: Int, on connection: PostgresConnection) async throws -> [Due] {
+        let result = try await connection.query(
+            """
+            SELECT audit_id, environment, transaction_id, account FROM operator_claims WHERE due_at <= now()
+            ORDER BY audit_id LIMIT $1 FOR UPDATE SKIP LOCKED
+            """, [.int8(Int64(limit))])
+        return try result.rows.map { row in
+            Due(auditId: try row.decode("audit_id"), key: try row.orderKey(), account: try row.account())
+        }
+    }
+
+    /// Says that claims were taken up, in the caller's transaction.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func settle(_ auditIds: [Int64], on connection: PostgresConnection) async throws {
+        guard !auditIds.isEmpty else { return }
+        _ = try await connection.query(
+            "UPDATE operator_claims SET due_at = NULL WHERE audit_id = ANY($1)", [.int8Array(auditIds)])
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Messages
+package import Postgres
+package import PurchaseModel
+
+/// Reads the nouns of the model out of rows. What cannot be read is an error: a row that is passed over in silence would be
+/// a purchase that is lost in silence.
+extension PostgresRow {
+    /// The column `environment`.
+    ///
+    /// - Throws: `PostgresError`, also where it is none that this program knows.
+    package func environment(_ column: String = "environment") throws(PostgresError) -> StoreEnvironment {
+        try known(column)
+    }
+
+    /// An order's own id, in `environment` and a column of transaction ids.
+    package func orderKey(_ column: String = "transaction_id") throws(PostgresError) -> OrderKey {
+        OrderKey(environment: try environment(), transactionId: try decode(column))
+    }
+
+    /// A lineage, in `environment` and `original_transaction_id`.
+    package func lineageKey(_ column: String = "original_transaction_id") throws(PostgresError) -> LineageKey {
+        LineageKey(environment: try environment(), originalTransactionId: try decode(column))
+    }
+
+    /// An order's state.
+    package func orderState(_ column: String = "state") throws(PostgresError) -> OrderState {
+        try known(column)
+    }
+
+    /// A submission's state.
+    package func submissionState(_ column: String = "state") throws(PostgresError) -> SubmissionState {
+        try known(column)
+    }
+
+    /// An account.
+    package func account(_ column: String = "account") throws(PostgresError) -> Account {
+        Account(stored: try decode(column))
+    }
+
+    /// An account; nil where the column is null.
+    package func accountIfPresent(_ column: String = "account") throws(PostgresError) -> Account? {
+        try decodeIfPresent(column, as: String.self).map { Account(stored: $0) }
+    }
+
+    /// An account within its app, in `environment`, `app` and `account`.
+    package func customer() throws(PostgresError) -> Customer {
+        Customer(environment: try environment(), app: try decode("app"), account: try account())
+    }
+
+    /// A reason; nil where the column is null.
+    package func reasonIfPresent(_ column: String = "reason") throws(PostgresError) -> ReasonCode? {
+        try decodeIfPresent(column, as: String.self).map(ReasonCode.init)
+    }
+
+    /// A value of an enumeration that is kept as text.
+    package func known<Value: RawRepresentable<String>>(
+        _ column: String, as type: Value.Type = Value.self
+    ) throws(PostgresError) -> Value {
+        let text: String = try decode(column)
+        guard let value = Value(rawValue: text) else {
+            throw PostgresError(code: .decodingFailed, reason: "\(column) has a value that this program does not know")
+        }
+        return value
+    }
+
+    /// A value that is kept as JSON.
+    package func json<Value: Decodable>(_ column: String, as type: Value.Type) throws(PostgresError) -> Value {
+        let text: String = try decode(column)
+        do {
+            return try MessageCoding.decode(type, from: Array(text.utf8))
+        } catch {
+            throw PostgresError(code: .decodingFailed, reason: "\(column) is no \(type)")
+        }
+    }
+
+    /// A value that is kept as JSON; nil where the column is null.
+    package func jsonIfPresent<Value: Decodable>(_ column: String, as type: Value.Type) throws(PostgresError) -> Value?
+    {
+        guard try decodeIfPresent(column, as: String.self) != nil else { return nil }
+        return try json(column, as: type)
+    }
+}

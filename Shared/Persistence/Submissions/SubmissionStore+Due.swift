@@ -1,0 +1,108 @@
+package import Foundation
+import Messages
+package import Postgres
+package import PurchaseModel
+
+/// Submissions without an outcome: sent again when they are due, put off when nothing was learnt.
+extension SubmissionStore {
+    /// When the oldest submission without an outcome was received, or reopened; nil when all have one.
+    ///
+    /// - Throws: `PostgresError`.
+    package func oldestUnsettled() async throws -> Date? {
+        // Only unsettled rows are due, and only those are in the index.
+        let result = try await pool.query(
+            "SELECT min(coalesce(reopened_at, received_at)) AS oldest FROM submissions WHERE due_at IS NOT NULL")
+        return try result.rows.first?.decodeIfPresent("oldest", as: Date.self)
+    }
+
+    /// Takes submissions that are due, and gives each a new lease that doubles with every attempt.
+    ///
+    /// Any number of processes may do this at once: a row locked by another is passed over. A proof too large for a
+    /// message is not loaded: such a submission is a claim check.
+    ///
+    /// - Parameters:
+    ///   - limit: the most to take; fewer, but at least one, where their proofs would be more than
+    ///     `claimBytesMaximum`.
+    ///   - lease: the first lease.
+    ///   - leaseMaximum: where doubling ends.
+    /// - Throws: `PostgresError`.
+    package func claimDue(limit: Int, lease: Duration, leaseMaximum: Duration) async throws -> [NewSubmission] {
+        let result = try await pool.query(
+            Self.claimStatement,
+            [
+                .int8(Int64(limit)), .int8(lease.wholeMilliseconds), .int8(leaseMaximum.wholeMilliseconds),
+                .int8(Int64(Self.messageProofBytesMaximum)), .int8(Int64(Self.claimBytesMaximum)),
+            ])
+        return try result.rows.map { row in
+            let proof = try row.decodeIfPresent("proof", as: String.self)
+            let environment = try row.decodeIfPresent("expected_environment", as: String.self)
+            return NewSubmission(
+                message: SubmissionMessage(
+                    submissionId: try row.decode("id"), app: try row.decode("app"),
+                    account: try row.decode("account"),
+                    kind: ProofKind(rawValue: try row.decode("kind", as: String.self)), proof: proof ?? "",
+                    attempt: Int(try row.decode("attempts", as: Int32.self)),
+                    correlationId: try row.decode("correlation_id"),
+                    namedTransactionId: try row.decodeIfPresent("named_transaction_id", as: String.self),
+                    expectedEnvironment: environment.flatMap { StoreEnvironment(rawValue: $0) },
+                    isClaimCheck: proof == nil, notFound: try Self.notFoundAnswers(row)),
+                partitionKey: try row.decode("partition_key"), isServer: try row.decode("is_server"))
+        }
+    }
+
+    private static func notFoundAnswers(_ row: PostgresRow) throws -> SubmissionMessage.NotFoundAnswers? {
+        guard let seconds = try row.decodeIfPresent("not_found_seconds", as: Double.self) else { return nil }
+        return .init(count: Int(try row.decode("not_found_count", as: Int32.self)), seconds: seconds)
+    }
+
+    // A proof's length is in its row, so that a large one is measured without being read. Rows that are locked and then
+    // left for their size are free again with this statement's end.
+    private static let claimStatement = """
+        WITH due AS MATERIALIZED (
+            SELECT id, due_at, octet_length(proof) AS bytes FROM submissions
+            WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+        ), measured AS (
+            SELECT id, bytes, sum(bytes) FILTER (WHERE bytes <= $4) OVER (
+                ORDER BY due_at, id ROWS UNBOUNDED PRECEDING) AS total
+            FROM due
+        )
+        UPDATE submissions SET attempts = attempts + 1,
+            due_at = now() + least($2 * power(2, least(attempts + 1, 20)), $3) * interval '1 millisecond'
+        FROM measured
+        WHERE submissions.id = measured.id AND coalesce(measured.total, 0) <= $5
+        RETURNING submissions.id, app, account, kind, partition_key, correlation_id, attempts, named_transaction_id,
+            expected_environment, is_server, not_found_count,
+            extract(epoch FROM now() - first_not_found_at)::float8 AS not_found_seconds,
+            CASE WHEN measured.bytes <= $4 THEN proof END AS proof
+        """
+
+    /// Puts submissions off in the caller's transaction: due again after the delay given for each.
+    ///
+    /// Where the reason is `transaction_not_found`, Apple has answered that it knows no such id: that is counted, once for
+    /// each time that the submission was sent, however often its verdict is delivered.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func putOff(
+        _ delays: [(id: String, reason: ReasonCode, delay: Duration)], on connection: PostgresConnection
+    ) async throws {
+        guard !delays.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            UPDATE submissions SET due_at = now() + put_off.milliseconds * interval '1 millisecond',
+                reason = put_off.reason,
+                not_found_count = not_found_count
+                    + (put_off.is_not_found AND not_found_attempt IS DISTINCT FROM attempts)::integer,
+                not_found_attempt = CASE WHEN put_off.is_not_found THEN attempts ELSE not_found_attempt END,
+                first_not_found_at = CASE WHEN put_off.is_not_found THEN coalesce(first_not_found_at, now())
+                    ELSE first_not_found_at END
+            FROM unnest($1::text[], $2::text[], $3::int8[], $4::bool[])
+                AS put_off (id, reason, milliseconds, is_not_found)
+            WHERE submissions.id = put_off.id AND submissions.state = 'received'
+            """,
+            [
+                .textArray(delays.map(\.id)), .textArray(delays.map(\.reason.rawValue)),
+                .int8Array(delays.map(\.delay.wholeMilliseconds)),
+                .boolArray(delays.map { $0.reason == .transactionNotFound }),
+            ])
+    }
+}

@@ -1,0 +1,155 @@
+package import Foundation
+package import Messages
+package import Postgres
+import PurchaseModel
+
+/// The table `submissions`: what was received and must get an outcome.
+package struct SubmissionStore: Sendable {
+    /// The most bytes of a proof that travels in a message; a larger one stays in its row, and is read from there.
+    ///
+    /// A signed transaction has 5 kB, a receipt of a hundred purchases 60 kB. Brokers take a megabyte.
+    package static let messageProofBytesMaximum = 256 << 10
+    /// The most bytes of proofs that one claim of due rows loads.
+    package static let claimBytesMaximum = 16 << 20
+
+    let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// A submission as it is accepted, or as it is sent.
+    package struct NewSubmission: Sendable {
+        /// What is to be verified.
+        package let message: SubmissionMessage
+        /// The Kafka key: keeps a lineage in one partition.
+        package let partitionKey: String
+        /// Whether the studio's server key posted it, as opposed to a player's token.
+        package let isServer: Bool
+
+        /// Makes one.
+        package init(message: SubmissionMessage, partitionKey: String, isServer: Bool = false) {
+            self.message = message
+            self.partitionKey = partitionKey
+            self.isServer = isServer
+        }
+
+        /// The same as it is sent: without a proof that is larger than `messageProofBytesMaximum`.
+        package var withClaimCheck: NewSubmission {
+            guard message.proof.utf8.count > SubmissionStore.messageProofBytesMaximum else { return self }
+            var message = message
+            message.proof = ""
+            message.isClaimCheck = true
+            return NewSubmission(message: message, partitionKey: partitionKey, isServer: isServer)
+        }
+    }
+
+    /// What is known of a submission.
+    package struct Status: Sendable {
+        /// The account that posted it.
+        package let account: String
+        /// The app it was posted for.
+        package let app: String
+        /// What kind of proof it is.
+        package let kind: ProofKind
+        /// The transaction that the app names as this account's, beside a receipt.
+        package let namedTransactionId: String?
+        /// Whether the studio's server key posted it.
+        package var isServer: Bool
+        /// When it was received.
+        package let receivedAt: Date
+        /// Whether Apple has answered that it knows no such id, which it may know by now.
+        package var wasNotFound: Bool
+        /// Its outcome; nil while it has none.
+        package var outcome: SubmissionOutcome?
+
+        /// Makes one.
+        package init(
+            account: String, app: String, kind: ProofKind, namedTransactionId: String? = nil, isServer: Bool = false,
+            receivedAt: Date, wasNotFound: Bool = false, outcome: SubmissionOutcome? = nil
+        ) {
+            self.account = account
+            self.app = app
+            self.kind = kind
+            self.namedTransactionId = namedTransactionId
+            self.isServer = isServer
+            self.receivedAt = receivedAt
+            self.wasNotFound = wasNotFound
+            self.outcome = outcome
+        }
+    }
+
+    /// Writes many submissions in one statement and one commit; those that exist are left as they are, but for those that
+    /// are to be judged anew (``reopen(_:posted:lease:)``).
+    ///
+    /// - Parameters:
+    ///   - submissions: distinct ids, each with its whole proof.
+    ///   - lease: after how long they are sent again unless they have an outcome by then.
+    /// - Returns: the ids that are to be sent, new or reopened, and the status of those that existed.
+    /// - Throws: `PostgresError`; then nothing was written, or the outcome is unknown and writing again is harmless.
+    package func accept(
+        _ submissions: [NewSubmission], lease: Duration
+    ) async throws -> (new: Set<String>, existing: [String: Status]) {
+        let messages = submissions.map(\.message)
+        let inserted = try await pool.query(
+            """
+            INSERT INTO submissions (id, app, account, kind, proof, partition_key, correlation_id,
+                named_transaction_id, expected_environment, is_server, due_at)
+            SELECT new.*, now() + $11 * interval '1 millisecond'
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                $9::text[], $10::bool[]) AS new (id, app, account, kind, proof, partition_key, correlation_id,
+                named_transaction_id, expected_environment, is_server)
+            ORDER BY id
+            ON CONFLICT (id) DO NOTHING
+            RETURNING id
+            """,
+            [
+                .textArray(messages.map(\.submissionId)), .textArray(messages.map(\.app)),
+                .textArray(messages.map(\.account)), .textArray(messages.map(\.kind.rawValue)),
+                .textArray(messages.map(\.proof)), .textArray(submissions.map(\.partitionKey)),
+                .textArray(messages.map(\.correlationId)), .textArray(messages.map(\.namedTransactionId)),
+                .textArray(messages.map(\.expectedEnvironment?.rawValue)), .boolArray(submissions.map(\.isServer)),
+                .int8(lease.wholeMilliseconds),
+            ])
+        let new = Set(try inserted.rows.map { try $0.decode("id", as: String.self) })
+        let known = submissions.filter { !new.contains($0.message.submissionId) }
+        guard !known.isEmpty else { return (new, [:]) }
+        let existing = try await statuses(of: known.map(\.message.submissionId))
+        let reopened = try await reopen(existing, posted: known, lease: lease)
+        return (new.union(reopened.keys), existing.merging(reopened) { $1 })
+    }
+
+    /// The status of submissions by id; unknown ids are left out.
+    ///
+    /// - Throws: `PostgresError`.
+    package func statuses(of ids: [String]) async throws -> [String: Status] {
+        let result = try await pool.query(
+            """
+            SELECT id, app, account, kind, named_transaction_id, is_server, received_at, outcome,
+                not_found_count > 0 OR reopened_at IS NOT NULL AS was_not_found
+            FROM submissions WHERE id = ANY($1)
+            """, [.textArray(ids)])
+        var statuses: [String: Status] = [:]
+        for row in result.rows {
+            let outcome = try row.decodeIfPresent("outcome", as: String.self)
+            statuses[try row.decode("id", as: String.self)] = Status(
+                account: try row.decode("account"), app: try row.decode("app"),
+                kind: ProofKind(rawValue: try row.decode("kind")),
+                namedTransactionId: try row.decodeIfPresent("named_transaction_id", as: String.self),
+                isServer: try row.decode("is_server"), receivedAt: try row.decode("received_at"),
+                wasNotFound: try row.decode("was_not_found"),
+                outcome: try outcome.map { try MessageCoding.decode(SubmissionOutcome.self, from: Array($0.utf8)) })
+        }
+        return statuses
+    }
+
+    /// The proof of a submission, whole: for who was sent a claim check.
+    ///
+    /// - Returns: nil when there is no such submission.
+    /// - Throws: `PostgresError`.
+    package func proof(of id: String) async throws -> String? {
+        let result = try await pool.query("SELECT proof FROM submissions WHERE id = $1", [.text(id)])
+        return try result.rows.first?.decode("proof", as: String.self)
+    }
+}

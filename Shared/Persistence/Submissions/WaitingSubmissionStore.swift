@@ -1,0 +1,138 @@
+package import Messages
+package import Postgres
+package import PurchaseModel
+
+/// Parked rows of `submissions`, and the orders they wait for (`submission_transactions`).
+package enum WaitingSubmissionStore {
+    /// A submission that is parked, locked.
+    package struct Waiting: Sendable {
+        /// Its id.
+        package let id: String
+        /// The account that posted it.
+        package let account: Account
+        /// What the app was told until now.
+        package let outcome: SubmissionOutcome
+    }
+
+    /// The ids of the submissions that are parked because of these orders.
+    ///
+    /// Complete for orders that the caller's transaction holds locked: whoever parks a submission holds its orders.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func ids(
+        waitingFor keys: [OrderKey], on connection: PostgresConnection
+    ) async throws -> Set<String> {
+        guard !keys.isEmpty else { return [] }
+        let result = try await connection.query(
+            """
+            SELECT DISTINCT l.submission_id
+            FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+            JOIN submission_transactions l USING (environment, transaction_id)
+            JOIN submissions s ON s.id = l.submission_id AND s.state = 'parked'
+            """,
+            [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.transactionId))])
+        return Set(try result.rows.map { try $0.decode("submission_id", as: String.self) })
+    }
+
+    /// Locks submissions in the order of their ids, so that concurrent batches cannot dead-lock.
+    ///
+    /// - Returns: those of `waiting` that are still parked, as they stand now.
+    /// - Throws: `PostgresError`.
+    package static func lock(
+        _ ids: Set<String>, waiting: Set<String>, on connection: PostgresConnection
+    ) async throws -> [Waiting] {
+        guard !ids.isEmpty || !waiting.isEmpty else { return [] }
+        let result = try await connection.query(
+            """
+            SELECT id, account, CASE WHEN state = 'parked' AND id = ANY($2) THEN outcome END AS outcome
+            FROM submissions WHERE id = ANY($1) ORDER BY id FOR UPDATE
+            """, [.textArray(ids.union(waiting).sorted()), .textArray(waiting.sorted())])
+        return try result.rows.compactMap { row in
+            try row.jsonIfPresent("outcome", as: SubmissionOutcome.self).map { outcome in
+                Waiting(id: try row.decode("id"), account: try row.account(), outcome: outcome)
+            }
+        }
+    }
+
+    /// An order that a submission names, as it stands now.
+    package struct NamedOrder: Sendable {
+        /// The transaction id under which the submission names it.
+        package let id: OrderKey
+        package let summary: OrderSummary
+        /// What the poster would be told of it.
+        package let outcome: TransactionOutcome
+        /// Whether the submission waits for it; a receipt names others, too.
+        package let isAwaited: Bool
+    }
+
+    /// The orders that parked submissions name: those that their outcomes list, and those of `changed` they wait for.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func orders(
+        of submissions: [Waiting], changed: [OrderKey], on connection: PostgresConnection
+    ) async throws -> [String: [NamedOrder]] {
+        var asked: [(submission: String, id: OrderKey, isListed: Bool)] = []
+        for submission in submissions {
+            for id in submission.outcome.transactions.compactMap(\.key) { asked.append((submission.id, id, true)) }
+            for key in changed { asked.append((submission.id, key, false)) }
+        }
+        guard !asked.isEmpty else { return [:] }
+        let result = try await connection.query(
+            """
+            SELECT asked.submission_id AS asked_submission_id, asked.transaction_id AS asked_id, \(OrderStore.columns),
+                (o.transaction - 'evidence')::text AS transaction,
+                w.submission_id IS NOT NULL AS is_awaited,
+                ARRAY(SELECT s.account FROM lineage_shares s
+                    WHERE s.environment = o.environment AND s.original_transaction_id = o.original_transaction_id
+                        AND o.product_type <> 'consumable') AS sharers
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[])
+                AS asked (submission_id, environment, transaction_id, is_listed)
+            JOIN order_transactions t USING (environment, transaction_id)
+            JOIN orders o ON (o.environment, o.transaction_id) = (t.environment, t.order_transaction_id)
+            LEFT JOIN submission_transactions w ON (w.environment, w.transaction_id, w.submission_id)
+                = (o.environment, o.transaction_id, asked.submission_id)
+            WHERE asked.is_listed OR w.submission_id IS NOT NULL
+            """,
+            [
+                .textArray(asked.map(\.submission)), .textArray(asked.map(\.id.environment.rawValue)),
+                .textArray(asked.map(\.id.transactionId)), .boolArray(asked.map(\.isListed)),
+            ])
+        var orders: [String: [NamedOrder]] = [:]
+        for row in result.rows {
+            var summary = OrderSummary(try OrderStore.order(row, purchase: nil))
+            summary.sharers = Set(try row.decode("sharers", as: [String].self).map { Account(stored: $0) })
+            orders[try row.decode("asked_submission_id", as: String.self), default: []].append(
+                NamedOrder(
+                    id: try row.orderKey("asked_id"), summary: summary,
+                    outcome: TransactionOutcome(
+                        try row.json("transaction", as: Transaction.self), state: nil, reason: nil),
+                    isAwaited: try row.decode("is_awaited")))
+        }
+        return orders
+    }
+
+    /// Remembers which submission names which orders, so that it hears of their later grant.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func link(
+        _ links: [(key: OrderKey, submissionId: String)], on connection: PostgresConnection
+    ) async throws {
+        guard !links.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            INSERT INTO submission_transactions (environment, transaction_id, submission_id)
+            SELECT DISTINCT environment, transaction_id, submission_id
+            FROM unnest($1::text[], $2::text[], $3::text[]) AS new (environment, transaction_id, submission_id)
+            ORDER BY 1, 2, 3
+            ON CONFLICT DO NOTHING
+            """,
+            OrderStore.keyColumns(links.map(\.key)) + [.textArray(links.map(\.submissionId))])
+    }
+}
+
+extension TransactionOutcome {
+    /// The order's key; nil where Apple's data names no environment, and there is no order.
+    package var key: OrderKey? {
+        environment.map { OrderKey(environment: $0, transactionId: transactionId) }
+    }
+}
