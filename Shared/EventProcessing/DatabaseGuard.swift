@@ -1,14 +1,14 @@
 import Logging
 import Persistence
-public import Postgres
-public import ServiceLifecycle
-public import ServiceRuntime
+package import Postgres
+import ServiceLifecycle
+package import ServiceRuntime
 
 /// Keeps a process from working on a schema that it does not know.
 ///
 /// It stands in front of everything that uses the database. A schema that is too old or too new ends the process with a
 /// sentence that says what to do; a database that does not answer is waited for, and the process is not ready meanwhile.
-public struct DatabaseGuard: Service {
+package struct DatabaseGuard: Service {
     private let pool: PostgresPool
     private let health: HealthCheck
     private let logger: Logger
@@ -16,7 +16,7 @@ public struct DatabaseGuard: Service {
     private static let retryDelay = Duration.seconds(1)
 
     /// Guards the database of a pool, and makes its answer a condition of readiness.
-    public init(pool: PostgresPool, context: ServiceContext) {
+    package init(pool: PostgresPool, context: ServiceContext) {
         self.pool = pool
         logger = context.logger
         health = context.health.register("schema")
@@ -37,7 +37,7 @@ public struct DatabaseGuard: Service {
     /// Checks the schema, then waits for graceful shutdown.
     ///
     /// - Throws: `SchemaError`, for a schema that this program does not know.
-    public func run() async throws {
+    package func run() async throws {
         try await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 do {

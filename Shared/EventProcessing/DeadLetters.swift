@@ -1,13 +1,13 @@
 import Foundation
-public import Kafka
-public import Logging
+package import Kafka
+package import Logging
 import Messages
 import Metrics
 
 /// The last resort of a message that cannot be read or handled: it is kept as it came, with the reason.
 ///
 /// Whatever it stood for is not lost by it: an unsettled row stays due in the database.
-public struct DeadLetters: Sendable {
+package struct DeadLetters: Sendable {
     private let producer: KafkaProducer
     private let consumer: String
     private let logger: Logger
@@ -16,7 +16,7 @@ public struct DeadLetters: Sendable {
     private static let reasonCharactersMaximum = 500
 
     /// Writes to `countersign.dead-letters` in the name of a consumer group.
-    public init(producer: KafkaProducer, consumer: String, logger: Logger) {
+    package init(producer: KafkaProducer, consumer: String, logger: Logger) {
         self.producer = producer
         self.consumer = consumer
         self.logger = logger
@@ -25,7 +25,7 @@ public struct DeadLetters: Sendable {
     /// Keeps records, each with the reason it could not be handled.
     ///
     /// - Throws: `KafkaError`, when one could not be kept; the batch must then come again.
-    public func keep(_ letters: [(record: KafkaRecord, reason: String)]) async throws {
+    package func keep(_ letters: [(record: KafkaRecord, reason: String)]) async throws {
         guard !letters.isEmpty else { return }
         for letter in letters {
             logger.warning(

@@ -1,23 +1,23 @@
 import Foundation
-public import Kafka
+package import Kafka
 import Logging
 import Messages
 import Metrics
 import Postgres
-public import ServiceLifecycle
-public import ServiceRuntime
+import ServiceLifecycle
+package import ServiceRuntime
 
 /// Consumes one topic in a group: decodes, hands batches to a handler, and commits what the handler made durable.
 ///
 /// A message that cannot be read goes to the dead letters; a type that the service does not know is counted and
 /// skipped. When the handler fails for a passing reason (database, broker), the batch comes again with back-off; when
 /// it fails for another, the batch is handled message by message, so that one poison message cannot hold up the rest.
-public struct EventConsumer<Message: Decodable & Sendable>: Service {
+package struct EventConsumer<Message: Decodable & Sendable>: Service {
     private let consumer: KafkaConsumer
     private let health: HealthCheck
 
     /// Handles a batch: returns when everything that follows from it is durable.
-    public typealias Handler = @Sendable ([Received<Message>]) async throws -> Void
+    package typealias Handler = @Sendable ([Received<Message>]) async throws -> Void
 
     /// Makes a consumer; it starts with `run()`.
     ///
@@ -25,7 +25,7 @@ public struct EventConsumer<Message: Decodable & Sendable>: Service {
     ///   - settings: the group and the topic with their limits.
     ///   - accepts: whether the service handles a type.
     /// - Throws: `KafkaError`, for a configuration that librdkafka refuses.
-    public init(
+    package init(
         kafka: KafkaConfiguration, settings: KafkaConsumerSettings, accepts: @escaping @Sendable (String) -> Bool,
         deadLetters: DeadLetters, context: ServiceContext, handler: @escaping Handler
     ) throws {
@@ -43,16 +43,16 @@ public struct EventConsumer<Message: Decodable & Sendable>: Service {
     ///
     /// Readiness stays as it is: a process that waits for somebody else is not to be restarted. Rebalances, heartbeats
     /// and commits go on, and stopping ends a pause. It may be called before `run()`, and again.
-    public func pause() { consumer.pause() }
+    package func pause() { consumer.pause() }
 
     /// Goes on after a pause with the record after the last one that was handed over; no effect without a pause.
-    public func resume() { consumer.resume() }
+    package func resume() { consumer.resume() }
 
     /// Whether `pause()` was called and `resume()` not yet.
-    public var isPaused: Bool { consumer.isPaused }
+    package var isPaused: Bool { consumer.isPaused }
 
     /// How many of the topic's partitions are ours now; 0 before the group has given us any.
-    public var assignedPartitions: Int { consumer.statistics.assignedPartitions }
+    package var assignedPartitions: Int { consumer.statistics.assignedPartitions }
 
     private static func samples(_ statistics: KafkaConsumerStatistics, topic: String) -> [GaugeSample] {
         let labels = [("topic", topic)]
@@ -70,7 +70,7 @@ public struct EventConsumer<Message: Decodable & Sendable>: Service {
     /// Consumes until graceful shutdown; what is in hand is finished and committed first.
     ///
     /// - Throws: `KafkaError` for a configuration that librdkafka refuses.
-    public func run() async throws {
+    package func run() async throws {
         health.set(ready: true, detail: "consuming")
         defer { health.set(ready: false, detail: "stopped") }
         try await consumer.run()

@@ -1,27 +1,27 @@
-public import Foundation
-public import Kafka
-public import Messages
+package import Foundation
+package import Kafka
+package import Messages
 import Metrics
 
 /// Sends CloudEvents to topics and knows which of them arrived.
-public struct EventPublisher: Sendable {
+package struct EventPublisher: Sendable {
     private let producer: KafkaProducer
     private let source: String
 
     /// Sends through a producer.
     ///
     /// - Parameter source: the service's name, the `ce_source` of what it makes.
-    public init(producer: KafkaProducer, source: String) {
+    package init(producer: KafkaProducer, source: String) {
         self.producer = producer
         self.source = source
     }
 
     /// How a publication went.
-    public struct Report: Sendable {
+    package struct Report: Sendable {
         /// How many did not arrive, or may not have.
-        public let failures: Int
+        package let failures: Int
         /// The first reason; nil when all arrived.
-        public let firstError: KafkaError?
+        package let firstError: KafkaError?
     }
 
     /// An event about to be sent by this service.
@@ -29,7 +29,7 @@ public struct EventPublisher: Sendable {
     /// - Parameters:
     ///   - id: the same in every repetition.
     ///   - key: decides the partition.
-    public func event(
+    package func event(
         id: String, type: String, subject: String? = nil, key: String, data: [UInt8], time: Date = Date()
     ) -> CloudEvent {
         CloudEvent(id: id, type: type, source: source, time: time, subject: subject, key: key, data: data)
@@ -38,7 +38,7 @@ public struct EventPublisher: Sendable {
     /// Sends events and waits until the broker has, or refused, each of them.
     ///
     /// A failure is counted and not thrown: what must not be lost is due in the database and comes again.
-    public func publish(_ events: [(topic: String, event: CloudEvent)]) async -> Report {
+    package func publish(_ events: [(topic: String, event: CloudEvent)]) async -> Report {
         guard !events.isEmpty else { return Report(failures: 0, firstError: nil) }
         let results = await producer.send(events.map { Self.message($0.event, topic: $0.topic) })
         var failures = 0
@@ -61,7 +61,7 @@ public struct EventPublisher: Sendable {
     /// Sends events and waits; throws when one did not arrive.
     ///
     /// - Throws: `KafkaError`, the first; some of the events may have arrived, and are harmless when sent again.
-    public func publishOrThrow(_ events: [(topic: String, event: CloudEvent)]) async throws {
+    package func publishOrThrow(_ events: [(topic: String, event: CloudEvent)]) async throws {
         if let error = await publish(events).firstError { throw error }
     }
 

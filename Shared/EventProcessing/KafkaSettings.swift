@@ -1,13 +1,13 @@
 import Foundation
-public import Kafka
-public import ServiceRuntime
+package import Kafka
+package import ServiceRuntime
 
 /// The settings of Kafka that every service has, read the same way everywhere.
-public enum KafkaSettings {
+package enum KafkaSettings {
     /// The brokers and whatever else librdkafka is to be told.
     ///
     /// - Throws: `SettingError`.
-    public static func read(_ settings: SettingReader, clientId: String) throws -> KafkaConfiguration {
+    package static func read(_ settings: SettingReader, clientId: String) throws -> KafkaConfiguration {
         KafkaConfiguration(
             bootstrapServers: try settings.requiredString("kafka.bootstrap_servers"), clientId: clientId,
             properties: try properties(settings))
@@ -20,7 +20,7 @@ public enum KafkaSettings {
     ///
     /// - Parameter batchMaximum: the most records a handler gets at once; four batches may wait.
     /// - Throws: `SettingError`.
-    public static func consumer(
+    package static func consumer(
         _ settings: SettingReader, group: String, topic: String, batchMaximum: Int
     ) throws -> KafkaConsumerSettings {
         var consumer = KafkaConsumerSettings(groupId: group, topics: [topic])

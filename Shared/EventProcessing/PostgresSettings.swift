@@ -1,15 +1,15 @@
-public import Postgres
-public import ServiceRuntime
+package import Postgres
+package import ServiceRuntime
 
 /// The settings of PostgreSQL that every service has, read the same way everywhere.
-public enum PostgresSettings {
+package enum PostgresSettings {
     /// Connections of a pool unless configured otherwise: each is a thread here and a process there.
-    public static let poolSizeByDefault = 8
+    package static let poolSizeByDefault = 8
 
     /// Where the database is and how it is used.
     ///
     /// - Throws: `SettingError`, also for an address that libpq does not understand.
-    public static func read(_ settings: SettingReader, applicationName: String) throws -> PostgresConfiguration {
+    package static func read(_ settings: SettingReader, applicationName: String) throws -> PostgresConfiguration {
         let url = try settings.requiredSecret("postgres.url").value
         guard var configuration = try? PostgresConfiguration(url: url) else {
             throw SettingError.invalid("postgres.url", expected: "a PostgreSQL connection URL", found: nil)

@@ -1,20 +1,20 @@
 import Foundation
-public import Kafka
-public import Messages
+package import Kafka
+package import Messages
 
 /// A message that was read: the event around it, what it says, and where it stood.
-public struct Received<Message: Sendable>: Sendable {
+package struct Received<Message: Sendable>: Sendable {
     /// The CloudEvent.
-    public let event: CloudEvent
+    package let event: CloudEvent
     /// What it says.
-    public let message: Message
+    package let message: Message
     /// Where it stood.
-    public let record: KafkaRecord
+    package let record: KafkaRecord
 }
 
 extension CloudEvent {
     /// The event that a record holds; nil when its headers make none.
-    public init?(_ record: KafkaRecord) {
+    package init?(_ record: KafkaRecord) {
         let headers = record.headers.map { header in
             (name: header.name, value: String(decoding: header.value ?? [], as: UTF8.self))
         }

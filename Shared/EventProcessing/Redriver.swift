@@ -1,12 +1,12 @@
-public import Logging
+package import Logging
 import Metrics
-public import ServiceLifecycle
+import ServiceLifecycle
 import ServiceRuntime
 
 /// Sends again what is due: the one rule by which nothing that was accepted is forgotten.
 ///
 /// Any number of processes may run one for the same table, since each claims its rows.
-public struct Redriver: Service {
+package struct Redriver: Service {
     private let task: PeriodicTask
 
     /// Makes a redriver; it starts with `run()`.
@@ -16,7 +16,7 @@ public struct Redriver: Service {
     ///   - interval: the pause after a look that found less than a full batch.
     ///   - batchMaximum: the most rows taken at once.
     ///   - body: claims up to so many due rows, sends them, and returns how many there were.
-    public init(
+    package init(
         name: String, interval: Duration, batchMaximum: Int, logger: Logger,
         body: @escaping @Sendable (_ limit: Int) async throws -> Int
     ) {
@@ -34,12 +34,12 @@ public struct Redriver: Service {
     }
 
     /// Looks at intervals until graceful shutdown.
-    public func run() async throws {
+    package func run() async throws {
         try await task.run()
     }
 
     /// Looks at once.
-    public func wake() {
+    package func wake() {
         task.wake()
     }
 }

@@ -1,28 +1,28 @@
-public import Foundation
+package import Foundation
 
 /// A message in CloudEvents 1.0 binary mode for Kafka: the attributes are headers, the value is the data as JSON.
 ///
 /// Source: github.com/cloudevents/spec, kafka-protocol-binding.md, section 3.2.
-public struct CloudEvent: Sendable, Hashable {
+package struct CloudEvent: Sendable, Hashable {
     /// Unique per source; a message sent again keeps it.
-    public var id: String
+    package var id: String
     /// What it is, ending in a version: `countersign.submission.v1`.
-    public var type: String
+    package var type: String
     /// Which service wrote it.
-    public var source: String
+    package var source: String
     /// When.
-    public var time: Date
+    package var time: Date
     /// What it is about: a submission id, a transaction id.
-    public var subject: String?
+    package var subject: String?
     /// W3C trace context, handed on unchanged.
-    public var traceParent: String?
+    package var traceParent: String?
     /// Decides the partition.
-    public var key: String
+    package var key: String
     /// JSON.
-    public var data: [UInt8]
+    package var data: [UInt8]
 
     /// Makes a message.
-    public init(
+    package init(
         id: String, type: String, source: String, time: Date, subject: String? = nil, traceParent: String? = nil,
         key: String, data: [UInt8]
     ) {
@@ -37,7 +37,7 @@ public struct CloudEvent: Sendable, Hashable {
     }
 
     /// The headers, in a fixed order.
-    public var headers: [(name: String, value: String)] {
+    package var headers: [(name: String, value: String)] {
         var list = [
             (name: "ce_specversion", value: "1.0"), (name: "ce_id", value: id), (name: "ce_type", value: type),
             (name: "ce_source", value: source), (name: "ce_time", value: MessageCoding.text(time)),
@@ -49,7 +49,7 @@ public struct CloudEvent: Sendable, Hashable {
     }
 
     /// Reads a message back; nil where a required header is missing.
-    public init?(headers: [(name: String, value: String)], key: String, data: [UInt8]) {
+    package init?(headers: [(name: String, value: String)], key: String, data: [UInt8]) {
         var values: [String: String] = [:]
         for header in headers where values[header.name] == nil { values[header.name] = header.value }
         guard let id = values["ce_id"], let type = values["ce_type"] else { return nil }

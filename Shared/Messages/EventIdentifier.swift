@@ -1,16 +1,16 @@
-public import Foundation
+package import Foundation
 
 /// Ids of events and requests: a prefix and a UUID of version 7, so that they sort by time.
 ///
 /// Source: RFC 9562, section 5.7.
-public enum EventIdentifier {
+package enum EventIdentifier {
     /// A new id, `evt_` and 32 hexadecimal digits.
-    public static func event(at date: Date) -> String {
+    package static func event(at date: Date) -> String {
         "evt_" + version7(at: date)
     }
 
     /// A new correlation id, `req_` and 32 hexadecimal digits.
-    public static func correlation(at date: Date) -> String {
+    package static func correlation(at date: Date) -> String {
         "req_" + version7(at: date)
     }
 

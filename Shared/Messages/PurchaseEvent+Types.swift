@@ -1,61 +1,61 @@
 extension PurchaseEvent {
     /// `iap.transaction.fulfilled`: an account has what it bought.
-    public static let fulfilled = "iap.transaction.fulfilled"
+    package static let fulfilled = "iap.transaction.fulfilled"
     /// `iap.transaction.unclaimed`: genuine, held back for a doubt.
-    public static let unclaimed = "iap.transaction.unclaimed"
+    package static let unclaimed = "iap.transaction.unclaimed"
     /// `iap.transaction.revoked`: recorded as taken back by Apple; nothing was granted.
-    public static let revoked = "iap.transaction.revoked"
+    package static let revoked = "iap.transaction.revoked"
 
     /// `iap.refund.granted`: Apple refunded what was granted, in full or in part; the entries say what was taken.
-    public static let refundGranted = "iap.refund.granted"
+    package static let refundGranted = "iap.refund.granted"
     /// `iap.refund.reversed`: a refund was taken back, and what it took is given back.
-    public static let refundReversed = "iap.refund.reversed"
+    package static let refundReversed = "iap.refund.reversed"
     /// `iap.family.revoked`: Family Sharing ended for this account.
-    public static let familyRevoked = "iap.family.revoked"
+    package static let familyRevoked = "iap.family.revoked"
     /// `iap.consent.rescinded`: a guardian withdrew consent; the entitlements of this order may not be used.
-    public static let consentRescinded = "iap.consent.rescinded"
+    package static let consentRescinded = "iap.consent.rescinded"
 
     /// `iap.customer.transferred`: what one account had, another has now; told to both.
-    public static let transferred = "iap.customer.transferred"
+    package static let transferred = "iap.customer.transferred"
     /// `iap.customer.shared`: another account may use it, too; told to both.
-    public static let shared = "iap.customer.shared"
+    package static let shared = "iap.customer.shared"
     /// `iap.account.adjusted`: an operator gave or took by hand.
-    public static let adjusted = "iap.account.adjusted"
+    package static let adjusted = "iap.account.adjusted"
 
     /// `iap.entitlement.expired`: the end came by the clock, or an upgrade took its place, and nothing else gives it; of a
     /// subscription's current period see below.
-    public static let entitlementExpired = "iap.entitlement.expired"
+    package static let entitlementExpired = "iap.entitlement.expired"
 
     /// `iap.subscription.started`: known for the first time, or again after it had expired.
-    public static let subscriptionStarted = "iap.subscription.started"
+    package static let subscriptionStarted = "iap.subscription.started"
     /// `iap.subscription.renewed`: another period is paid for.
-    public static let subscriptionRenewed = "iap.subscription.renewed"
+    package static let subscriptionRenewed = "iap.subscription.renewed"
     /// `iap.subscription.recovered`: paid for after a failed payment.
-    public static let subscriptionRecovered = "iap.subscription.recovered"
+    package static let subscriptionRecovered = "iap.subscription.recovered"
     /// `iap.subscription.renewal_failed`: the payment failed, and access is over.
-    public static let subscriptionRenewalFailed = "iap.subscription.renewal_failed"
+    package static let subscriptionRenewalFailed = "iap.subscription.renewal_failed"
     /// `iap.subscription.grace_started`: the payment failed, and access goes on.
-    public static let subscriptionGraceStarted = "iap.subscription.grace_started"
+    package static let subscriptionGraceStarted = "iap.subscription.grace_started"
     /// `iap.subscription.grace_ended`: access is over; the App Store may still try to charge.
-    public static let subscriptionGraceEnded = "iap.subscription.grace_ended"
+    package static let subscriptionGraceEnded = "iap.subscription.grace_ended"
     /// `iap.subscription.expired`: over.
-    public static let subscriptionExpired = "iap.subscription.expired"
+    package static let subscriptionExpired = "iap.subscription.expired"
     /// `iap.subscription.revoked`: its current period was taken back.
-    public static let subscriptionRevoked = "iap.subscription.revoked"
+    package static let subscriptionRevoked = "iap.subscription.revoked"
     /// `iap.subscription.restored`: what was taken back was given back, and it runs again.
-    public static let subscriptionRestored = "iap.subscription.restored"
+    package static let subscriptionRestored = "iap.subscription.restored"
     /// `iap.subscription.cancel_scheduled`: it will not renew; in a commitment, not after its last month.
-    public static let subscriptionCancelScheduled = "iap.subscription.cancel_scheduled"
+    package static let subscriptionCancelScheduled = "iap.subscription.cancel_scheduled"
     /// `iap.subscription.cancel_undone`: it will renew after all.
-    public static let subscriptionCancelUndone = "iap.subscription.cancel_undone"
+    package static let subscriptionCancelUndone = "iap.subscription.cancel_undone"
     /// `iap.subscription.plan_changed`: another product from now on.
-    public static let subscriptionPlanChanged = "iap.subscription.plan_changed"
+    package static let subscriptionPlanChanged = "iap.subscription.plan_changed"
     /// `iap.subscription.plan_change_scheduled`: another product from the next renewal on, or no longer so.
-    public static let subscriptionPlanChangeScheduled = "iap.subscription.plan_change_scheduled"
+    package static let subscriptionPlanChangeScheduled = "iap.subscription.plan_change_scheduled"
     /// `iap.subscription.price_increase_pending`: the customer was asked.
-    public static let subscriptionPriceIncreasePending = "iap.subscription.price_increase_pending"
+    package static let subscriptionPriceIncreasePending = "iap.subscription.price_increase_pending"
     /// `iap.subscription.price_increase_accepted`: the customer agreed, or needed not to.
-    public static let subscriptionPriceIncreaseAccepted = "iap.subscription.price_increase_accepted"
+    package static let subscriptionPriceIncreaseAccepted = "iap.subscription.price_increase_accepted"
     /// `iap.subscription.extended`: the current period ends later than it did.
-    public static let subscriptionExtended = "iap.subscription.extended"
+    package static let subscriptionExtended = "iap.subscription.extended"
 }

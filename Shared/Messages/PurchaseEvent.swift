@@ -1,40 +1,40 @@
-public import Foundation
-public import PurchaseModel
+package import Foundation
+package import PurchaseModel
 
 /// What happened, as the studio's backend is told: the body of an event, of a Kafka message and of a webhook alike.
 ///
 /// Small and free of receipts; a consumer ignores what it does not know.
-public struct PurchaseEvent: Codable, Sendable, Hashable {
+package struct PurchaseEvent: Codable, Sendable, Hashable {
     /// The date of this shape; it grows only by fields.
-    public static let schemaVersion = "2026-11-01"
+    package static let schemaVersion = "2026-11-01"
 
     /// `evt_` and 32 hexadecimal digits that sort by time; the same in every repetition.
-    public var id: String
+    package var id: String
     /// One of the types above.
-    public var type: String
+    package var type: String
     /// When it happened.
-    public var timestamp: Date
+    package var timestamp: Date
     /// The date of the body's shape.
-    public var schemaVersion: String
+    package var schemaVersion: String
     /// Production or sandbox.
-    public var environment: StoreEnvironment
+    package var environment: StoreEnvironment
     /// The app's bundle id.
-    public var app: String
+    package var app: String
     /// Whose it is, with a number that grows by one for each event of that account.
-    public var customer: Customer?
+    package var customer: Customer?
     /// Follows a purchase from the request to the webhook.
-    public var correlationId: String
+    package var correlationId: String
     /// The transaction and what it brought.
-    public var data: Payload
+    package var data: Payload
 
     /// The account that an event is about.
-    public struct Customer: Codable, Sendable, Hashable {
+    package struct Customer: Codable, Sendable, Hashable {
         /// The studio's own id of the account.
-        public var id: String
+        package var id: String
         /// 1, 2, 3, … for each event of this account, app and environment.
-        public var sequence: Int64
+        package var sequence: Int64
         /// The UUID that the app had set.
-        public var appAccountToken: UUID?
+        package var appAccountToken: UUID?
 
         enum CodingKeys: String, CodingKey {
             case id, sequence
@@ -43,27 +43,27 @@ public struct PurchaseEvent: Codable, Sendable, Hashable {
     }
 
     /// The content of an event.
-    public struct Payload: Codable, Sendable, Hashable {
+    package struct Payload: Codable, Sendable, Hashable {
         /// The transaction, without its evidence; nil only where an operator adjusted an account.
-        public var transaction: PurchasedTransaction?
+        package var transaction: Transaction?
         /// The order's state after the event.
-        public var state: OrderState?
+        package var state: OrderState?
         /// Why it is not granted.
-        public var reason: ReasonCode?
+        package var reason: ReasonCode?
         /// What was credited; below zero what was taken.
-        public var entries: [Catalogue.ItemGrant]
+        package var entries: [Catalogue.ItemGrant]
         /// What the account may use from now on; of an event that takes something away, what it may use no more.
-        public var entitlements: [String]
+        package var entitlements: [String]
         /// Where the subscription stands now.
-        public var subscription: SubscriptionStanding?
+        package var subscription: SubscriptionStanding?
         /// Where it stood before.
-        public var previousSubscription: SubscriptionStanding?
+        package var previousSubscription: SubscriptionStanding?
         /// Whose it was, and whose it is.
-        public var binding: BindingChange?
+        package var binding: BindingChange?
 
         /// Makes a content.
-        public init(
-            transaction: PurchasedTransaction?, state: OrderState? = nil, reason: ReasonCode? = nil,
+        package init(
+            transaction: Transaction?, state: OrderState? = nil, reason: ReasonCode? = nil,
             entries: [Catalogue.ItemGrant] = [], entitlements: [String] = [],
             subscription: SubscriptionStanding? = nil, previousSubscription: SubscriptionStanding? = nil,
             binding: BindingChange? = nil
@@ -90,7 +90,7 @@ public struct PurchaseEvent: Codable, Sendable, Hashable {
     }
 
     /// Makes an event.
-    public init(
+    package init(
         id: String, type: String, timestamp: Date, environment: StoreEnvironment, app: String, customer: Customer?,
         correlationId: String, data: Payload
     ) {
@@ -114,14 +114,14 @@ public struct PurchaseEvent: Codable, Sendable, Hashable {
 
 extension PurchaseEvent.Customer {
     /// Names an account and the number of its event.
-    public init(id: String, sequence: Int64, token: UUID?) {
+    package init(id: String, sequence: Int64, token: UUID?) {
         self.init(id: id, sequence: sequence, appAccountToken: token)
     }
 }
 
 extension PurchaseEvent.Payload {
     /// What an order's decision amounts to.
-    public init(_ transaction: PurchasedTransaction, _ decision: OrderDecision) {
+    package init(_ transaction: Transaction, _ decision: OrderDecision) {
         self.init(
             transaction: transaction, state: decision.state, reason: decision.reason, entries: decision.items,
             entitlements: decision.entitlements)

@@ -1,20 +1,20 @@
-public import Foundation
-public import PurchaseModel
+package import Foundation
+package import PurchaseModel
 
 /// "This submission has an outcome": lets the intake process that holds the caller's request answer it at once.
 ///
 /// It is a hint and not kept anywhere: where it is lost, the caller's wait ends with a look into the database.
-public struct SettlementMessage: Codable, Sendable, Hashable {
+package struct SettlementMessage: Codable, Sendable, Hashable {
     /// The type in `ce_type`.
-    public static let type = "countersign.submission.settled.v1"
+    package static let type = "countersign.submission.settled.v1"
 
     /// The submission.
-    public var submissionId: String
+    package var submissionId: String
     /// What became of it.
-    public var outcome: SubmissionOutcome
+    package var outcome: SubmissionOutcome
 
     /// Makes a message.
-    public init(submissionId: String, outcome: SubmissionOutcome) {
+    package init(submissionId: String, outcome: SubmissionOutcome) {
         self.submissionId = submissionId
         self.outcome = outcome
     }
@@ -26,20 +26,20 @@ public struct SettlementMessage: Codable, Sendable, Hashable {
 }
 
 /// What became of a submission, as the app is told: kept with the submission, and sent in answers.
-public struct SubmissionOutcome: Codable, Sendable, Hashable {
+package struct SubmissionOutcome: Codable, Sendable, Hashable {
     /// Where it stands.
-    public var state: SubmissionState
+    package var state: SubmissionState
     /// True when the app may finish the transaction with StoreKit: its outcome is recorded and cannot be lost.
-    public var finish: Bool
+    package var finish: Bool
     /// Why it was refused or parked.
-    public var reason: ReasonCode?
+    package var reason: ReasonCode?
     /// A sentence for a developer.
-    public var detail: String?
+    package var detail: String?
     /// Each transaction of the proof.
-    public var transactions: [TransactionOutcome]
+    package var transactions: [TransactionOutcome]
 
     /// Makes an outcome.
-    public init(
+    package init(
         state: SubmissionState, finish: Bool, reason: ReasonCode? = nil, detail: String? = nil,
         transactions: [TransactionOutcome] = []
     ) {
@@ -52,30 +52,30 @@ public struct SubmissionOutcome: Codable, Sendable, Hashable {
 }
 
 /// What became of one transaction of a submission.
-public struct TransactionOutcome: Codable, Sendable, Hashable {
+package struct TransactionOutcome: Codable, Sendable, Hashable {
     /// Apple's id.
-    public var transactionId: String
+    package var transactionId: String
     /// The id of the first transaction of its lineage.
-    public var originalTransactionId: String
+    package var originalTransactionId: String
     /// Production or sandbox; nil where Apple's data names none.
-    public var environment: StoreEnvironment?
+    package var environment: StoreEnvironment?
     /// The product's id.
-    public var productId: String
+    package var productId: String
     /// When it was bought.
-    public var purchaseDate: Date
+    package var purchaseDate: Date
     /// When a subscription's paid period ends.
-    public var expiresDate: Date?
+    package var expiresDate: Date?
     /// How many were bought.
-    public var quantity: Int
+    package var quantity: Int
     /// The order's state; nil where there is no order.
-    public var state: OrderState?
+    package var state: OrderState?
     /// Why it is not granted to the caller.
-    public var reason: ReasonCode?
+    package var reason: ReasonCode?
     /// That no money was paid although it is granted, and why it was bought; nil for everything else.
-    public var testPurchase: TestPurchase?
+    package var testPurchase: TestPurchase?
 
     /// Makes an outcome for a transaction.
-    public init(_ transaction: PurchasedTransaction, state: OrderState?, reason: ReasonCode?) {
+    package init(_ transaction: Transaction, state: OrderState?, reason: ReasonCode?) {
         transactionId = transaction.transactionId
         originalTransactionId = transaction.originalTransactionId
         environment = transaction.environment

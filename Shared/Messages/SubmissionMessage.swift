@@ -1,40 +1,55 @@
-public import PurchaseModel
+package import PurchaseModel
 
 /// "Verify this": what intake sends to the verification workers.
-public struct SubmissionMessage: Codable, Sendable, Hashable {
+package struct SubmissionMessage: Codable, Sendable, Hashable {
     /// The type in `ce_type`.
-    public static let type = "countersign.submission.v1"
+    package static let type = "countersign.submission.v1"
 
     /// The submission's id.
-    public var submissionId: String
+    package var submissionId: String
     /// The bundle id of the app it was posted for.
-    public var app: String
+    package var app: String
     /// The account that posted it; empty where Apple did, with a server notification.
-    public var account: String
+    package var account: String
     /// What kind of proof it is.
-    public var kind: ProofKind
+    package var kind: ProofKind
     /// The proof itself: the JWS of a signed transaction, a receipt in base64 without line breaks, a transaction id.
     ///
     /// Empty when ``isClaimCheck``.
-    public var proof: String
+    package var proof: String
     /// The transaction that the app names as this account's; only receipts need it, since they may hold several.
-    public var namedTransactionId: String?
+    package var namedTransactionId: String?
     /// The environment that the app was built for: a hint of where to look first, and never a proof.
-    public var expectedEnvironment: StoreEnvironment?
+    package var expectedEnvironment: StoreEnvironment?
     /// Whether the proof is too large for a message and has to be read from the table `submissions`.
-    public var isClaimCheck: Bool
+    package var isClaimCheck: Bool
     /// Whether a player was waiting for the answer when this was sent.
-    public var isAwaited: Bool
+    package var isAwaited: Bool
     /// How often it has been sent before; a back-off starts from it.
-    public var attempt: Int
+    package var attempt: Int
+    /// What Apple answered about its id before: that it knows none; nil where it never did.
+    package var notFound: NotFoundAnswers?
     /// Follows a purchase from the request to the webhook.
-    public var correlationId: String
+    package var correlationId: String
+
+    /// Real answers of Apple's that it knows no such id; outages, rate limits and resends are none.
+    package struct NotFoundAnswers: Codable, Sendable, Hashable {
+        /// How many.
+        package var count: Int
+        /// Seconds from the first of them until this message was sent.
+        package var seconds: Double
+
+        package init(count: Int, seconds: Double) {
+            self.count = count
+            self.seconds = seconds
+        }
+    }
 
     /// Makes a message; what is left out is absent.
-    public init(
+    package init(
         submissionId: String, app: String, account: String, kind: ProofKind, proof: String, attempt: Int,
         correlationId: String, namedTransactionId: String? = nil, expectedEnvironment: StoreEnvironment? = nil,
-        isClaimCheck: Bool = false, isAwaited: Bool = false
+        isClaimCheck: Bool = false, isAwaited: Bool = false, notFound: NotFoundAnswers? = nil
     ) {
         self.submissionId = submissionId
         self.app = app
@@ -47,6 +62,7 @@ public struct SubmissionMessage: Codable, Sendable, Hashable {
         self.expectedEnvironment = expectedEnvironment
         self.isClaimCheck = isClaimCheck
         self.isAwaited = isAwaited
+        self.notFound = notFound
     }
 
     enum CodingKeys: String, CodingKey {
@@ -57,12 +73,13 @@ public struct SubmissionMessage: Codable, Sendable, Hashable {
         case expectedEnvironment = "expected_environment"
         case isClaimCheck = "claim_check"
         case isAwaited = "awaited"
+        case notFound = "not_found"
     }
 
     /// Reads a message; an environment that this version does not know is no hint.
     ///
     /// - Throws: `DecodingError`.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         submissionId = try container.decode(String.self, forKey: .submissionId)
         app = try container.decode(String.self, forKey: .app)
@@ -76,27 +93,28 @@ public struct SubmissionMessage: Codable, Sendable, Hashable {
             .flatMap { StoreEnvironment(rawValue: $0) }
         isClaimCheck = try container.decodeIfPresent(Bool.self, forKey: .isClaimCheck) ?? false
         isAwaited = try container.decodeIfPresent(Bool.self, forKey: .isAwaited) ?? false
+        notFound = try container.decodeIfPresent(NotFoundAnswers.self, forKey: .notFound)
     }
 }
 
 /// What kind of proof a submission holds; an unknown one is kept as it came.
-public struct ProofKind: RawRepresentable, Codable, Sendable, Hashable {
+package struct ProofKind: RawRepresentable, Codable, Sendable, Hashable {
     /// The kind's name.
-    public let rawValue: String
+    package let rawValue: String
 
     /// Keeps the name as it is.
-    public init(rawValue: String) {
+    package init(rawValue: String) {
         self.rawValue = rawValue
     }
 
     /// A StoreKit 2 signed transaction, a JWS in compact form.
-    public static let signedTransaction = ProofKind(rawValue: "signed_transaction")
+    package static let signedTransaction = ProofKind(rawValue: "signed_transaction")
     /// An app receipt (PKCS #7), in base64.
-    public static let receipt = ProofKind(rawValue: "receipt")
+    package static let receipt = ProofKind(rawValue: "receipt")
     /// Nothing but a transaction id: Apple has to be asked.
-    public static let transactionId = ProofKind(rawValue: "transaction_id")
+    package static let transactionId = ProofKind(rawValue: "transaction_id")
     /// The order id from Apple's e-mail to the customer: Apple has to be asked.
-    public static let orderId = ProofKind(rawValue: "order_id")
+    package static let orderId = ProofKind(rawValue: "order_id")
     /// A server notification of Apple's, a JWS in compact form; no account posted it.
-    public static let serverNotification = ProofKind(rawValue: "server_notification")
+    package static let serverNotification = ProofKind(rawValue: "server_notification")
 }

@@ -1,46 +1,56 @@
-public import PurchaseModel
+package import Foundation
+package import PurchaseModel
 
 /// "This is what verification found": what a worker sends to fulfillment.
-public struct VerdictMessage: Codable, Sendable, Hashable {
+package struct VerdictMessage: Codable, Sendable, Hashable {
     /// The type in `ce_type`.
-    public static let type = "countersign.verdict.v1"
+    package static let type = "countersign.verdict.v1"
 
     /// The submission that was judged.
-    public var submissionId: String
+    package var submissionId: String
     /// The bundle id of the app it was posted for.
-    public var app: String
+    package var app: String
     /// The account that posted it; empty where Apple did, with a server notification.
-    public var account: String
+    package var account: String
     /// Follows a purchase from the request to the webhook.
-    public var correlationId: String
+    package var correlationId: String
     /// How often the submission has been sent before.
-    public var attempt: Int
+    package var attempt: Int
     /// The finding.
-    public var verdict: Verdict
+    package var verdict: Verdict
     /// The transactions that are the poster's, where the proof has more than those; nil claims them all.
     ///
     /// An id that is not among the verdict's transactions was named by the app and is not in its proof.
-    public var claims: [String]?
+    package var claims: [String]?
+    /// Whether what is claimed does not stand in the signed proof that was posted: only its number was.
+    ///
+    /// A bare transaction id, an order id, the named transaction of a receipt that holds nothing of its lineage. False
+    /// where the app takes a number for a proof (`possession: number`).
+    package var claimsAreUnproven: Bool
+    /// When Apple signed what was posted, where the transactions' `signedDate` is of a later answer of Apple's servers.
+    ///
+    /// A proof of years ago can be posted at any time: whether it is newer than something else, only this date says.
+    package var proofSignedDate: Date?
     /// Whether more of the same submission follows: its orders are recorded, the submission not settled yet.
-    public var isPartial: Bool
+    package var isPartial: Bool
     /// What Apple signed about coming renewals; in no certain order, and of any age.
-    public var renewals: [RenewalStatement]
+    package var renewals: [RenewalStatement]
     /// Consents that guardians withdrew.
-    public var rescindedConsents: [RescindedConsent]
+    package var rescindedConsents: [RescindedConsent]
     /// Which server notification of Apple's it was; nil for every other proof.
-    public var notification: NotificationKind?
+    package var notification: NotificationKind?
 
     /// A server notification's own name.
-    public struct NotificationKind: Codable, Sendable, Hashable {
+    package struct NotificationKind: Codable, Sendable, Hashable {
         /// Apple's `notificationType`.
-        public var type: String
+        package var type: String
         /// Apple's `subtype`.
-        public var subtype: String?
+        package var subtype: String?
         /// Apple's `notificationUUID`; the same in every repetition.
-        public var uuid: String
+        package var uuid: String
 
         /// Names one.
-        public init(type: String, subtype: String?, uuid: String) {
+        package init(type: String, subtype: String?, uuid: String) {
             self.type = type
             self.subtype = subtype
             self.uuid = uuid
@@ -48,13 +58,14 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
     }
 
     /// The account that posted it; nil where Apple did.
-    public var poster: String? { account.isEmpty ? nil : account }
+    package var poster: String? { account.isEmpty ? nil : account }
 
     /// Makes a message.
-    public init(
+    package init(
         submissionId: String, app: String, account: String, correlationId: String, attempt: Int, verdict: Verdict,
-        claims: [String]? = nil, isPartial: Bool = false, renewals: [RenewalStatement] = [],
-        rescindedConsents: [RescindedConsent] = [], notification: NotificationKind? = nil
+        claims: [String]? = nil, claimsAreUnproven: Bool = false, isPartial: Bool = false,
+        renewals: [RenewalStatement] = [], rescindedConsents: [RescindedConsent] = [],
+        notification: NotificationKind? = nil, proofSignedDate: Date? = nil
     ) {
         self.submissionId = submissionId
         self.app = app
@@ -63,6 +74,8 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
         self.attempt = attempt
         self.verdict = verdict
         self.claims = claims
+        self.claimsAreUnproven = claimsAreUnproven
+        self.proofSignedDate = proofSignedDate
         self.isPartial = isPartial
         self.renewals = renewals
         self.rescindedConsents = rescindedConsents
@@ -70,12 +83,14 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
     }
 
     /// Whether a transaction of the verdict is the poster's to claim.
-    public func isClaimed(_ transactionId: String) -> Bool {
+    package func isClaimed(_ transactionId: String) -> Bool {
         claims.map { $0.contains(transactionId) } ?? true
     }
 
     enum CodingKeys: String, CodingKey {
         case app, account, attempt, verdict, transactions, reason, detail, claims, renewals, notification
+        case claimsAreUnproven = "claims_unproven"
+        case proofSignedDate = "proof_signed_date"
         case rescindedConsents = "rescinded_consents"
         case submissionId = "submission_id"
         case correlationId = "correlation_id"
@@ -86,7 +101,7 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
     /// Reads a message.
     ///
     /// - Throws: `DecodingError`; a verdict of a fourth kind is one.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         submissionId = try container.decode(String.self, forKey: .submissionId)
         app = try container.decode(String.self, forKey: .app)
@@ -94,6 +109,8 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
         correlationId = try container.decode(String.self, forKey: .correlationId)
         attempt = try container.decode(Int.self, forKey: .attempt)
         claims = try container.decodeIfPresent([String].self, forKey: .claims)
+        claimsAreUnproven = try container.decodeIfPresent(Bool.self, forKey: .claimsAreUnproven) ?? false
+        proofSignedDate = try container.decodeIfPresent(Date.self, forKey: .proofSignedDate)
         isPartial = try container.decodeIfPresent(Bool.self, forKey: .isPartial) ?? false
         renewals = try container.decodeIfPresent([RenewalStatement].self, forKey: .renewals) ?? []
         rescindedConsents =
@@ -101,7 +118,7 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
         notification = try container.decodeIfPresent(NotificationKind.self, forKey: .notification)
         switch try container.decode(String.self, forKey: .verdict) {
         case "genuine":
-            verdict = .genuine(try container.decode([PurchasedTransaction].self, forKey: .transactions))
+            verdict = .genuine(try container.decode([Transaction].self, forKey: .transactions))
         case "rejected":
             verdict = .rejected(
                 try container.decode(ReasonCode.self, forKey: .reason),
@@ -117,7 +134,7 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
     }
 
     /// Writes a message.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(submissionId, forKey: .submissionId)
         try container.encode(app, forKey: .app)
@@ -125,6 +142,8 @@ public struct VerdictMessage: Codable, Sendable, Hashable {
         try container.encode(correlationId, forKey: .correlationId)
         try container.encode(attempt, forKey: .attempt)
         try container.encodeIfPresent(claims, forKey: .claims)
+        if claimsAreUnproven { try container.encode(true, forKey: .claimsAreUnproven) }
+        try container.encodeIfPresent(proofSignedDate, forKey: .proofSignedDate)
         if isPartial { try container.encode(true, forKey: .isPartial) }
         if !renewals.isEmpty { try container.encode(renewals, forKey: .renewals) }
         if !rescindedConsents.isEmpty { try container.encode(rescindedConsents, forKey: .rescindedConsents) }

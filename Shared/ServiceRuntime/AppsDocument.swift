@@ -16,14 +16,15 @@ struct AppsDocument: NamedFields {
         let released: Bool?
         let sandbox: String?
         let receipts: String?
+        let possession: String?
         let shared_secret_file: String?
         let shared_secret_env: String?
         let app_store_server_api: StrictlyNamed<Key>?
         let authentication: StrictlyNamed<Access>?
 
         enum CodingKeys: String, CodingKey, CaseIterable {
-            case bundle_id, app_apple_id, released, sandbox, receipts, shared_secret_file, shared_secret_env
-            case app_store_server_api, authentication
+            case bundle_id, app_apple_id, released, sandbox, receipts, possession, shared_secret_file
+            case shared_secret_env, app_store_server_api, authentication
         }
     }
 

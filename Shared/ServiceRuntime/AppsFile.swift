@@ -12,33 +12,36 @@ import Foundation
 ///     released: true            # until it is, production does not know its key; default: whether it has an app_apple_id
 ///     sandbox: accept           # or test, or refuse; App Review buys in the sandbox
 ///     receipts: offline         # or verify_receipt, or offline_then_verify_receipt
+///     possession: proof         # or number: whoever guesses or overhears a transaction id gets what it bought
 ///     shared_secret_file: /run/secrets/shared-secret            # for verifyReceipt; or shared_secret_env
 ///     app_store_server_api:     # for every app, when it stands beside `apps`
 ///       { issuer_id: 57246542-96fe-1a63-e053-0824d011072a, key_id: 2X9R4HXF34, private_key_file: /run/secrets/key.p8 }
 /// ```
-public struct AppsFile: Sendable {
+package struct AppsFile: Sendable {
     /// One app.
-    public struct App: Sendable {
+    package struct App: Sendable {
         /// As in App Store Connect; compared exactly.
-        public let bundleId: String
+        package let bundleId: String
         /// The number in the app's store address; nil while the app was never released.
-        public let appAppleId: Int64?
+        package let appAppleId: Int64?
         /// Whether the app was ever released: production answers 401 for one that was not.
-        public let isReleased: Bool
+        package let isReleased: Bool
         /// What becomes of sandbox purchases.
-        public let sandbox: SandboxPolicy
+        package let sandbox: SandboxPolicy
         /// How receipts are verified.
-        public let receipts: ReceiptPolicy
+        package let receipts: ReceiptPolicy
+        /// What a player has to post to get a purchase without an account token.
+        package let possession: PossessionPolicy
         /// What verifyReceipt wants to know of apps with subscriptions.
-        public let sharedSecret: Redacted<String>?
+        package let sharedSecret: Redacted<String>?
         /// The key of the App Store Server API; nil where Apple cannot be asked about an id.
-        public let serverAPI: ServerAPIKey?
+        package let serverAPI: ServerAPIKey?
         /// How callers prove who they are.
-        public let authentication: Authentication
+        package let authentication: Authentication
     }
 
     /// What becomes of an app's sandbox purchases; they never touch production's ledger.
-    public enum SandboxPolicy: String, Sendable, Hashable, CaseIterable {
+    package enum SandboxPolicy: String, Sendable, Hashable, CaseIterable {
         /// Granted in the sandbox's own ledger.
         case accept
         /// The same, and marked as test purchases wherever they are told of.
@@ -48,7 +51,7 @@ public struct AppsFile: Sendable {
     }
 
     /// How an app's receipts are verified.
-    public enum ReceiptPolicy: String, Sendable, Hashable, CaseIterable {
+    package enum ReceiptPolicy: String, Sendable, Hashable, CaseIterable {
         /// By their signature alone.
         case offline
         /// By asking Apple's verifyReceipt.
@@ -57,52 +60,63 @@ public struct AppsFile: Sendable {
         case offlineThenVerifyReceipt = "offline_then_verify_receipt"
     }
 
+    /// What shows that a player bought something, where Apple's data names no account.
+    package enum PossessionPolicy: String, Sendable, Hashable, CaseIterable {
+        /// Something that Apple signed and that holds the transaction. A bare transaction id or an order id is recorded,
+        /// and granted to the account only that Apple's token names.
+        case proof
+        /// The number of the transaction is enough, for apps that have posted nothing else for years. It risks purchases:
+        /// whoever guesses a transaction id, or overhears it in a log, an e-mail or a screenshot, gets what it bought, and
+        /// its buyer is refused afterwards. The worker and intake heed it.
+        case number
+    }
+
     /// A key of the App Store Server API, as App Store Connect gives it out.
-    public struct ServerAPIKey: Sendable {
+    package struct ServerAPIKey: Sendable {
         /// The issuer's id, a UUID.
-        public let issuerId: String
+        package let issuerId: String
         /// The key's id.
-        public let keyId: String
+        package let keyId: String
         /// The text of the `.p8` file.
-        public let privateKey: Redacted<String>
+        package let privateKey: Redacted<String>
     }
 
     /// How callers of an app prove who they are.
-    public struct Authentication: Sendable {
+    package struct Authentication: Sendable {
         /// The secret of JWTs signed with HS256.
-        public let hs256Secret: Redacted<String>?
+        package let hs256Secret: Redacted<String>?
         /// A file of public keys (RFC 7517).
-        public let jwksFile: String?
+        package let jwksFile: String?
         /// An address of public keys (RFC 7517).
-        public let jwksURL: String?
+        package let jwksURL: String?
         /// What `iss` must be.
-        public let issuer: String?
+        package let issuer: String?
         /// What `aud` must hold.
-        public let audience: String?
+        package let audience: String?
         /// SHA-256 of each server API key, as lower-case hexadecimal digits.
-        public let apiKeySHA256: [String]
+        package let apiKeySHA256: [String]
     }
 
     /// Which of the file's secrets a process reads; those of others need not be within its reach.
-    public struct Secrets: OptionSet, Sendable {
+    package struct Secrets: OptionSet, Sendable {
         /// The bits.
-        public let rawValue: Int
+        package let rawValue: Int
 
         /// Takes bits.
-        public init(rawValue: Int) {
+        package init(rawValue: Int) {
             self.rawValue = rawValue
         }
 
         /// What callers prove themselves with.
-        public static let callers = Secrets(rawValue: 1)
+        package static let callers = Secrets(rawValue: 1)
         /// What Apple is asked with: the key of its Server API, and the shared secret.
-        public static let apple = Secrets(rawValue: 2)
+        package static let apple = Secrets(rawValue: 2)
         /// All of them.
-        public static let all: Secrets = [.callers, .apple]
+        package static let all: Secrets = [.callers, .apple]
     }
 
     /// The apps by bundle id.
-    public let apps: [String: App]
+    package let apps: [String: App]
 
     /// Reads the file.
     ///
@@ -110,7 +124,7 @@ public struct AppsFile: Sendable {
     ///   - secrets: those that are read; the others are nil in every app.
     ///   - environment: where the variables are that the file names; the process's own by default.
     /// - Throws: `SettingsFileError`.
-    public static func load(
+    package static func load(
         path: String, secrets: Secrets = .all, environment: [String: String]? = nil
     ) throws -> AppsFile {
         try AppsReader(
@@ -148,6 +162,7 @@ private struct AppsReader {
             bundleId: id, appAppleId: entry.app_apple_id, isReleased: entry.released ?? (entry.app_apple_id != nil),
             sandbox: try choice(entry.sandbox, or: .accept, "sandbox", of: id),
             receipts: try choice(entry.receipts, or: .offline, "receipts", of: id),
+            possession: try choice(entry.possession, or: .proof, "possession", of: id),
             sharedSecret: secrets.contains(.apple)
                 ? try sharedSecret.read(namedIn: path, environment: environment) : nil,
             serverAPI: secrets.contains(.apple) ? try key.map { try serverAPI($0.value, of: id) } : nil,

@@ -63,18 +63,18 @@ enum SettingsFile {
 }
 
 /// A settings file cannot be used, and why.
-public struct SettingsFileError: Error, CustomStringConvertible, Sendable {
+package struct SettingsFileError: Error, CustomStringConvertible, Sendable {
     /// The file.
-    public let path: String
+    package let path: String
     /// What is wrong with it.
-    public let problem: String
+    package let problem: String
 
     /// Makes an error.
-    public init(path: String, problem: String) {
+    package init(path: String, problem: String) {
         self.path = path
         self.problem = problem
     }
 
     /// One sentence that names the file and the fault.
-    public var description: String { "\(path): \(problem)" }
+    package var description: String { "\(path): \(problem)" }
 }

@@ -9,26 +9,26 @@ import Foundation
 ///     secret_file: /run/secrets/webhook      # one secret a line: two while rotating
 ///     events: ["iap.transaction.*"]          # all where left out; likewise apps and environments
 /// ```
-public struct WebhooksFile: Sendable {
+package struct WebhooksFile: Sendable {
     /// One endpoint.
-    public struct Endpoint: Sendable {
+    package struct Endpoint: Sendable {
         /// Its name in tables, logs and metrics.
-        public let id: String
+        package let id: String
         /// Where it is.
-        public let url: String
+        package let url: String
         /// Standard Webhooks secrets, `whsec_…`; every one signs, so that they can be rotated.
-        public let secrets: [Redacted<String>]
+        package let secrets: [Redacted<String>]
         /// Bundle ids; empty for all.
-        public let apps: [String]
+        package let apps: [String]
         /// Event types, `*` at the end for all that begin so; empty for all.
-        public let events: [String]
+        package let events: [String]
         /// `production`, `sandbox`; empty for both.
-        public let environments: [String]
+        package let environments: [String]
         /// Allows plain HTTP and addresses inside the own network; for development.
-        public let allowsPrivateAddresses: Bool
+        package let allowsPrivateAddresses: Bool
 
         /// Makes an endpoint.
-        public init(
+        package init(
             id: String, url: String, secrets: [Redacted<String>], apps: [String] = [], events: [String] = [],
             environments: [String] = [], allowsPrivateAddresses: Bool = false
         ) {
@@ -43,12 +43,12 @@ public struct WebhooksFile: Sendable {
     }
 
     /// The endpoints, as listed.
-    public let endpoints: [Endpoint]
+    package let endpoints: [Endpoint]
 
     /// Reads the file.
     ///
     /// - Throws: `SettingsFileError`.
-    public static func load(path: String) throws -> WebhooksFile {
+    package static func load(path: String) throws -> WebhooksFile {
         let document = try SettingsFile.load(Document.self, path: path)
         let endpoints = try document.endpoints.map { entry in
             let secrets = try secrets(of: entry, path: path)

@@ -2,11 +2,11 @@ import Foundation
 import Yams
 
 /// A document that is written in YAML for people, and served in JSON for programs.
-public enum YAMLText {
+package enum YAMLText {
     /// The same document in JSON, its keys sorted.
     ///
     /// - Throws: `YamlError` when the text is not YAML; `NotJSON` when it holds what JSON cannot.
-    public static func json(_ text: String) throws -> [UInt8] {
+    package static func json(_ text: String) throws -> [UInt8] {
         guard let value = try Yams.load(yaml: text), JSONSerialization.isValidJSONObject(value) else {
             throw NotJSON()
         }
@@ -15,8 +15,8 @@ public enum YAMLText {
     }
 
     /// The document is no object or list, or holds a date, a number that is none, or a key that is no text.
-    public struct NotJSON: Error, CustomStringConvertible {
+    package struct NotJSON: Error, CustomStringConvertible {
         /// What is wrong.
-        public var description: String { "the YAML document holds what JSON cannot" }
+        package var description: String { "the YAML document holds what JSON cannot" }
     }
 }

@@ -11,8 +11,8 @@ struct MessageCodingTests {
             verdict: verdict)
     }
 
-    private var transaction: PurchasedTransaction {
-        var transaction = PurchasedTransaction(
+    private var transaction: Transaction {
+        var transaction = Transaction(
             environment: .sandbox, transactionId: "2", originalTransactionId: "1", bundleId: "com.example.game",
             productId: "gems.100", productType: .consumable, quantity: 2,
             purchaseDate: Date(timeIntervalSince1970: 1_700_000_000.123),
@@ -51,23 +51,34 @@ struct MessageCodingTests {
         #expect(!unnamed.isClaimed("2"))
     }
 
+    @Test func `whether a claim is proven, and when the proof was signed`() throws {
+        var message = verdict(.genuine([transaction]))
+        let plain = String(decoding: try MessageCoding.encode(message), as: UTF8.self)
+        #expect(!plain.contains("claims_unproven") && !plain.contains("proof_signed_date"))
+        message.claimsAreUnproven = true
+        message.proofSignedDate = Date(timeIntervalSince1970: 1_600_000_000)
+        let read = try MessageCoding.decode(VerdictMessage.self, from: try MessageCoding.encode(message))
+        #expect(read == message)
+    }
+
     @Test func `an old verdict claims everything and is whole`() throws {
         let old = #"{"submission_id":"s","app":"a","account":"b","correlation_id":"c","attempt":0,"verdict":"genuine","#
         let read = try MessageCoding.decode(VerdictMessage.self, from: Array((old + #""transactions":[]}"#).utf8))
         #expect(read.claims == nil && !read.isPartial && read.isClaimed("anything"))
+        #expect(!read.claimsAreUnproven && read.proofSignedDate == nil)
     }
 
     @Test func `a submission keeps its hints, and an old one has none`() throws {
         let message = SubmissionMessage(
             submissionId: "sub_1", app: "com.example.game", account: "player", kind: .receipt, proof: "", attempt: 1,
             correlationId: "req_1", namedTransactionId: "2", expectedEnvironment: .production, isClaimCheck: true,
-            isAwaited: true)
+            isAwaited: true, notFound: .init(count: 3, seconds: 90.5))
         #expect(try MessageCoding.decode(SubmissionMessage.self, from: try MessageCoding.encode(message)) == message)
         let old = #"{"submission_id":"s","app":"a","account":"b","kind":"receipt","proof":"p","attempt":0,"#
         let read = try MessageCoding.decode(
             SubmissionMessage.self, from: Array((old + #""correlation_id":"c","expected_environment":"xcode"}"#).utf8))
         #expect(read.namedTransactionId == nil && read.expectedEnvironment == nil)
-        #expect(!read.isClaimCheck && !read.isAwaited)
+        #expect(!read.isClaimCheck && !read.isAwaited && read.notFound == nil)
     }
 
     @Test func `a test purchase is told in outcomes and events, and absent elsewhere`() throws {
@@ -80,7 +91,7 @@ struct MessageCodingTests {
         let paid = try MessageCoding.encode(TransactionOutcome(transaction, state: .granted, reason: nil))
         #expect(!String(decoding: paid, as: UTF8.self).contains("test_purchase"))
         #expect(try MessageCoding.decode(TransactionOutcome.self, from: paid).testPurchase == nil)
-        let decision = OrderDecision.decide(bought, owner: .account("player"), product: nil)
+        let decision = OrderDecision.decide(bought, owner: .account(Account(stored: "player")), product: nil)
         let payload = PurchaseEvent.Payload(bought, decision)
         #expect(payload.transaction?.testPurchase == .appReview && payload.transaction?.evidence == nil)
     }

@@ -33,7 +33,7 @@ struct AppsFileTests {
     func defaults() throws {
         let app = try app("")
         #expect(app.bundleId == "a" && app.appAppleId == nil && !app.isReleased)
-        #expect(app.sandbox == .accept && app.receipts == .offline)
+        #expect(app.sandbox == .accept && app.receipts == .offline && app.possession == .proof)
         #expect(app.sharedSecret == nil && app.serverAPI == nil)
         #expect(app.authentication.hs256Secret == nil && app.authentication.apiKeySHA256.isEmpty)
     }
@@ -50,6 +50,8 @@ struct AppsFileTests {
         for policy in AppsFile.SandboxPolicy.allCases {
             #expect(try app("sandbox: \(policy.rawValue)").sandbox == policy)
         }
+        #expect(try app("possession: proof").possession == .proof)
+        #expect(try app("possession: number").possession == .number)
         #expect(try app("receipts: offline").receipts == .offline)
         #expect(try app("receipts: verify_receipt").receipts == .verifyReceipt)
         #expect(try app("receipts: offline_then_verify_receipt").receipts == .offlineThenVerifyReceipt)
@@ -106,6 +108,7 @@ struct AppsFileTests {
                 "receipts: online",
                 "`receipts` of a is \"online\", not one of offline, verify_receipt, offline_then_verify_receipt"
             ),
+            ("possession: id", "`possession` of a is \"id\", not one of proof, number"),
             ("sandbx: refuse", "`apps.[0]`: `sandbx` has no meaning here"),
             ("shared_secret: hunter2", "`apps.[0]`: `shared_secret` has no meaning here"),
             ("released: perhaps", "`apps.[0].released`"), ("app_apple_id: seven", "`apps.[0].app_apple_id`"),

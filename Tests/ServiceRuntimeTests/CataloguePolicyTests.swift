@@ -54,6 +54,20 @@ struct CataloguePolicyTests {
         #expect(inactive.period.description == "P1W")
     }
 
+    @Test("a family member's copy and a purchase after a lapse have policies, where they can be")
+    func familyAndNewPurchase() throws {
+        let usual = try product("type: auto_renewable\nentitlements: [vip]")
+        #expect(usual.family == .entitlements && usual.restore.newPurchase == .payer)
+        let other = try product("type: auto_renewable\nfamily: all\nnew_purchase: owner\nrestore: transfer")
+        #expect(other.family == .all && other.restore.newPurchase == .owner && other.restore.policy == .transfer)
+        for mistake in [
+            "type: consumable\nfamily: all", "type: auto_renewable\nfamily: some",
+            "type: non_consumable\nnew_purchase: payer", "type: auto_renewable\nnew_purchase: apple",
+        ] {
+            #expect(throws: (any Error).self) { try product(mistake) }
+        }
+    }
+
     @Test("take_back is for all items, or for those that are named")
     func takeBacks() throws {
         let all = try product("type: consumable\ngrants: { gem: 5, dust: 1 }\ntake_back: to_negative")

@@ -77,6 +77,32 @@ extension CatalogueEntry {
         return policies
     }
 
+    /// Who gets what is paid anew in a subscription that had lapsed.
+    mutating func newPurchase(of id: String, _ type: ProductType?) -> NewPurchasePolicy {
+        guard let value = field(.newPurchase) else { return .payer }
+        if type != .autoRenewable {
+            mistakes.add(
+                value.mark?.line, "\(id) of \(app) has a `new_purchase`, which is for an auto_renewable product")
+        }
+        if let policy = name(value).flatMap(NewPurchasePolicy.init) { return policy }
+        let known = NewPurchasePolicy.allCases.map(\.rawValue).joined(separator: ", ")
+        mistakes.add(value.mark?.line, "the `new_purchase` of \(id) of \(app) is not one of \(known)")
+        return .payer
+    }
+
+    /// What a family member's copy brings.
+    mutating func family(of id: String, _ type: ProductType?) -> FamilyPolicy {
+        guard let value = field(.family) else { return .entitlements }
+        if type == .consumable || type == .nonRenewing {
+            mistakes.add(
+                value.mark?.line, "\(id) of \(app) has a `family`; Apple shares no \(type?.rawValue ?? "") product")
+        }
+        if let policy = name(value).flatMap(FamilyPolicy.init) { return policy }
+        let known = FamilyPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+        mistakes.add(value.mark?.line, "the `family` of \(id) of \(app) is not one of \(known)")
+        return .entitlements
+    }
+
     private func part(_ field: RestoreField, of mapping: Node.Mapping) -> Node? {
         mapping[Node(field.rawValue)]
     }

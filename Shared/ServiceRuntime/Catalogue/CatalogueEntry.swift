@@ -4,8 +4,9 @@ import Yams
 /// One product of a catalogue as it is written.
 struct CatalogueEntry {
     enum Field: String, CaseIterable {
-        case id, type, grants, entitlements, duration, prices, restore
+        case id, type, grants, entitlements, duration, prices, restore, family
         case takeBack = "take_back"
+        case newPurchase = "new_purchase"
     }
 
     enum Limit {
@@ -50,11 +51,13 @@ struct CatalogueEntry {
         let name = id ?? "a product"
         let (type, items, entitlements) = (type(name), items(of: name), entitlements(of: name))
         let (duration, prices) = (duration(of: name, type), prices(of: name))
-        let (restore, takeBacks) = (restore(of: name, type), takeBacks(of: name))
+        let newPurchase = newPurchase(of: name, type)
+        let (restore, takeBacks) = (restore(of: name, type).leaving(newPurchase), takeBacks(of: name))
+        let family = family(of: name, type)
         guard let id, let type else { return nil }
         return Catalogue.Product(
             id: id, type: type, items: items, entitlements: entitlements, duration: duration, prices: prices,
-            restore: restore, takeBacks: takeBacks)
+            restore: restore, takeBacks: takeBacks, family: family)
     }
 
     private mutating func tellOfId() {

@@ -1,4 +1,4 @@
-public import PurchaseModel
+package import PurchaseModel
 
 /// What the studio sells, from a YAML file.
 ///
@@ -26,16 +26,20 @@ public import PurchaseModel
 ///
 /// `take_back` says what becomes of the items when Apple takes the purchase back: `to_zero` (the default: as much as is
 /// there), `to_negative` (all of it, as a debt) or `leave`, for all items or for those that a mapping names.
-public enum CatalogueFile {
+///
+/// `family` says what a family member's copy (Family Sharing) brings: `entitlements` (the default: no items, since one
+/// purchase was paid for), `all` or `nothing`. `new_purchase` says who gets a period that another account paid for after
+/// the subscription had lapsed: its `payer` (the default: whoever posts Apple's proof of it), or the `owner` from before.
+package enum CatalogueFile {
     /// A catalogue, and the text that it was read from.
-    public struct Loaded: Sendable {
+    package struct Loaded: Sendable {
         /// What is sold.
-        public var catalogue: Catalogue
+        package var catalogue: Catalogue
         /// The file's text: what is kept as a version.
-        public let text: String
+        package let text: String
 
         /// Says what a text means.
-        public init(catalogue: Catalogue, text: String) {
+        package init(catalogue: Catalogue, text: String) {
             self.catalogue = catalogue
             self.text = text
         }
@@ -44,14 +48,14 @@ public enum CatalogueFile {
     /// Reads the file.
     ///
     /// - Throws: `SettingsFileError` that names every mistake with its line, up to a bound.
-    public static func load(path: String) throws(SettingsFileError) -> Loaded {
+    package static func load(path: String) throws(SettingsFileError) -> Loaded {
         try read(try text(path: path), path: path)
     }
 
     /// The file's text.
     ///
     /// - Throws: `SettingsFileError` when it cannot be read, or is no text.
-    public static func text(path: String) throws(SettingsFileError) -> String {
+    package static func text(path: String) throws(SettingsFileError) -> String {
         try SettingsFile.text(path: path)
     }
 
@@ -59,7 +63,7 @@ public enum CatalogueFile {
     ///
     /// - Parameter path: where it was read, for mistakes.
     /// - Throws: `SettingsFileError` that names every mistake with its line, up to a bound.
-    public static func read(_ text: String, path: String) throws(SettingsFileError) -> Loaded {
+    package static func read(_ text: String, path: String) throws(SettingsFileError) -> Loaded {
         do {
             return Loaded(catalogue: try CatalogueDocument(text).catalogue(), text: text)
         } catch {

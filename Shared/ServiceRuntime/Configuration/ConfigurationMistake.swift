@@ -1,7 +1,7 @@
 /// An error that the operator has made and can mend: a process that meets one while assembling exits with code 64.
 ///
 /// Its description is one clear sentence, safe to show.
-public protocol ConfigurationMistake: Error, CustomStringConvertible {}
+package protocol ConfigurationMistake: Error, CustomStringConvertible {}
 
 extension SettingError: ConfigurationMistake {}
 extension SettingsFileError: ConfigurationMistake {}

@@ -1,9 +1,9 @@
-public import Configuration
+package import Configuration
 
 /// Where the configuration comes from: the environment first, then an optional YAML file.
-public enum ConfigurationSources {
+package enum ConfigurationSources {
     /// The environment variable that names the YAML file.
-    public static let fileVariable = "COUNTERSIGN_CONFIG"
+    package static let fileVariable = "COUNTERSIGN_CONFIG"
 
     /// Makes the reader that every process starts with.
     ///
@@ -12,7 +12,7 @@ public enum ConfigurationSources {
     ///
     /// - Parameter environment: The process's environment.
     /// - Throws: ``SettingError`` when the file is named but cannot be read or is no YAML mapping.
-    public static func reader(environment: [String: String]) async throws(SettingError) -> ConfigReader {
+    package static func reader(environment: [String: String]) async throws(SettingError) -> ConfigReader {
         let variables = EnvironmentVariablesProvider(
             environmentVariables: environment.filter { !$0.value.isEmpty },
             // No access log may ever show a value: which ones are secret is known only where they are read.

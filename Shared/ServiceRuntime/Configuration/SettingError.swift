@@ -1,36 +1,36 @@
 /// A configuration mistake, told in one sentence that names the setting, what was expected and what was found.
 ///
 /// The value of a secret never appears in it. A process that throws it while assembling exits with code 64.
-public struct SettingError: Error, Sendable, Equatable, CustomStringConvertible {
+package struct SettingError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of mistake.
-    public struct Code: Sendable, Hashable {
+    package struct Code: Sendable, Hashable {
         fileprivate enum Base { case missing, invalid, unreadable }
         fileprivate let base: Base
 
         /// A required setting has no value.
-        public static let missing = Code(base: .missing)
+        package static let missing = Code(base: .missing)
         /// A setting has a value that makes no sense.
-        public static let invalid = Code(base: .invalid)
+        package static let invalid = Code(base: .invalid)
         /// A file that a setting names cannot be read.
-        public static let unreadable = Code(base: .unreadable)
+        package static let unreadable = Code(base: .unreadable)
     }
 
     /// The most characters of a wrong value that are repeated in the sentence.
     static let shownLengthMaximum = 80
 
     /// The kind of mistake.
-    public let code: Code
+    package let code: Code
     /// The name of the environment variable, for example `COUNTERSIGN_HTTP_PORT`.
-    public let variable: String
+    package let variable: String
     /// One sentence, safe to show.
-    public let description: String
+    package let description: String
 
     /// A required setting that has no value.
     ///
     /// - Parameters:
     ///   - key: The dotted key, for example `postgres.url`.
     ///   - purpose: What the value must be, for example "a PostgreSQL connection URL"; may be empty.
-    public static func missing(_ key: String, expected purpose: String = "") -> SettingError {
+    package static func missing(_ key: String, expected purpose: String = "") -> SettingError {
         let variable = SettingName.variable(for: key)
         let expected = purpose.isEmpty ? "" : ": it must be \(purpose)"
         return SettingError(
@@ -44,7 +44,7 @@ public struct SettingError: Error, Sendable, Equatable, CustomStringConvertible 
     ///   - key: The dotted key.
     ///   - expected: What the value must be, for example "a whole number from 1 to 10".
     ///   - found: The wrong value, or `nil` for a secret, which is then not shown.
-    public static func invalid(_ key: String, expected: String, found: String?) -> SettingError {
+    package static func invalid(_ key: String, expected: String, found: String?) -> SettingError {
         let variable = SettingName.variable(for: key)
         let ending = found.map { ", but is \(quoted($0))" } ?? ", but its value is something else"
         return SettingError(
@@ -57,7 +57,7 @@ public struct SettingError: Error, Sendable, Equatable, CustomStringConvertible 
     ///   - key: The dotted key.
     ///   - path: The path as given.
     ///   - reason: Why, as the end of a sentence: "does not exist".
-    public static func unreadable(_ key: String, path: String, reason: String) -> SettingError {
+    package static func unreadable(_ key: String, path: String, reason: String) -> SettingError {
         let variable = SettingName.variable(for: key)
         return SettingError(
             code: .unreadable, variable: variable,

@@ -2,9 +2,9 @@ import Foundation
 
 extension SettingReader {
     /// The most bytes a file that a setting names may have: a catalogue of thousands of products is far smaller.
-    public static let fileBytesMaximum = 4 << 20
+    package static let fileBytesMaximum = 4 << 20
     /// The most bytes a file with a secret may have.
-    public static let secretFileBytesMaximum = 64 << 10
+    package static let secretFileBytesMaximum = 64 << 10
 
     /// A secret, or `nil` when it is not set.
     ///
@@ -12,7 +12,7 @@ extension SettingReader {
     /// (`COUNTERSIGN_POSTGRES_URL_FILE`); white space around the file's content is dropped. Not both.
     ///
     /// - Throws: ``SettingError``, which never shows the value.
-    public func secret(_ key: String) throws(SettingError) -> Redacted<String>? {
+    package func secret(_ key: String) throws(SettingError) -> Redacted<String>? {
         let fileKey = SettingName.fileKey(for: key)
         let inline = try text(key, isSecret: true)
         guard let path = try text(fileKey) else { return inline.map(Redacted.init) }
@@ -31,13 +31,13 @@ extension SettingReader {
     /// - Parameters:
     ///   - key: The dotted key.
     ///   - expected: What the value must be, for the error's sentence.
-    public func requiredSecret(_ key: String, expected: String = "") throws(SettingError) -> Redacted<String> {
+    package func requiredSecret(_ key: String, expected: String = "") throws(SettingError) -> Redacted<String> {
         guard let secret = try secret(key) else { throw .missing(key, expected: expected) }
         return secret
     }
 
     /// The text of the file that a setting names, or `nil` when the setting is not set.
-    public func fileText(_ key: String) throws(SettingError) -> String? {
+    package func fileText(_ key: String) throws(SettingError) -> String? {
         guard let path = try text(key) else { return nil }
         return try contents(of: path, key: key, bytesMaximum: Self.fileBytesMaximum)
     }
@@ -47,7 +47,7 @@ extension SettingReader {
     /// - Parameters:
     ///   - key: The dotted key.
     ///   - expected: What the file must hold, for the error's sentence.
-    public func requiredFileText(_ key: String, expected: String = "") throws(SettingError) -> String {
+    package func requiredFileText(_ key: String, expected: String = "") throws(SettingError) -> String {
         guard let text = try fileText(key) else { throw .missing(key, expected: expected) }
         return text
     }
@@ -58,7 +58,7 @@ extension SettingReader {
     ///   - name: `http` or `admin`.
     ///   - host: The address when none is set. Default: `127.0.0.1`, so that nothing is open to the network unasked.
     ///   - port: The port when none is set; 0 lets the system choose.
-    public func listenAddress(
+    package func listenAddress(
         _ name: String, host: String = "127.0.0.1", port: Int
     ) throws(SettingError) -> ListenAddress {
         ListenAddress(
@@ -89,14 +89,14 @@ extension SettingReader {
 }
 
 /// Where a server listens.
-public struct ListenAddress: Sendable, Hashable {
+package struct ListenAddress: Sendable, Hashable {
     /// A host name or address.
-    public var host: String
+    package var host: String
     /// A port; 0 lets the system choose one.
-    public var port: Int
+    package var port: Int
 
     /// Makes an address from its parts.
-    public init(host: String, port: Int) {
+    package init(host: String, port: Int) {
         self.host = host
         self.port = port
     }

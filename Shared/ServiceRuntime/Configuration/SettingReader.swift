@@ -1,19 +1,19 @@
-public import Configuration
+package import Configuration
 
 /// Typed reading of settings, with errors an operator can act on.
 ///
 /// Keys are dotted (`postgres.url`); errors name the environment variable (`COUNTERSIGN_POSTGRES_URL`).
-public struct SettingReader: Sendable {
+package struct SettingReader: Sendable {
     /// The reader underneath.
-    public let configuration: ConfigReader
+    package let configuration: ConfigReader
 
     /// Reads from `configuration`, whose keys carry no prefix.
-    public init(_ configuration: ConfigReader) {
+    package init(_ configuration: ConfigReader) {
         self.configuration = configuration
     }
 
     /// Reads from a dictionary of dotted keys and texts, as if they stood in the environment: for tests.
-    public init(_ values: [String: String]) {
+    package init(_ values: [String: String]) {
         let pairs = values.map { key, value in
             (AbsoluteConfigKey(ConfigKey(key)), ConfigValue(.string(value), isSecret: false))
         }
@@ -21,12 +21,12 @@ public struct SettingReader: Sendable {
     }
 
     /// A text, or `nil` when it is not set.
-    public func string(_ key: String) throws(SettingError) -> String? {
+    package func string(_ key: String) throws(SettingError) -> String? {
         try text(key)
     }
 
     /// A text, or `value` when it is not set.
-    public func string(_ key: String, default value: String) throws(SettingError) -> String {
+    package func string(_ key: String, default value: String) throws(SettingError) -> String {
         try text(key) ?? value
     }
 
@@ -35,13 +35,13 @@ public struct SettingReader: Sendable {
     /// - Parameters:
     ///   - key: The dotted key.
     ///   - expected: What the value must be, for the error's sentence.
-    public func requiredString(_ key: String, expected: String = "") throws(SettingError) -> String {
+    package func requiredString(_ key: String, expected: String = "") throws(SettingError) -> String {
         guard let value = try text(key) else { throw .missing(key, expected: expected) }
         return value
     }
 
     /// A whole number within `range`, or `nil` when it is not set.
-    public func int(_ key: String, in range: ClosedRange<Int>) throws(SettingError) -> Int? {
+    package func int(_ key: String, in range: ClosedRange<Int>) throws(SettingError) -> Int? {
         guard let text = try text(key) else { return nil }
         guard let number = Int(text), range.contains(number) else {
             throw .invalid(
@@ -51,12 +51,12 @@ public struct SettingReader: Sendable {
     }
 
     /// A whole number within `range`, or `value` when it is not set.
-    public func int(_ key: String, default value: Int, in range: ClosedRange<Int>) throws(SettingError) -> Int {
+    package func int(_ key: String, default value: Int, in range: ClosedRange<Int>) throws(SettingError) -> Int {
         try int(key, in: range) ?? value
     }
 
     /// A yes or no (`true`, `false`, `yes`, `no`, `1`, `0`), or `value` when it is not set.
-    public func bool(_ key: String, default value: Bool) throws(SettingError) -> Bool {
+    package func bool(_ key: String, default value: Bool) throws(SettingError) -> Bool {
         guard let text = try text(key) else { return value }
         switch text.lowercased() {
         case "true", "yes", "1": return true
@@ -66,7 +66,7 @@ public struct SettingReader: Sendable {
     }
 
     /// The longest duration a setting may ask for: a year, which catches milliseconds given for seconds.
-    public static let durationMaximum = Duration.seconds(366 * 86_400)
+    package static let durationMaximum = Duration.seconds(366 * 86_400)
 
     /// A duration in seconds, decimals allowed (`2.5`), or `value` when it is not set.
     ///
@@ -74,7 +74,7 @@ public struct SettingReader: Sendable {
     ///   - key: The dotted key.
     ///   - value: What holds when it is not set.
     ///   - range: The allowed durations. Default: from 0 to ``durationMaximum``.
-    public func duration(
+    package func duration(
         _ key: String, default value: Duration, in range: ClosedRange<Duration> = .zero...durationMaximum
     ) throws(SettingError) -> Duration {
         guard let text = try text(key) else { return value }
@@ -87,7 +87,7 @@ public struct SettingReader: Sendable {
     }
 
     /// One of the cases of a string enumeration, or `value` when it is not set.
-    public func choice<Choice: RawRepresentable & CaseIterable>(
+    package func choice<Choice: RawRepresentable & CaseIterable>(
         _ key: String, default value: Choice
     ) throws(SettingError) -> Choice where Choice.RawValue == String {
         guard let text = try text(key) else { return value }
@@ -99,7 +99,7 @@ public struct SettingReader: Sendable {
     }
 
     /// A list: texts separated by commas, or a YAML sequence; blank entries are left out.
-    public func stringList(_ key: String, default value: [String] = []) throws(SettingError) -> [String] {
+    package func stringList(_ key: String, default value: [String] = []) throws(SettingError) -> [String] {
         let entries: [String]
         if let list = configuration.stringArray(forKey: ConfigKey(key)) {
             entries = list

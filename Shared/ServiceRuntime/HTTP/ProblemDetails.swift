@@ -1,36 +1,36 @@
 import Foundation
-public import HTTPTypes
-public import Hummingbird
-public import HummingbirdCore
+package import HTTPTypes
+package import Hummingbird
+package import HummingbirdCore
 import NIOCore
 
 /// An error as HTTP answers it: a problem document by RFC 9457, `application/problem+json`.
 ///
 /// Throw one from a request handler to answer with it; everything in it is shown to the caller.
-public struct ProblemDetails: Codable, Sendable, Equatable, HTTPResponseError {
+package struct ProblemDetails: Codable, Sendable, Equatable, HTTPResponseError {
     /// What the type of every problem begins with; the slug follows.
-    public static let typePrefix = "urn:countersign:problem:"
+    package static let typePrefix = "urn:countersign:problem:"
     /// The content type of a problem document.
-    public static let contentType = "application/problem+json"
+    package static let contentType = "application/problem+json"
     /// The members RFC 9457 defines, which no extension may be named like.
     static let definedMembers: Set<String> = ["type", "title", "status", "detail", "instance"]
 
     /// A URI that names the kind of problem and never changes.
-    public var type: String
+    package var type: String
     /// A short sentence, the same for every problem of the type.
-    public var title: String
+    package var title: String
     /// The HTTP status.
-    public var status: HTTPResponse.Status
+    package var status: HTTPResponse.Status
     /// What happened this time.
-    public var detail: String?
+    package var detail: String?
     /// A URI reference that names this occurrence.
-    public var instance: String?
+    package var instance: String?
     /// Further members of the document.
     ///
     /// Those named like a defined member are left out.
-    public var extensions: [String: String]
+    package var extensions: [String: String]
     /// Further headers of the answer, such as `Retry-After`; not part of the document.
-    public var headers: HTTPFields = [:]
+    package var headers: HTTPFields = [:]
 
     /// Makes a problem.
     ///
@@ -41,7 +41,7 @@ public struct ProblemDetails: Codable, Sendable, Equatable, HTTPResponseError {
     ///   - detail: What happened this time.
     ///   - instance: A URI reference that names this occurrence.
     ///   - extensions: Further members of the document.
-    public init(
+    package init(
         _ slug: String, title: String, status: HTTPResponse.Status, detail: String? = nil, instance: String? = nil,
         extensions: [String: String] = [:]
     ) {
@@ -54,21 +54,21 @@ public struct ProblemDetails: Codable, Sendable, Equatable, HTTPResponseError {
     }
 
     /// The problem that says no more than an HTTP status: 404 is `not-found`, "Not Found".
-    public init(status: HTTPResponse.Status, detail: String? = nil) {
+    package init(status: HTTPResponse.Status, detail: String? = nil) {
         let title = status.reasonPhrase.isEmpty ? "Status \(status.code)" : status.reasonPhrase
         let slug = title.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "-" }
         self.init(String(slug), title: title, status: status, detail: detail)
     }
 
     /// The same problem with one more header in its answer.
-    public func with(header name: HTTPField.Name, _ value: String) -> ProblemDetails {
+    package func with(header name: HTTPField.Name, _ value: String) -> ProblemDetails {
         var copy = self
         copy.headers[name] = value
         return copy
     }
 
     /// The document as an answer.
-    public func response(from request: Request, context: some RequestContext) throws -> Response {
+    package func response(from request: Request, context: some RequestContext) throws -> Response {
         try response()
     }
 
@@ -92,7 +92,7 @@ extension ProblemDetails {
     }
 
     /// Reads a document; extension members that are no text are left out.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         type = try members.decodeIfPresent(String.self, forKey: Member(stringValue: "type")) ?? "about:blank"
         title = try members.decodeIfPresent(String.self, forKey: Member(stringValue: "title")) ?? ""
@@ -109,7 +109,7 @@ extension ProblemDetails {
     }
 
     /// Writes the document.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Member.self)
         try members.encode(type, forKey: Member(stringValue: "type"))
         try members.encode(title, forKey: Member(stringValue: "title"))
@@ -124,7 +124,7 @@ extension ProblemDetails {
 
 extension ProblemDetails: CustomStringConvertible {
     /// Status, title and detail, for logs.
-    public var description: String {
+    package var description: String {
         "\(status.code) \(title)\(detail.map { ": \($0)" } ?? "")"
     }
 }

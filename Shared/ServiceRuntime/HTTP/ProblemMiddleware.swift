@@ -1,5 +1,5 @@
-public import HTTPTypes
-public import Hummingbird
+package import HTTPTypes
+package import Hummingbird
 import HummingbirdCore
 import Logging
 
@@ -9,15 +9,15 @@ import Logging
 ///   each log line of the request as `correlation`.
 /// - ``ProblemDetails`` are answered as they are; Hummingbird's own errors (404, 413, …) become the problem of their
 ///   status; anything else is a 500 that tells the caller only the id, and is logged with it.
-public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
+package struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     /// The most characters of a caller's request id.
-    public static var requestIdLengthMaximum: Int { 64 }
+    package static var requestIdLengthMaximum: Int { 64 }
 
     /// Makes the middleware.
-    public init() {}
+    package init() {}
 
     /// Answers the request, whatever happens.
-    public func handle(
+    package func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         let id = Self.requestId(of: request)
@@ -78,7 +78,7 @@ public struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
 
 extension HTTPField.Name {
     /// The header that carries a request's id, both ways.
-    public static var requestId: HTTPField.Name { requestIdName }
+    package static var requestId: HTTPField.Name { requestIdName }
 }
 
 private let requestIdName: HTTPField.Name = {

@@ -4,9 +4,9 @@ import Synchronization
 ///
 /// A check is set by the part it belongs to; a probe is asked when somebody wants to know. Both have a name. As soon
 /// as graceful shutdown begins, the process is not ready, whatever the checks say.
-public final class HealthRegistry: Sendable {
+package final class HealthRegistry: Sendable {
     /// How long a probe may take by default: well within the usual time-out of an orchestrator's readiness request.
-    public static let probeTimeoutDefault = Duration.seconds(2)
+    package static let probeTimeoutDefault = Duration.seconds(2)
 
     private struct State {
         var checks: [HealthCheck] = []
@@ -17,12 +17,12 @@ public final class HealthRegistry: Sendable {
     private let state = Mutex(State())
 
     /// Makes a registry without checks, which is ready.
-    public init() {}
+    package init() {}
 
     /// Adds a check that is not ready until it is set.
     ///
     /// - Parameter name: The name in the answer; the same name gives the same check.
-    public func register(_ name: String) -> HealthCheck {
+    package func register(_ name: String) -> HealthCheck {
         state.withLock { state in
             if let known = state.checks.first(where: { $0.name == name }) { return known }
             let check = HealthCheck(name: name)
@@ -38,7 +38,7 @@ public final class HealthRegistry: Sendable {
     ///   - timeout: How long the answer waits. A run that takes longer goes on, and no second one starts beside it.
     ///     Default: 2 seconds.
     ///   - body: Returns when all is well, throws what is wrong; the error's description is shown.
-    public func registerProbe(
+    package func registerProbe(
         _ name: String, timeout: Duration = probeTimeoutDefault, _ body: @escaping @Sendable () async throws -> Void
     ) {
         let probe = HealthProbe(name: name, timeout: timeout, body: body)
@@ -46,12 +46,12 @@ public final class HealthRegistry: Sendable {
     }
 
     /// Makes the process not ready for good: no more work, please.
-    public func beginShutdown() {
+    package func beginShutdown() {
         state.withLock { $0.isShuttingDown = true }
     }
 
     /// Asks all checks and probes, the probes at the same time.
-    public func report() async -> HealthReport {
+    package func report() async -> HealthReport {
         let (checks, probes, isShuttingDown) = state.withLock { ($0.checks, $0.probes, $0.isShuttingDown) }
         var results = checks.map(\.result)
         if isShuttingDown {
@@ -67,9 +67,9 @@ public final class HealthRegistry: Sendable {
 }
 
 /// One named condition, set by the part of the process it belongs to.
-public final class HealthCheck: Sendable {
+package final class HealthCheck: Sendable {
     /// The name in the answer.
-    public let name: String
+    package let name: String
     private let state = Mutex((ready: false, detail: "starting"))
 
     init(name: String) {
@@ -81,7 +81,7 @@ public final class HealthCheck: Sendable {
     /// - Parameters:
     ///   - ready: Whether this part can do its work.
     ///   - detail: A few words for whoever asks, without secrets.
-    public func set(ready: Bool, detail: String = "") {
+    package func set(ready: Bool, detail: String = "") {
         state.withLock { $0 = (ready, detail) }
     }
 
@@ -92,21 +92,21 @@ public final class HealthCheck: Sendable {
 }
 
 /// The answer of `/readyz`.
-public struct HealthReport: Sendable, Codable, Equatable {
+package struct HealthReport: Sendable, Codable, Equatable {
     /// One named condition.
-    public struct Check: Sendable, Codable, Equatable {
+    package struct Check: Sendable, Codable, Equatable {
         /// The name it was registered with.
-        public var name: String
+        package var name: String
         /// Whether it holds.
-        public var ready: Bool
+        package var ready: Bool
         /// A few words about it.
-        public var detail: String
+        package var detail: String
     }
 
     /// Whether every check holds.
-    public var isReady: Bool
+    package var isReady: Bool
     /// All checks, sorted by name.
-    public var checks: [Check]
+    package var checks: [Check]
 
     private enum CodingKeys: String, CodingKey {
         case isReady = "ready"

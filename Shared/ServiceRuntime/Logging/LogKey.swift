@@ -1,7 +1,7 @@
-public import Logging
+package import Logging
 
 /// The names of log fields, so that one thing has one name in every process.
-public enum LogKey: String, Sendable, CaseIterable {
+package enum LogKey: String, Sendable, CaseIterable {
     /// Id of a submission.
     case submission
     /// Bundle identifier of the app.
@@ -62,13 +62,13 @@ public enum LogKey: String, Sendable, CaseIterable {
 
 extension Logger {
     /// The field of that name that this logger adds to every line.
-    public subscript(_ key: LogKey) -> Logger.MetadataValue? {
+    package subscript(_ key: LogKey) -> Logger.MetadataValue? {
         get { self[metadataKey: key.rawValue] }
         set { self[metadataKey: key.rawValue] = newValue }
     }
 
     /// A copy of this logger that adds one more field to every line.
-    public func with(_ key: LogKey, _ value: Logger.MetadataValue) -> Logger {
+    package func with(_ key: LogKey, _ value: Logger.MetadataValue) -> Logger {
         var copy = self
         copy[key] = value
         return copy
@@ -79,7 +79,7 @@ extension [String: Logger.MetadataValue] {
     /// Fields of one log line; a later duplicate wins.
     ///
     /// `logger.info("done", metadata: .fields([.count: "3"]))`
-    public static func fields(_ pairs: KeyValuePairs<LogKey, Logger.MetadataValue>) -> Logger.Metadata {
+    package static func fields(_ pairs: KeyValuePairs<LogKey, Logger.MetadataValue>) -> Logger.Metadata {
         var metadata: Logger.Metadata = [:]
         for (key, value) in pairs { metadata[key.rawValue] = value }
         return metadata

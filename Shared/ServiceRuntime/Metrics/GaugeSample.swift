@@ -1,21 +1,21 @@
 /// One number read at the time of a scrape.
-public struct GaugeSample: Sendable {
+package struct GaugeSample: Sendable {
     /// The metric's name; full stops become underscores.
-    public var name: String
+    package var name: String
     /// The series' labels.
-    public var labels: [(String, String)]
+    package var labels: [(String, String)]
     /// The number.
-    public var value: Double
+    package var value: Double
     /// Whether the number only ever grows; its name then ends in `_total`.
-    public var isCounter: Bool
+    package var isCounter: Bool
 
     /// A number that goes up and down.
-    public init(_ name: String, labels: [(String, String)] = [], _ value: Double) {
+    package init(_ name: String, labels: [(String, String)] = [], _ value: Double) {
         self.init(name: name, labels: labels, value: value, isCounter: false)
     }
 
     /// A number that only ever grows since the process started.
-    public static func counter(_ name: String, labels: [(String, String)] = [], _ value: Double) -> GaugeSample {
+    package static func counter(_ name: String, labels: [(String, String)] = [], _ value: Double) -> GaugeSample {
         GaugeSample(name: name, labels: labels, value: value, isCounter: true)
     }
 

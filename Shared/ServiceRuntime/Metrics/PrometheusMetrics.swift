@@ -1,4 +1,4 @@
-public import CoreMetrics
+package import CoreMetrics
 import Synchronization
 
 /// swift-metrics' factory for all processes; `/metrics` renders it.
@@ -7,18 +7,18 @@ import Synchronization
 /// histograms, or gauges when they do not aggregate; meters are gauges. Full stops in names become underscores.
 /// Handlers of the same name and labels are the same series. The registry is locked only while a handler is made or
 /// a page rendered, so keep handlers where they are used often.
-public final class PrometheusMetrics: MetricsFactory {
+package final class PrometheusMetrics: MetricsFactory {
     /// The most series kept.
     ///
     /// Beyond it (an unbounded label) new ones record into nothing, and
     /// `countersign_metrics_refused_total` counts them. Default: 4,000.
-    public static let seriesMaximumDefault = 4000
+    package static let seriesMaximumDefault = 4000
     /// Upper bounds of a timer's buckets, in seconds: from a database row to Apple's slowest answer.
-    public static let timerBuckets: [Double] = [
+    package static let timerBuckets: [Double] = [
         0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
     ]
     /// Upper bounds of a recorder's buckets: batch sizes and byte counts.
-    public static let recorderBuckets: [Double] = [
+    package static let recorderBuckets: [Double] = [
         1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000,
     ]
     /// The name under which handlers that found no place are counted.
@@ -42,19 +42,19 @@ public final class PrometheusMetrics: MetricsFactory {
     /// Makes an empty registry.
     ///
     /// - Parameter seriesMaximum: The most series kept. Default: ``seriesMaximumDefault``.
-    public init(seriesMaximum: Int = seriesMaximumDefault) {
+    package init(seriesMaximum: Int = seriesMaximumDefault) {
         self.seriesMaximum = seriesMaximum
     }
 
     /// Adds a source of numbers that are read when a page is rendered, for what is cheaper to look up than to keep.
     ///
     /// - Parameter body: Must return soon and not block: it runs for every scrape.
-    public func onScrape(_ body: @escaping @Sendable () -> [GaugeSample]) {
+    package func onScrape(_ body: @escaping @Sendable () -> [GaugeSample]) {
         state.withLock { $0.collectors.append(body) }
     }
 
     /// The page of all series, in the Prometheus text format 0.0.4.
-    public func render() -> String {
+    package func render() -> String {
         var (families, collectors) = state.withLock { ($0.families, $0.collectors) }
         let ownCount = families.values.reduce(0) { $0 + $1.series.count }
         var room = seriesMaximum
@@ -129,24 +129,24 @@ public final class PrometheusMetrics: MetricsFactory {
 
 extension PrometheusMetrics {
     /// The counter of that name and labels.
-    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         series(.counter, MetricName.metric(label, ending: "_total"), dimensions) { CounterSeries() }
     }
 
     /// The counter of that name and labels; the same as the whole-number one.
-    public func makeFloatingPointCounter(
+    package func makeFloatingPointCounter(
         label: String, dimensions: [(String, String)]
     ) -> any FloatingPointCounterHandler {
         series(.counter, MetricName.metric(label, ending: "_total"), dimensions) { CounterSeries() }
     }
 
     /// The gauge of that name and labels.
-    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         series(.gauge, MetricName.metric(label), dimensions) { GaugeSeries() }
     }
 
     /// The histogram of that name and labels, or the gauge when it does not aggregate.
-    public func makeRecorder(
+    package func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
         let name = MetricName.metric(label)
@@ -155,20 +155,20 @@ extension PrometheusMetrics {
     }
 
     /// The histogram in seconds of that name and labels.
-    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         series(.histogram, MetricName.metric(label, ending: "_seconds"), dimensions) {
             HistogramSeries(bounds: Self.timerBuckets)
         }
     }
 
     /// Forgets the series.
-    public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
+    package func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
     /// Forgets the series.
-    public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }
+    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }
     /// Forgets the series.
-    public func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
+    package func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
     /// Forgets the series.
-    public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
+    package func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
     /// Forgets the series.
-    public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
+    package func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
 }

@@ -1,6 +1,6 @@
-public import Logging
+package import Logging
 import Metrics
-public import ServiceLifecycle
+import ServiceLifecycle
 import Synchronization
 
 /// Runs a piece of work again and again: redrivers, sweeps, refreshes.
@@ -10,23 +10,23 @@ import Synchronization
 /// doubles up to a maximum; ``wake()`` cuts that short as well. On graceful shutdown a run under way is finished, and
 /// no other begins. Metrics, with label `task`: `periodic_task_runs_total` (label `outcome`: `success`, `failure`) and
 /// `periodic_task_duration_seconds`.
-public final class PeriodicTask: Service, CustomStringConvertible {
+package final class PeriodicTask: Service, CustomStringConvertible {
     /// When a task runs.
-    public struct Schedule: Sendable, Hashable {
+    package struct Schedule: Sendable, Hashable {
         /// The time between the end of a run and the beginning of the next.
-        public var interval: Duration
+        package var interval: Duration
         /// By which part of itself the interval may be shorter or longer.
         ///
         /// Default: 0.1.
-        public var jitter: Double
+        package var jitter: Double
         /// The wait after the first failure; it doubles with each further one.
         ///
         /// Default: the interval.
-        public var failureDelayMinimum: Duration
+        package var failureDelayMinimum: Duration
         /// The longest wait after a failure.
         ///
         /// Default: a minute, or the interval when that is longer.
-        public var failureDelayMaximum: Duration
+        package var failureDelayMaximum: Duration
 
         /// Makes a schedule.
         ///
@@ -35,7 +35,7 @@ public final class PeriodicTask: Service, CustomStringConvertible {
         ///   - jitter: By which part of itself it may differ, from 0 to 1. Default: 0.1.
         ///   - failureDelayMinimum: The wait after the first failure. Default: the interval.
         ///   - failureDelayMaximum: The longest wait after a failure. Default: a minute, or the interval when longer.
-        public init(
+        package init(
             every interval: Duration, jitter: Double = 0.1, failureDelayMinimum: Duration? = nil,
             failureDelayMaximum: Duration? = nil
         ) {
@@ -60,7 +60,7 @@ public final class PeriodicTask: Service, CustomStringConvertible {
     }
 
     /// The name in logs and metrics.
-    public let name: String
+    package let name: String
     private let schedule: Schedule
     private let logger: Logger
     private let body: @Sendable () async throws -> Void
@@ -77,7 +77,7 @@ public final class PeriodicTask: Service, CustomStringConvertible {
     ///   - schedule: When it runs. The first run is at once.
     ///   - logger: Gets failures at level warning.
     ///   - body: The work. To go on without a pause, call ``wake()`` in it.
-    public init(
+    package init(
         _ name: String, schedule: Schedule, logger: Logger, body: @escaping @Sendable () async throws -> Void
     ) {
         self.name = name
@@ -90,15 +90,15 @@ public final class PeriodicTask: Service, CustomStringConvertible {
     }
 
     /// The name.
-    public var description: String { name }
+    package var description: String { name }
 
     /// Lets the next run begin at once, or directly after the one under way; calls do not add up.
-    public func wake() {
+    package func wake() {
         signal.ring()
     }
 
     /// Runs until graceful shutdown or cancellation.
-    public func run() async throws {
+    package func run() async throws {
         await withGracefulShutdownHandler {
             var failuresInARow = 0
             while !isStopping.withLock({ $0 }), !Task.isCancelled {

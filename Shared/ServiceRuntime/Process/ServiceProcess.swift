@@ -24,9 +24,9 @@ import UnixSignals
 /// | `shutdown.timeout` | `COUNTERSIGN_SHUTDOWN_TIMEOUT` | seconds a graceful stop may take | 25 |
 ///
 /// and `log.format`, `log.level` (see the README). Exit codes: see ``ExitCode``.
-public enum ServiceProcess {
+package enum ServiceProcess {
     /// How a process ends, in the numbers of sysexits.h.
-    public enum ExitCode: Int32, Sendable {
+    package enum ExitCode: Int32, Sendable {
         /// After a graceful stop (SIGTERM, SIGINT).
         case success = 0
         /// A configuration mistake; nothing has run.
@@ -36,14 +36,14 @@ public enum ServiceProcess {
     }
 
     /// How long a graceful stop may take by default: below the 30 s after which orchestrators kill.
-    public static let shutdownTimeoutDefault = Duration.seconds(25)
+    package static let shutdownTimeoutDefault = Duration.seconds(25)
 
     /// Runs the process to its end and exits with its code.
     ///
     /// - Parameters:
     ///   - identity: Which process this is.
     ///   - assemble: Makes the parts. A ``ConfigurationMistake`` it throws means exit code 64, any other error 70.
-    public static func run(
+    package static func run(
         _ identity: ServiceIdentity, assemble: @escaping @Sendable (ServiceContext) async throws -> ServiceAssembly
     ) async -> Never {
         // A peer that goes away must be an error of that write, not the end of the process.
