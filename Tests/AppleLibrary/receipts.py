@@ -41,6 +41,17 @@ class ReceiptTests(unittest.TestCase):
             self.receipt(environment, account, device=device))
         self.assertIn(found, bought)
 
+    def test_restored_on_another_device(self):
+        environment, account, device = ENVIRONMENTS[0], new_account(), f"phone-{uuid.uuid4()}"
+        SIMULATOR.put(f"devices/{device}", {"account": account})
+        bought = self.app.buy(App.DURABLE, environment, account)
+        restored = SIMULATOR.post(f"devices/{device}/restore", {"bundleId": self.app.bundle_id})["transactions"]
+        found = ReceiptUtility().extract_transaction_id_from_app_receipt(
+            self.receipt(environment, account, device=device))
+        self.assertEqual([each["transactionId"] for each in restored], [found])
+        self.assertNotEqual(bought["transactionId"], found)
+        self.app.client(environment).get_transaction_info(found)
+
     def test_no_purchases(self):
         receipt = self.receipt(ENVIRONMENTS[0], new_account())
         self.assertIsNone(ReceiptUtility().extract_transaction_id_from_app_receipt(receipt))

@@ -129,6 +129,23 @@ class Transactions:
         self.assertEqual([bought["transactionId"]],
                          [self.transaction(signed).transactionId for signed in answer.signedTransactions])
 
+    def test_any_id_of_a_purchase(self):
+        bought = self.buy(App.DURABLE)
+        granted = SIMULATOR.post(f"transactions/{bought['transactionId']}/regrant", {"count": 2})["transactions"]
+        ids = [each["transactionId"] for each in [bought, *granted]]
+        SIMULATOR.post(f"transactions/{ids[1]}/refund", {"reason": 0})
+        for identifier in ids:
+            info = self.call("get_transaction_info", identifier)
+            decoded = self.transaction(info.signedTransactionInfo)
+            self.assertEqual((identifier, ids[0]), (decoded.transactionId, decoded.originalTransactionId))
+            self.assertEqual(identifier == ids[1], decoded.revocationDate is not None)
+            history = self.call("get_transaction_history", identifier, None, TransactionHistoryRequest(),
+                                GetTransactionHistoryVersion.V2)
+            self.assertEqual(sorted(ids), sorted(
+                self.transaction(signed).transactionId for signed in history.signedTransactions))
+            refunds = self.call("get_refund_history", identifier, None)
+            self.assertEqual([ids[1]], [self.transaction(signed).transactionId for signed in refunds.signedTransactions])
+
     def test_refund_history(self):
         account = new_account()
         kept, refunded = self.buy(account=account), self.buy(account=account)

@@ -95,6 +95,38 @@ class TransactionTests(unittest.TestCase):
         decoded = self.current(decoded.transactionId)
         self.assertEqual(RevocationType.FAMILY_REVOKE, decoded.revocationType)
 
+    def test_restored_and_granted_again(self):
+        """Further transactions of a purchase verify, and differ from the first in their ids alone."""
+        for environment in ENVIRONMENTS:
+            account, device = new_account(), f"phone-{uuid.uuid4()}"
+            SIMULATOR.put(f"devices/{device}", {"account": account})
+            bought = [self.app.buy(product, environment, account) for product in (App.MONTHLY, App.DURABLE)]
+            restored = SIMULATOR.post(f"devices/{device}/restore", {
+                "bundleId": self.app.bundle_id, "environment": environment.value, "purchaseDate": "purchase"})
+            for first, second in zip(bought, restored["transactions"], strict=True):
+                again = SIMULATOR.post(f"transactions/{first['transactionId']}/regrant")["transactions"][0]
+                decoded = [self.decode(each["signedTransaction"], environment) for each in (first, second, again)]
+                self.assertEqual(3, len({each.transactionId for each in decoded}))
+                for each in decoded[1:]:
+                    for name in ("originalTransactionId", "webOrderLineItemId", "productId", "purchaseDate",
+                                 "expiresDate", "originalPurchaseDate", "appTransactionId", "price"):
+                        self.assertEqual(getattr(decoded[0], name), getattr(each, name), name)
+
+    def test_family_copy_without_a_line_item(self):
+        app, family = App(SIMULATOR, familyWebOrderLineItem="none"), new_account()
+        parent, child, device = new_account(), new_account(), f"phone-{uuid.uuid4()}"
+        for account in (parent, child):
+            SIMULATOR.put(f"accounts/{account}", {"family": family})
+        SIMULATOR.put(f"devices/{device}", {"account": child})
+        bought = app.buy(App.MONTHLY, account=parent)
+        listed = SIMULATOR.get(f"devices/{device}/transactions?bundleId={app.bundle_id}")["transactions"]
+        verifier = app.verifier(Environment.PRODUCTION)
+        decoded = verifier.verify_and_decode_signed_transaction(listed[0]["signedTransaction"])
+        self.assertEqual(InAppOwnershipType.FAMILY_SHARED, decoded.inAppOwnershipType)
+        self.assertIsNone(decoded.webOrderLineItemId)
+        self.assertIsNone(decoded.price)
+        self.assertNotEqual(bought["originalTransactionId"], decoded.originalTransactionId)
+
     def notified(self, account, notification_type):
         """The last notification of a type that is about an account's transaction."""
         listed = SIMULATOR.get(f"notifications?bundleId={self.app.bundle_id}&limit=1000")["notifications"]

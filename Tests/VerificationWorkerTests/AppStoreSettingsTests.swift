@@ -15,6 +15,7 @@ struct AppStoreSettingsTests {
         #expect(settings.rates == AppStoreRates(perSecond: 50, share: 0.8, ordersPerSecond: 10))
         #expect(settings.inFlightMaximum == 512)
         #expect(settings.patience == .seconds(5))
+        #expect(settings.notFoundAge == .seconds(900))
         #expect(!settings.asksAboutRevocation)
         #expect(settings.responder == nil)
     }
@@ -25,7 +26,8 @@ struct AppStoreSettingsTests {
             SettingReader([
                 "app_store.production_url": "http://127.0.0.1:1", "app_store.sandbox_url": "http://127.0.0.1:2/",
                 "verify_receipt.production_url": "http://127.0.0.1:3", "verify_receipt.sandbox_url": "http://[::1]:4",
-                "lookups.in_flight_maximum": "7", "lookups.patience": "0.5", "rate.per_second": "1000",
+                "lookups.in_flight_maximum": "7", "lookups.patience": "0.5", "not_found_age": "2",
+                "rate.per_second": "1000",
                 "rate.share": "1", "rate.orders_per_second": "20", "breaker.probe_delay": "0.1",
                 "breaker.probe_delay_maximum": "2", "ocsp": "on",
                 "ocsp.responder_url": "http://127.0.0.1:5/ocsp",
@@ -36,6 +38,7 @@ struct AppStoreSettingsTests {
                 == VerifyReceiptHosts(production: "http://127.0.0.1:3", sandbox: "http://[::1]:4"))
         #expect(settings.inFlightMaximum == 7)
         #expect(settings.patience == .milliseconds(500))
+        #expect(settings.notFoundAge == .seconds(2))
         #expect(settings.rates == AppStoreRates(perSecond: 1_000, share: 1, ordersPerSecond: 20))
         #expect(settings.breaker.probeDelay == .milliseconds(100))
         #expect(settings.breaker.probeDelayMaximum == .seconds(2))
@@ -48,7 +51,8 @@ struct AppStoreSettingsTests {
         arguments: [
             ["app_store.production_url": "ftp://apple"], ["verify_receipt.sandbox_url": "nonsense"],
             ["lookups.in_flight_maximum": "0"], ["lookups.patience": "0"], ["rate.per_second": "0"],
-            ["rate.share": "1.5"], ["rate.share": "all"], ["rate.orders_per_second": "0"], ["ocsp": "perhaps"],
+            ["rate.share": "1.5"], ["rate.share": "all"], ["not_found_age": "8 days"], ["not_found_age": "604801"],
+            ["rate.orders_per_second": "0"], ["ocsp": "perhaps"],
             ["ocsp.responder_url": "x"],
             ["breaker.probe_delay": "10", "breaker.probe_delay_maximum": "1"],
         ])

@@ -8,7 +8,7 @@ import Testing
 struct EnvironmentFirewallTests {
     private func pass(
         _ environment: StoreEnvironment?, _ policy: AppsFile.SandboxPolicy, _ expected: StoreEnvironment?,
-        transactions: [PurchasedTransaction]? = nil
+        transactions: [Transaction]? = nil
     ) -> Finding {
         let transactions = transactions ?? [.fixture("1", environment: environment)]
         return Finding(
@@ -50,7 +50,7 @@ struct EnvironmentFirewallTests {
 
     @Test("One sandbox transaction makes a proof a sandbox proof, whatever it calls itself")
     func mixed() {
-        let transactions = [PurchasedTransaction.fixture("1"), .fixture("2", environment: .sandbox)]
+        let transactions = [Transaction.fixture("1"), .fixture("2", environment: .sandbox)]
         #expect(pass(.production, .refuse, nil, transactions: transactions).reason == "sandbox_refused")
         #expect(
             pass(.production, .test, nil, transactions: transactions).transactions.map(\.testPurchase)

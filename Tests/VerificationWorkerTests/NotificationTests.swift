@@ -68,7 +68,7 @@ struct NotificationTests {
         }
     }
 
-    private func compare(_ found: PurchasedTransaction, _ told: ToldNotification.Transaction, _ name: String) {
+    private func compare(_ found: Transaction, _ told: ToldNotification.Transaction, _ name: String) {
         #expect(found.originalTransactionId == told.originalTransactionId, "\(name)")
         #expect(Self.milliseconds(found.signedDate) == told.signedDate, "\(name)")
         #expect(Self.milliseconds(found.revocationDate) == told.revocationDate, "\(name)")
@@ -160,7 +160,7 @@ struct NotificationTests {
                     """)
             #expect(
                 finding.transactions.first?.commitment
-                    == PurchasedTransaction.Commitment(
+                    == Transaction.Commitment(
                         billingPeriod: 2, billingPeriods: 12, priceMilliunits: 59_880,
                         expiresDate: Date(timeIntervalSince1970: 1_800_000_000), billingPlan: "MONTHLY"))
             let usual = try await stage.finding("SUBSCRIBED", "INITIAL_BUY")

@@ -10,8 +10,8 @@ import Testing
 struct PurchaseFieldsTests {
     private let now = Date(timeIntervalSince1970: 1_700_000_000)
 
-    private func transaction(_ purchase: VerifyReceiptAnswer.Purchase) -> PurchasedTransaction {
-        PurchasedTransaction(purchase, bundleId: SubmissionFixture.app, environment: .production, stated: now)
+    private func transaction(_ purchase: VerifyReceiptAnswer.Purchase) -> Transaction {
+        Transaction(purchase, bundleId: SubmissionFixture.app, environment: .production, stated: now)
     }
 
     @Test("A refund is a revocation, with its reason")
@@ -39,7 +39,7 @@ struct PurchaseFieldsTests {
         #expect(upgraded.revocationReason == nil)
         #expect(upgraded.evidence?.contains("\"cancellation_date_ms\":1700000000000") == true)
         // The receipt itself cannot tell the two apart.
-        var stated = PurchasedTransaction.fixture("2")
+        var stated = Transaction.fixture("2")
         stated.revocationDate = now
         #expect(stated.updated(by: upgraded).revocationDate == nil)
         #expect(stated.updated(by: upgraded).isUpgraded == true)
@@ -47,13 +47,13 @@ struct PurchaseFieldsTests {
 
     @Test("What verifyReceipt says of a receipt is no signed transaction, and ends no refund")
     func refundThatAReceiptDoesNotKnow() {
-        var stated = PurchasedTransaction.fixture("2")
+        var stated = Transaction.fixture("2")
         stated.productType = .consumable
         let told = stated.updated(
             by: transaction(
                 .init(transactionId: "2", productId: "coins.100", purchaseDate: now, inAppOwnershipType: "PURCHASED")))
         #expect(told.productType == .consumable && told.ownership == "PURCHASED")
-        var refunded = PurchasedTransaction.fixture("2")
+        var refunded = Transaction.fixture("2")
         refunded.productType = .consumable
         refunded.ownership = "PURCHASED"
         refunded.priceMilliunits = 990

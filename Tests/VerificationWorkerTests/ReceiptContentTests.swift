@@ -19,7 +19,7 @@ struct ReceiptContentTests {
     }
 
     private func finding(
-        _ transactions: [PurchasedTransaction], named: String? = nil, mayHide: Bool = true
+        _ transactions: [Transaction], named: String? = nil, mayHide: Bool = true
     ) -> Finding {
         let content = ReceiptContent(environment: .production, transactions: transactions, mayHide: mayHide)
         return content.finding(for: SubmissionFixture.make(.receipt, "cmVjZWlwdA==", named: named), of: app)
@@ -27,7 +27,7 @@ struct ReceiptContentTests {
 
     @Test("One lineage that can be read is not known to be the only one: nobody claims it until it is named")
     func single() {
-        let only = [PurchasedTransaction.fixture("10"), .fixture("11", of: "10")]
+        let only = [Transaction.fixture("10"), .fixture("11", of: "10")]
         #expect(finding(only, mayHide: false).claims == nil)
         #expect(finding(only).claims == [])
         #expect(finding(only).name == "genuine", "what can be read is recorded")

@@ -46,6 +46,8 @@ private let foundOrders: [String: Scenario] = [
         #expect(finding.transactions.map(\.transactionId) == [sold.transactionId])
         #expect(finding.transactions.map(\.environment) == [.production])
         #expect(finding.claims == nil)
+        #expect(finding.claimsAreUnproven, "the id stands in an e-mail that can be forwarded")
+        #expect(try await !stage.finding(ordered(id), Setup(possession: "number")).claimsAreUnproven)
         return finding
     }
 ]

@@ -1,14 +1,17 @@
 import AppStoreServerAPI
 import Foundation
 import Messages
+import NIOHTTP1
 import PurchaseModel
 import Testing
 
 @testable import AppStore
 @testable import VerificationWorker
 
-func receipt(_ base64: String, named: String? = nil, attempt: Int = 0) -> SubmissionMessage {
-    SubmissionFixture.make(.receipt, base64, named: named, attempt: attempt)
+func receipt(
+    _ base64: String, named: String? = nil, attempt: Int = 0, notFound: SubmissionMessage.NotFoundAnswers? = nil
+) -> SubmissionMessage {
+    SubmissionFixture.make(.receipt, base64, named: named, attempt: attempt, notFound: notFound)
 }
 
 extension Stage {
@@ -20,6 +23,16 @@ extension Stage {
         var sold: [Simulator.Sold] = []
         for product in products { sold += try await simulator.sell(product, to: account) }
         return (try await simulator.receipt(of: account), sold)
+    }
+
+    /// The receipt of a subscription's first month, and the ids of that and of the month after it.
+    func renewed() async throws -> (receipt: String, first: String, renewal: String) {
+        let account = "renewed-\(UUID().uuidString)"
+        let first = try await simulator.subscribe(to: account)
+        let proof = try await simulator.receipt(of: account)
+        try await simulator.control(.POST, "clock/advance", "{\"by\":\"P40D\"}")
+        let status = try await finding(asked(first.transactionId))
+        return (proof, first.transactionId, try #require(status.transactions.last).transactionId)
     }
 
     /// What becomes of an attack on receipts.
@@ -38,7 +51,8 @@ private let provenReceipts: [String: Scenario] = [
         let finding = try await stage.finding(receipt(proof))
         #expect(finding.transactions.map(\.transactionId) == sold.map(\.transactionId))
         #expect(finding.transactions.first?.evidence?.hasPrefix("{\"receipt_attributes\":\"") == true)
-        #expect(finding.claims == nil)
+        #expect(finding.claims == nil && !finding.claimsAreUnproven)
+        #expect(finding.transactions.map(\.signedDate) == [finding.proofSignedDate])
         return finding
     },
     "receipt: without purchases": { stage in
@@ -70,15 +84,30 @@ private let lackingReceipts: [String: Scenario] = [
         let finding = try await stage.finding(receipt(proof, named: later.transactionId))
         #expect(finding.transactions.map(\.transactionId) == sold.map(\.transactionId) + [later.transactionId])
         #expect(finding.claims == [later.transactionId])
+        #expect(finding.claimsAreUnproven, "anybody could name it beside any receipt")
+        let trusting = try await stage.finding(
+            receipt(proof, named: later.transactionId), Setup(possession: "number"))
+        #expect(trusting.claims == [later.transactionId] && !trusting.claimsAreUnproven)
         return finding
     },
-    "receipt: lacks the named transaction, unknown to Apple, too, up to the fifth time": { stage in
-        let (proof, _) = try await stage.purchase("lacking")
-        return try await stage.finding(receipt(proof, named: "2000000099999999", attempt: 2))
+    "receipt: lacks the named transaction, but holds others of its lineage": { stage in
+        let (proof, first, renewal) = try await stage.renewed()
+        let finding = try await stage.finding(receipt(proof, named: renewal))
+        #expect(finding.transactions.map(\.transactionId) == [first, renewal])
+        #expect(finding.claims == [first] && !finding.claimsAreUnproven)
+        let trusting = try await stage.finding(receipt(proof, named: renewal), Setup(possession: "number"))
+        #expect(trusting.claims == [first, renewal] && !trusting.claimsAreUnproven)
+        return finding
     },
-    "receipt: lacks the named transaction, unknown to Apple, too, the sixth time": { stage in
+    "receipt: lacks the named transaction, unknown to Apple, too, not yet believed": { stage in
         let (proof, _) = try await stage.purchase("lacking")
-        let finding = try await stage.finding(receipt(proof, named: "2000000099999999", attempt: 5))
+        return try await stage.finding(
+            receipt(proof, named: "2000000099999999", attempt: 9, notFound: .init(count: 5, seconds: 600)))
+    },
+    "receipt: lacks the named transaction, unknown to Apple, too, believed": { stage in
+        let (proof, _) = try await stage.purchase("lacking")
+        let finding = try await stage.finding(
+            receipt(proof, named: "2000000099999999", notFound: SubmissionFixture.believed))
         #expect(finding.claims == ["2000000099999999"])
         return finding
     },

@@ -11,26 +11,32 @@ import Testing
 /// An id that Apple gives to nobody.
 private let strange = "2000000099999999"
 
-func asked(_ id: String, attempt: Int = 0, expected: StoreEnvironment? = nil) -> SubmissionMessage {
-    SubmissionFixture.make(.transactionId, id, attempt: attempt, expected: expected)
+func asked(
+    _ id: String, attempt: Int = 0, expected: StoreEnvironment? = nil,
+    notFound: SubmissionMessage.NotFoundAnswers? = nil
+) -> SubmissionMessage {
+    SubmissionFixture.make(.transactionId, id, attempt: attempt, expected: expected, notFound: notFound)
 }
 
 extension Stage {
     /// What becomes of a genuine id while the hosts misbehave.
     fileprivate func troubled(
-        _ fault: String, attempt: Int = 0, _ setup: Setup = Setup()
+        _ fault: String, attempt: Int = 0, notFound: SubmissionMessage.NotFoundAnswers? = nil,
+        _ setup: Setup = Setup()
     ) async throws -> Finding {
         let sold = try await simulator.sellOne()
         try await simulator.misbehave(fault)
-        return try await finding(asked(sold.transactionId, attempt: attempt), setup)
+        return try await finding(asked(sold.transactionId, attempt: attempt, notFound: notFound), setup)
     }
 
     /// The same, for an HTTP status with a code of Apple's.
     fileprivate func answered(
-        _ status: Int, code: Int? = nil, attempt: Int = 0, more: String = ""
+        _ status: Int, code: Int? = nil, attempt: Int = 0, notFound: SubmissionMessage.NotFoundAnswers? = nil,
+        more: String = ""
     ) async throws -> Finding {
         let code = code.map { ",\"errorCode\":\($0)" } ?? ""
-        return try await troubled("{\"kind\":\"status\",\"status\":\(status)\(code)\(more)}", attempt: attempt)
+        return try await troubled(
+            "{\"kind\":\"status\",\"status\":\(status)\(code)\(more)}", attempt: attempt, notFound: notFound)
     }
 
     /// What becomes of several, of which all but the last are compared here.
@@ -58,6 +64,9 @@ private let foundIds: [String: Scenario] = [
         let finding = try await stage.finding(asked(sold.transactionId))
         #expect(finding.transactions.map(\.transactionId) == [sold.transactionId])
         #expect(finding.claims == nil)
+        #expect(finding.claimsAreUnproven, "whoever knows a number has not bought anything")
+        let trusting = try await stage.finding(asked(sold.transactionId), Setup(possession: "number"))
+        #expect(trusting.claims == nil && !trusting.claimsAreUnproven)
         return finding
     },
     "Server API: 404 4040010 in production, found in the sandbox": { stage in
@@ -74,18 +83,47 @@ private let foundIds: [String: Scenario] = [
 ]
 
 private let missingIds: [String: Scenario] = [
-    "Server API: 404 4040010 in both, up to the fifth time": { stage in
-        try await stage.each(
-            "transaction_not_found", [0, 1, 4].map { n in { try await stage.finding(asked(strange, attempt: n)) } })
+    "Server API: 404 4040010 in both, not yet believed": { stage in
+        // Neither five answers of a minute nor two of a day are enough.
+        let before: [SubmissionMessage.NotFoundAnswers?] = [
+            nil, .init(count: 1, seconds: 86_400), .init(count: 4, seconds: 86_400), .init(count: 5, seconds: 899),
+            .init(count: 40, seconds: 60),
+        ]
+        return try await stage.each(
+            "transaction_not_found",
+            before.map { before in { try await stage.finding(asked(strange, attempt: 9, notFound: before)) } })
     },
-    "Server API: 404 4040010 in both, the sixth time": { try await $0.finding(asked(strange, attempt: 5)) },
-    "Server API: 404 4040001 or 4040005: the account is gone, up to the fifth time": { stage in
+    "Server API: 404 4040010 in both, after hours of outages and rate limits": { stage in
+        let sold = try await stage.simulator.sellOne()
+        for (fault, reason) in [
+            ("{\"kind\":\"status\",\"status\":503}", "app_store_unavailable"),
+            ("{\"kind\":\"status\",\"status\":429}", "rate_limited"),
+        ] {
+            try await stage.simulator.misbehave(fault)
+            for attempt in 0..<8 {
+                #expect(try await stage.finding(asked(sold.transactionId, attempt: attempt)).reason == reason)
+            }
+        }
+        try await stage.simulator.misbehave("{\"kind\":\"status\",\"status\":404,\"errorCode\":4040010}")
+        let missing = try await stage.finding(asked(sold.transactionId, attempt: 16))
+        try await stage.simulator.behave()
+        #expect(try await stage.finding(asked(sold.transactionId, attempt: 17)).name == "genuine")
+        return missing
+    },
+    "Server API: 404 4040010 in production, and the sandbox does not answer": { stage in
+        try await stage.simulator.misbehave("{\"kind\":\"status\",\"status\":503}", in: .sandbox)
+        return try await stage.finding(asked(strange, notFound: SubmissionFixture.believed))
+    },
+    "Server API: 404 4040010 in both, believed": { stage in
+        try await stage.finding(asked(strange, notFound: SubmissionFixture.believed))
+    },
+    "Server API: 404 4040001 or 4040005: the account is gone, not yet believed": { stage in
         try await stage.each(
             "transaction_not_found",
-            [4_040_001, 4_040_005].map { code in { try await stage.answered(404, code: code) } })
+            [4_040_001, 4_040_005].map { code in { try await stage.answered(404, code: code, attempt: 9) } })
     },
-    "Server API: 404 4040001 or 4040005: the account is gone, the sixth time": { stage in
-        try await stage.answered(404, code: 4_040_001, attempt: 5)
+    "Server API: 404 4040001 or 4040005: the account is gone, believed": { stage in
+        try await stage.answered(404, code: 4_040_001, notFound: SubmissionFixture.believed)
     },
     "Server API: 400 4000006: no transaction id": { stage in
         try await stage.each(

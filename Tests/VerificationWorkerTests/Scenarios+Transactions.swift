@@ -1,3 +1,4 @@
+import Foundation
 import Messages
 import PurchaseModel
 import Testing
@@ -28,9 +29,59 @@ private let forged: [String: String] = [
     "an environment that nobody knows": "environment_unknown",
 ]
 
-private func posted(_ jws: String) -> SubmissionMessage {
-    SubmissionFixture.make(.signedTransaction, jws)
+private func posted(
+    _ jws: String, notFound: SubmissionMessage.NotFoundAnswers? = nil
+) -> SubmissionMessage {
+    SubmissionFixture.make(.signedTransaction, jws, notFound: notFound)
 }
+
+extension Stage {
+    /// A transaction of before 2022: bought in production, and its payload names no environment.
+    fileprivate func undated() async throws -> String { try await simulator.attack("missing_environment") }
+}
+
+/// Signed transactions that name no environment.
+private let unnamedEnvironments: [String: Scenario] = [
+    "signed transaction: it names no environment (signed before 2022), and the app has no key": { stage in
+        let finding = try await stage.finding(posted(try await stage.undated()), Setup(hasKey: false))
+        #expect(finding.transactions.count == 1)
+        #expect(finding.transactions.allSatisfy { $0.environment == nil })
+        return finding
+    },
+    "signed transaction: it names no environment, and Apple knows it": { stage in
+        let jws = try await stage.undated()
+        let finding = try await stage.finding(posted(jws))
+        #expect(finding.transactions.map(\.environment) == [.production])
+        #expect(finding.claims == nil && !finding.claimsAreUnproven, "it was posted with a proof")
+        let signed = try #require(finding.proofSignedDate)
+        #expect(finding.transactions.allSatisfy { $0.signedDate > signed }, "Apple signed its answer anew")
+        let unasked = try await stage.finding(posted(jws), Setup(hasKey: false))
+        #expect(unasked.transactions.map(\.transactionId) == finding.transactions.map(\.transactionId))
+        #expect(unasked.transactions.map(\.signedDate) == [signed])
+        return finding
+    },
+    "signed transaction: it names no environment, unknown to Apple, not yet believed": { stage in
+        let jws = try await stage.undated()
+        try await stage.simulator.misbehave("{\"kind\":\"status\",\"status\":404,\"errorCode\":4040010}")
+        return try await stage.finding(posted(jws))
+    },
+    "signed transaction: it names no environment, unknown to Apple, believed": { stage in
+        let jws = try await stage.undated()
+        for (status, code) in [(404, 4_040_010), (404, 4_040_001), (400, 4_000_006)] {
+            try await stage.simulator.misbehave(
+                "{\"kind\":\"status\",\"status\":\(status),\"errorCode\":\(code)}")
+            let finding = try await stage.finding(posted(jws, notFound: SubmissionFixture.believed))
+            #expect(finding.name == "genuine", "\(code)")
+            #expect(finding.transactions.map(\.environment) == [nil], "\(code)")
+        }
+        return try await stage.finding(posted(jws, notFound: SubmissionFixture.believed))
+    },
+    "signed transaction: it names no environment, and Apple does not answer": { stage in
+        let jws = try await stage.undated()
+        try await stage.simulator.misbehave("{\"kind\":\"status\",\"status\":503}")
+        return try await stage.finding(posted(jws, notFound: SubmissionFixture.believed))
+    },
+]
 
 /// The rows of `signed transaction`.
 let transactionScenarios: [String: Scenario] = {
@@ -40,13 +91,7 @@ let transactionScenarios: [String: Scenario] = {
             let finding = try await stage.finding(posted(sold.signedTransaction))
             #expect(finding.transactions.map(\.transactionId) == [sold.transactionId])
             #expect(finding.transactions.map(\.environment) == [.production])
-            #expect(finding.claims == nil)
-            return finding
-        },
-        "signed transaction: it names no environment (signed before 2022)": { stage in
-            let finding = try await stage.finding(posted(try await stage.simulator.attack("missing_environment")))
-            #expect(finding.transactions.count == 1)
-            #expect(finding.transactions.allSatisfy { $0.environment == nil })
+            #expect(finding.claims == nil && !finding.claimsAreUnproven)
             return finding
         },
         "signed transaction: more than 256 KiB": { stage in
@@ -56,6 +101,7 @@ let transactionScenarios: [String: Scenario] = {
             try await stage.finding(posted(try await stage.simulator.attack("unreadable_token")))
         },
     ]
+    scenarios.merge(unnamedEnvironments) { first, _ in first }
     for (outcome, code) in forged {
         scenarios["signed transaction: \(outcome)"] = { stage in
             try await stage.finding(posted(try await stage.simulator.forgery(refusedAs: code)))

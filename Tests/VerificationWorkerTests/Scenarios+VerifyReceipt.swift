@@ -48,6 +48,21 @@ private let validAnswers: [String: Scenario] = [
         #expect(finding.transactions.first?.evidence?.contains("verifyReceipt") == true)
         return finding
     },
+    "verifyReceipt: it lists the named transaction, which the receipt lacks": { stage in
+        let (proof, first, renewal) = try await stage.renewed()
+        for receipts in ["offline_then_verify_receipt", "verify_receipt"] {
+            let finding = try await stage.finding(receipt(proof, named: renewal), Setup(receipts: receipts))
+            #expect(finding.transactions.map(\.transactionId) == [first, renewal], "\(receipts)")
+            #expect(finding.claims == [first] && !finding.claimsAreUnproven, "\(receipts)")
+            let unnamed = try await stage.finding(receipt(proof), Setup(receipts: receipts))
+            #expect(unnamed.claims == [first] && !unnamed.claimsAreUnproven, "\(receipts)")
+            let made = try await stage.finding(receipt(proof)).proofSignedDate
+            #expect(made != nil && finding.proofSignedDate == made, "\(receipts): an old receipt stays old")
+            let trusting = Setup(receipts: receipts, possession: "number")
+            #expect(try await stage.finding(receipt(proof), trusting).claims == nil, "\(receipts)")
+        }
+        return try await stage.finding(receipt(proof, named: renewal), asking)
+    },
     "verifyReceipt: 21006: valid, its subscription expired": { try await $0.demanded(21_006) },
     "verifyReceipt: 21007: the sandbox vouches for it": { stage in
         let account = "sandbox-\(UUID().uuidString)"

@@ -15,6 +15,7 @@ import Testing
 struct Setup: Sendable {
     var sandbox = "accept"
     var receipts = "offline"
+    var possession = "proof"
     var isReleased = true
     var hasKey = true
     var sharedSecret: String?
@@ -119,6 +120,7 @@ struct Stage: Sendable {
                 released: \(setup.isReleased)
                 sandbox: \(setup.sandbox)
                 receipts: \(setup.receipts)
+                possession: \(setup.possession)
 
             """
         if setup.hasKey {
@@ -165,7 +167,7 @@ extension Finding {
     }
 
     /// The transactions; none unless it is genuine.
-    var transactions: [PurchasedTransaction] {
+    var transactions: [Transaction] {
         if case .genuine(let transactions) = verdict { return transactions }
         return []
     }

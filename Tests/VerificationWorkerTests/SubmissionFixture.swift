@@ -11,11 +11,15 @@ enum SubmissionFixture {
     /// A submission of a proof.
     static func make(
         _ kind: ProofKind, _ proof: String, named: String? = nil, attempt: Int = 0,
-        expected: StoreEnvironment? = nil, isAwaited: Bool = false, isClaimCheck: Bool = false
+        expected: StoreEnvironment? = nil, isAwaited: Bool = false, isClaimCheck: Bool = false,
+        notFound: SubmissionMessage.NotFoundAnswers? = nil
     ) -> SubmissionMessage {
         SubmissionMessage(
             submissionId: "sub_test", app: app, account: "player", kind: kind, proof: proof, attempt: attempt,
             correlationId: "req_test", namedTransactionId: named, expectedEnvironment: expected,
-            isClaimCheck: isClaimCheck, isAwaited: isAwaited)
+            isClaimCheck: isClaimCheck, isAwaited: isAwaited, notFound: notFound)
     }
+
+    /// As often and as long as it takes to believe that Apple knows no such id.
+    static let believed = SubmissionMessage.NotFoundAnswers(count: 5, seconds: 900)
 }

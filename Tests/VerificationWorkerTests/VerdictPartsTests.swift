@@ -28,7 +28,7 @@ struct VerdictPartsTests {
 
     @Test("What does not fit comes in parts of 200, what is claimed last, and nothing twice")
     func several() {
-        let all = (0..<450).map { PurchasedTransaction.fixture("\($0)") }
+        let all = (0..<450).map { Transaction.fixture("\($0)") }
         let finding = Finding(.genuine(all), claims: ["7", "missing"])
         let messages = VerdictParts.messages(for: submission, finding)
         #expect(messages.map(\.isPartial) == [true, true, false])
@@ -40,7 +40,7 @@ struct VerdictPartsTests {
 
     @Test("A lineage of more than a part is claimed in each part that holds some of it")
     func longLineage() {
-        let all = (0..<300).map { PurchasedTransaction.fixture("\($0)", of: "0") } + [.fixture("stranger")]
+        let all = (0..<300).map { Transaction.fixture("\($0)", of: "0") } + [.fixture("stranger")]
         let claims = all.dropLast().map(\.transactionId)
         let messages = VerdictParts.messages(for: submission, Finding(.genuine(all), claims: claims))
         #expect(messages.count == 2)
@@ -52,22 +52,33 @@ struct VerdictPartsTests {
 
     @Test("Nil claims all in every part; none claims none")
     func extremes() {
-        let all = (0..<201).map { PurchasedTransaction.fixture("\($0)") }
+        let all = (0..<201).map { Transaction.fixture("\($0)") }
         #expect(VerdictParts.messages(for: submission, Finding(.genuine(all))).map(\.claims) == [nil, nil])
         #expect(VerdictParts.messages(for: submission, Finding(.genuine(all), claims: [])).map(\.claims) == [[], []])
+    }
+
+    @Test("Every part says whether what is claimed is proven, and when the proof was signed")
+    func proof() {
+        let all = (0..<201).map { Transaction.fixture("\($0)") }
+        let signed = Date(timeIntervalSince1970: 1_600_000_000)
+        let finding = Finding(.genuine(all), claims: ["7"], claimsAreUnproven: true, proofSignedDate: signed)
+        let messages = VerdictParts.messages(for: submission, finding)
+        #expect(messages.map(\.claimsAreUnproven) == [true, true])
+        #expect(messages.map(\.proofSignedDate) == [signed, signed])
+        #expect(VerdictParts.messages(for: submission, Finding(.genuine(all))).allSatisfy { !$0.claimsAreUnproven })
     }
 
     @Test("Evidence has a limit of its own: a broker takes no message of any size")
     func evidence() {
         let large = String(repeating: "x", count: VerdictParts.Limit.evidenceBytes / 2)
-        let all = (0..<5).map { PurchasedTransaction.fixture("\($0)", evidence: large) }
+        let all = (0..<5).map { Transaction.fixture("\($0)", evidence: large) }
         let messages = VerdictParts.messages(for: submission, Finding(.genuine(all)))
         #expect(messages.map { transactions($0).count } == [2, 2, 1])
     }
 
     @Test("All parts have one key: the claimed lineage, else the first, else the submission")
     func key() {
-        let transactions = [PurchasedTransaction.fixture("1"), .fixture("3", of: "2")]
+        let transactions = [Transaction.fixture("1"), .fixture("3", of: "2")]
         #expect(VerdictParts.key(for: submission, Finding(.genuine(transactions), claims: ["3"])) == "2")
         #expect(VerdictParts.key(for: submission, Finding(.genuine(transactions), claims: [])) == "1")
         #expect(VerdictParts.key(for: submission, Finding(.genuine(transactions))) == "1")
@@ -89,7 +100,7 @@ struct VerdictPartsTests {
 
     @Test("What Apple says beside the transactions goes with the last part, and with no other")
     func beside() {
-        let all = (0..<201).map { PurchasedTransaction.fixture("\($0)") }
+        let all = (0..<201).map { Transaction.fixture("\($0)") }
         let renewal = RenewalStatement(
             environment: .production, originalTransactionId: "0", productId: "gold", signedDate: Date())
         let consent = RescindedConsent(

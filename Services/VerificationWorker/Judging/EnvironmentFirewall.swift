@@ -13,7 +13,7 @@ enum EnvironmentFirewall {
     ///   - proved: the environment of the whole proof, also of one without transactions; nil where Apple states none.
     ///   - expected: what the app was built for, by its own word.
     static func pass(
-        _ transactions: [PurchasedTransaction], proved: StoreEnvironment?, policy: AppsFile.SandboxPolicy,
+        _ transactions: [Transaction], proved: StoreEnvironment?, policy: AppsFile.SandboxPolicy,
         expected: StoreEnvironment?
     ) -> Verdict {
         let isSandbox = proved == .sandbox || transactions.contains { $0.environment == .sandbox }
@@ -32,7 +32,7 @@ enum EnvironmentFirewall {
         return policy == .test ? .sandbox : nil
     }
 
-    private static func marked(_ transaction: PurchasedTransaction, _ mark: TestPurchase?) -> PurchasedTransaction {
+    private static func marked(_ transaction: Transaction, _ mark: TestPurchase?) -> Transaction {
         var transaction = transaction
         transaction.testPurchase = mark
         return transaction

@@ -1,5 +1,7 @@
+import Foundation
 import Messages
 import PurchaseModel
+import ServiceRuntime
 
 /// What was found out about one submission: the verdict, which of its transactions are the poster's, and what else Apple
 /// said beside them.
@@ -8,23 +10,38 @@ struct Finding: Sendable, Hashable {
     let verdict: Verdict
     /// As `VerdictMessage.claims`: nil claims all of them.
     let claims: [String]?
+    /// As `VerdictMessage.claimsAreUnproven`.
+    let claimsAreUnproven: Bool
     /// What Apple said of coming renewals; empty unless it is genuine.
     let renewals: [RenewalStatement]
     /// Consents that guardians withdrew; empty unless it is genuine.
     let rescindedConsents: [RescindedConsent]
     /// Which server notification it was; nil for every other proof, and for one that Apple did not sign.
     let notification: VerdictMessage.NotificationKind?
+    /// As `VerdictMessage.proofSignedDate`.
+    let proofSignedDate: Date?
 
     /// A finding in which all transactions are the poster's, or in which there are none.
     init(
-        _ verdict: Verdict, claims: [String]? = nil, renewals: [RenewalStatement] = [],
-        rescindedConsents: [RescindedConsent] = [], notification: VerdictMessage.NotificationKind? = nil
+        _ verdict: Verdict, claims: [String]? = nil, claimsAreUnproven: Bool = false,
+        renewals: [RenewalStatement] = [], rescindedConsents: [RescindedConsent] = [],
+        notification: VerdictMessage.NotificationKind? = nil, proofSignedDate: Date? = nil
     ) {
         self.verdict = verdict
         self.claims = claims
+        self.claimsAreUnproven = claimsAreUnproven
         self.renewals = renewals
         self.rescindedConsents = rescindedConsents
         self.notification = notification
+        self.proofSignedDate = proofSignedDate
+    }
+
+    /// The verdict about what was posted by its number alone: all of it is claimed.
+    static func ofNumber(
+        _ verdict: Verdict, for app: AppsFile.App, renewals: [RenewalStatement] = []
+    ) -> Finding {
+        guard case .genuine = verdict else { return Finding(verdict) }
+        return Finding(verdict, claimsAreUnproven: app.possession == .proof, renewals: renewals)
     }
 
     /// Refused for good.

@@ -2,7 +2,7 @@ import AppStore
 import Foundation
 import PurchaseModel
 
-extension PurchasedTransaction {
+extension Transaction {
     /// A purchase of a receipt that was verified here.
     ///
     /// Receipts state neither price nor owner; what they say was so when they were made.

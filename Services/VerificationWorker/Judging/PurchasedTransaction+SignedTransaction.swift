@@ -1,7 +1,7 @@
 import AppStore
 import PurchaseModel
 
-extension PurchasedTransaction {
+extension Transaction {
     /// Apple's words in ours; the verified payload goes along as evidence.
     init(_ signed: SignedTransaction) {
         self.init(
@@ -35,7 +35,7 @@ extension PurchasedTransaction {
     }
 }
 
-extension PurchasedTransaction.Commitment {
+extension Transaction.Commitment {
     /// The commitment behind a subscription that is billed in instalments; nil for every other transaction.
     init?(_ signed: SignedTransaction) {
         guard signed.commitmentInfo != nil || signed.billingPlanType != nil else { return nil }

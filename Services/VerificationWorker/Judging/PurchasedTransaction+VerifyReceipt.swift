@@ -2,7 +2,7 @@ import AppStoreServerAPI
 import Foundation
 import PurchaseModel
 
-extension PurchasedTransaction {
+extension Transaction {
     /// A purchase as verifyReceipt states it.
     ///
     /// - Parameters:
@@ -41,7 +41,7 @@ extension PurchasedTransaction {
     /// This statement with what a newer one of the same transaction adds.
     ///
     /// The older one is signed and knows the product's type; the newer one knows what came after.
-    func updated(by newer: PurchasedTransaction) -> PurchasedTransaction {
+    func updated(by newer: Transaction) -> Transaction {
         var updated = self
         updated.expiresDate = newer.expiresDate ?? expiresDate
         updated.appAccountToken = appAccountToken ?? newer.appAccountToken

@@ -34,7 +34,7 @@ struct ReceiptOffer: Sendable, Hashable {
     }
 }
 
-extension PurchasedTransaction {
+extension Transaction {
     /// Says by which offer it was bought.
     mutating func take(_ offer: ReceiptOffer) {
         offerType = offer.type

@@ -19,7 +19,7 @@ enum VerdictParts {
             return [message(submission, finding, finding.verdict, claims: finding.claims, isPartial: false)]
         }
         let claimed = finding.claims.map { Set($0) }
-        let isClaimed = { (transaction: PurchasedTransaction) in
+        let isClaimed = { (transaction: Transaction) in
             claimed?.contains(transaction.transactionId) ?? true
         }
         let parts = cut(transactions.filter { !isClaimed($0) } + transactions.filter(isClaimed))
@@ -44,8 +44,8 @@ enum VerdictParts {
     }
 
     /// Parts within the limits; one empty part when there is nothing.
-    private static func cut(_ transactions: [PurchasedTransaction]) -> [[PurchasedTransaction]] {
-        var parts: [[PurchasedTransaction]] = [[]]
+    private static func cut(_ transactions: [Transaction]) -> [[Transaction]] {
+        var parts: [[Transaction]] = [[]]
         var bytes = 0
         for transaction in transactions {
             let size = transaction.evidence?.utf8.count ?? 0
@@ -66,8 +66,9 @@ enum VerdictParts {
         VerdictMessage(
             submissionId: submission.submissionId, app: submission.app, account: submission.account,
             correlationId: submission.correlationId, attempt: submission.attempt, verdict: verdict, claims: claims,
-            isPartial: isPartial, renewals: isPartial ? [] : finding.renewals,
+            claimsAreUnproven: finding.claimsAreUnproven, isPartial: isPartial,
+            renewals: isPartial ? [] : finding.renewals,
             rescindedConsents: isPartial ? [] : finding.rescindedConsents,
-            notification: isPartial ? nil : finding.notification)
+            notification: isPartial ? nil : finding.notification, proofSignedDate: finding.proofSignedDate)
     }
 }

@@ -66,7 +66,7 @@ struct AppStoreAccess: Service {
                 clients: clients, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
             renewals: RenewalLookups(
                 clients: clients, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
-            receipts: receipts, patience: patience)
+            receipts: receipts, revocation: revocation, notFoundAge: settings.notFoundAge, patience: patience)
     }
 
     /// Waits for graceful shutdown, then ends what flies; whoever used it has ended before.

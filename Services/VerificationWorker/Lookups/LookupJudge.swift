@@ -7,9 +7,8 @@ import ServiceRuntime
 /// Judges what only Apple's servers can settle; knows nothing of topics.
 struct LookupJudge: Sendable {
     enum Limit {
-        /// So often "there is none" is not believed yet, over some fifteen minutes: the API may lag behind a purchase, and
-        /// a refusal is for good.
-        static let notFoundBelievedFrom = 5
+        /// So many answers that there is none are not believed yet: the API may lag behind a purchase.
+        static let notFoundUnbelieved = 5
     }
 
     let offline: OfflineJudge
@@ -17,6 +16,10 @@ struct LookupJudge: Sendable {
     let orders: OrderLookups
     let renewals: RenewalLookups
     let receipts: ReceiptLookups
+    /// Asks about certificates; nil when nobody is to be asked.
+    let revocation: RevocationQuestions?
+    /// How long after the first answer that there is none it may be believed, at the earliest.
+    let notFoundAge: Duration
     /// How long one submission waits for Apple.
     let patience: Duration
 
@@ -29,6 +32,7 @@ struct LookupJudge: Sendable {
         case .transactionId: return await transaction(proof, submission, of: app)
         case .orderId: return await order(proof, submission, of: app)
         case .receipt: return await receipt(proof, submission, of: app)
+        case .signedTransaction: return await signedTransaction(proof, submission, of: app)
         default:
             // Not sent here by this version; what can be said offline is said.
             if case .settled(let finding) = offline.judge(submission, proof: proof) { return finding }
@@ -42,6 +46,14 @@ struct LookupJudge: Sendable {
         await orders.close()
         await renewals.close()
         await receipts.close()
+    }
+
+    /// Whether Apple's answer that it knows no such id is believed, after those that came before.
+    ///
+    /// Real answers count, and time: an outage, a rate limit or a resend says nothing of the id.
+    func believesNotFound(_ submission: SubmissionMessage) -> Bool {
+        guard let before = submission.notFound else { return false }
+        return before.count >= Limit.notFoundUnbelieved && .seconds(before.seconds) >= notFoundAge
     }
 
     // MARK: A bare id
@@ -62,10 +74,11 @@ struct LookupJudge: Sendable {
             let status = await status(of: transaction, submission, of: app, until: end)
             // An app may know a subscription by its first transaction only; what was paid since is its buyer's, too.
             guard let latest = status.latest, latest.transactionId != transaction.transactionId else {
-                return Finding(verdict, renewals: status.renewals)
+                return .ofNumber(verdict, for: app, renewals: status.renewals)
             }
-            return Finding(Self.pass([transaction, latest], submission, of: app), renewals: status.renewals)
-        case .notFound where submission.attempt < Limit.notFoundBelievedFrom:
+            return .ofNumber(
+                Self.pass([transaction, latest], submission, of: app), for: app, renewals: status.renewals)
+        case .notFound where !believesNotFound(submission):
             return .unknown(.transactionNotFound, after: RetryTime.notFoundYet)
         case .notFound:
             return .rejected(.transactionNotFound, "Apple knows no transaction of this id in this app")
@@ -74,8 +87,8 @@ struct LookupJudge: Sendable {
     }
 
     /// The verdict about transactions of one environment.
-    private static func pass(
-        _ transactions: [PurchasedTransaction], _ submission: SubmissionMessage, of app: AppsFile.App
+    static func pass(
+        _ transactions: [Transaction], _ submission: SubmissionMessage, of app: AppsFile.App
     ) -> Verdict {
         EnvironmentFirewall.pass(
             transactions, proved: transactions[0].environment, policy: app.sandbox,
@@ -84,7 +97,7 @@ struct LookupJudge: Sendable {
 
     /// Where it stands, if it is a subscription; the verdict stands without it.
     private func status(
-        of transaction: PurchasedTransaction, _ submission: SubmissionMessage, of app: AppsFile.App,
+        of transaction: Transaction, _ submission: SubmissionMessage, of app: AppsFile.App,
         until end: ContinuousClock.Instant
     ) async -> RenewalLookups.Status {
         guard transaction.productType == .autoRenewable, let environment = transaction.environment else {
@@ -98,12 +111,12 @@ struct LookupJudge: Sendable {
     }
 
     /// Production first, unless the app was built for the sandbox: a hint saves a call, and decides nothing.
-    private static func order(_ submission: SubmissionMessage) -> [AppStoreEnvironment] {
+    static func order(_ submission: SubmissionMessage) -> [AppStoreEnvironment] {
         submission.expectedEnvironment == .sandbox ? [.sandbox, .production] : [.production, .sandbox]
     }
 
     /// A player waits for the first answer only; whatever comes again has its time.
-    private static func priority(_ submission: SubmissionMessage) -> Priority {
+    static func priority(_ submission: SubmissionMessage) -> Priority {
         submission.isAwaited && submission.attempt == 0 ? .player : .deadline
     }
 
@@ -118,9 +131,10 @@ struct LookupJudge: Sendable {
         let question = OrderLookups.Question(app: app, orderId: id, priority: Self.priority(submission))
         switch await orders.find(question, within: patience) {
         case .found(let transactions):
-            return Finding(
+            return .ofNumber(
                 EnvironmentFirewall.pass(
-                    transactions, proved: .production, policy: app.sandbox, expected: submission.expectedEnvironment))
+                    transactions, proved: .production, policy: app.sandbox, expected: submission.expectedEnvironment),
+                for: app)
         case .notFound: return .rejected(.orderNotFound, "Apple knows no order of this id in this app")
         case .stated(let verdict): return Finding(verdict)
         }
@@ -169,9 +183,9 @@ struct LookupJudge: Sendable {
         switch await transactions.find(question, within: time) {
         case .found(let transaction):
             var content = content
-            content.transactions.append(transaction)
+            content.add(transaction)
             return content.finding(for: submission, of: app)
-        case .notFound where submission.attempt < Limit.notFoundBelievedFrom:
+        case .notFound where !believesNotFound(submission):
             return .unknown(.transactionNotFound, after: RetryTime.notFoundYet)
         case .notFound, .stated(.rejected): return content.finding(for: submission, of: app)
         case .stated(let verdict): return Finding(verdict)
@@ -198,7 +212,7 @@ extension ReceiptContent {
             if let place = places[Array(transaction.transactionId.utf8)] {
                 transactions[place] = transactions[place].updated(by: transaction)
             } else {
-                transactions.append(transaction)
+                add(transaction)
             }
         }
     }

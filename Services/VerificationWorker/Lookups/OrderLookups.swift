@@ -21,7 +21,7 @@ final class OrderLookups: Sendable {
     /// What became known of an order.
     enum Finding: Sendable, Hashable {
         /// Apple signed all of these; one or more.
-        case found([PurchasedTransaction])
+        case found([Transaction])
         /// Apple has no such order of the app.
         case notFound
         /// Nothing is known.
@@ -134,7 +134,7 @@ final class OrderLookups: Sendable {
         case .invalid: return .notFound
         default: return mismatch(question, "an answer about an order has a status that nobody knows")
         }
-        var found: [PurchasedTransaction] = []
+        var found: [Transaction] = []
         for jws in answer.signedTransactions {
             switch await answers.transaction(jws, of: question.app, in: .production, named: nil) {
             case .success(let transaction): found.append(transaction)

@@ -161,11 +161,18 @@ extension ReceiptLookups {
             ReceiptContent(
                 environment: environment,
                 transactions: answer.purchases.map { purchase in
-                    PurchasedTransaction(
+                    Transaction(
                         purchase, bundleId: bundleId, environment: answer.environment, stated: stated)
                 },
+                creationDate: Self.creationDate(of: answer),
+                added: Set(answer.purchases.filter { !$0.isInReceipt }.map { Array($0.transactionId.utf8) }),
                 renewals: answer.pendingRenewals.compactMap {
                     RenewalStatement($0, among: answer.purchases, environment: environment, stated: stated)
                 }, mayHide: answer.unreadablePurchases > 0))
+    }
+
+    /// When the receipt was made; that of a single transaction has no date, and was made with it.
+    private static func creationDate(of answer: VerifyReceiptAnswer) -> Date? {
+        answer.receipt?.creationDate ?? answer.purchases.filter(\.isInReceipt).map(\.purchaseDate).max()
     }
 }

@@ -25,7 +25,7 @@ final class RenewalLookups: Sendable {
         /// About its next renewal.
         var renewals: [RenewalStatement] = []
         /// Its latest period; the firewall has not seen it yet.
-        var latest: PurchasedTransaction?
+        var latest: Transaction?
     }
 
     private struct Key: Hashable {
@@ -99,7 +99,7 @@ final class RenewalLookups: Sendable {
     }
 
     /// The latest period, if it is one of this subscription and environment.
-    private func latest(_ jws: String, _ question: Question) async -> PurchasedTransaction? {
+    private func latest(_ jws: String, _ question: Question) async -> Transaction? {
         let found = await answers.transaction(jws, of: question.app, in: question.environment, named: nil)
         guard case .success(let transaction) = found,
             transaction.originalTransactionId.utf8.elementsEqual(question.originalTransactionId.utf8)

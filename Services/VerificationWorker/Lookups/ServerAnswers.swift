@@ -17,7 +17,7 @@ struct ServerAnswers: Sendable {
     /// - Parameter id: the transaction that was asked about; nil where any may come.
     func transaction(
         _ jws: String, of app: AppsFile.App, in environment: AppStoreEnvironment, named id: String?
-    ) async -> Result<PurchasedTransaction, OfflineJudge.Refusal> {
+    ) async -> Result<Transaction, OfflineJudge.Refusal> {
         switch judge.transaction(jws, of: app) {
         case .failure(let refusal):
             if case .unknown = refusal.verdict { return .failure(refusal) }
@@ -58,7 +58,7 @@ struct ServerAnswers: Sendable {
 
     private func mismatch(
         _ app: AppsFile.App, _ message: String
-    ) -> Result<PurchasedTransaction, OfflineJudge.Refusal> {
+    ) -> Result<Transaction, OfflineJudge.Refusal> {
         attention.raise(.answerMismatch, app: app.bundleId, message)
         return .failure(OfflineJudge.Refusal(verdict: Self.mismatch))
     }

@@ -8,7 +8,7 @@ final class TransactionLookups: Sendable {
     /// What became known of an id.
     enum Finding: Sendable, Hashable {
         /// Apple signed it; the firewall has not seen it yet.
-        case found(PurchasedTransaction)
+        case found(Transaction)
         /// Apple has none of this id in the environments that were asked.
         case notFound
         /// Nothing is known, or it can never be an id.

@@ -5,7 +5,7 @@ import ServiceRuntime
 
 /// What a server notification proves: an environment, and what Apple signed inside it.
 private struct NotificationContent {
-    var transactions: [PurchasedTransaction] = []
+    var transactions: [Transaction] = []
     var renewals: [RenewalStatement] = []
     var rescindedConsents: [RescindedConsent] = []
 }

@@ -1,4 +1,5 @@
 import AppStore
+import Foundation
 import Messages
 import PurchaseModel
 import ServiceRuntime
@@ -6,7 +7,11 @@ import ServiceRuntime
 /// What a receipt proves: an environment, and every purchase that stands in it.
 struct ReceiptContent: Sendable {
     let environment: StoreEnvironment
-    var transactions: [PurchasedTransaction]
+    var transactions: [Transaction]
+    /// When Apple signed it.
+    var creationDate: Date?
+    /// Ids, by bytes, of the transactions that Apple's servers told of since: they do not stand in its signed bytes.
+    var added: Set<[UInt8]> = []
     /// What verifyReceipt says of coming renewals; a receipt itself says nothing of them.
     var renewals: [RenewalStatement] = []
     /// Whether it has purchases that could not be read; what is listed counts, and nothing follows from what is not.
@@ -17,13 +22,22 @@ struct ReceiptContent: Sendable {
         let verdict = EnvironmentFirewall.pass(
             transactions, proved: environment, policy: app.sandbox, expected: submission.expectedEnvironment)
         guard case .genuine(let passed) = verdict else { return Finding(verdict) }
-        var claims = Claims.of(passed, named: submission.namedTransactionId)
-        if mayHide, claims == nil {
+        let named = submission.namedTransactionId
+        var claims = Claims.of(passed, named: named, added: app.possession == .proof ? added : [])
+        if mayHide, named == nil {
             // What cannot be read may be all there is, or another player's: one lineage is not known to be the only one.
             guard !passed.isEmpty else { return .unknown(.receiptEntryUnreadable, after: RetryTime.unreadable) }
-            claims = []
+            claims = Claims(ids: [])
         }
-        return Finding(verdict, claims: claims, renewals: renewals)
+        return Finding(
+            verdict, claims: claims.ids, claimsAreUnproven: claims.areUnproven, renewals: renewals,
+            proofSignedDate: creationDate)
+    }
+
+    /// Takes in a transaction that only Apple's servers know of.
+    mutating func add(_ transaction: Transaction) {
+        transactions.append(transaction)
+        added.insert(Array(transaction.transactionId.utf8))
     }
 
     /// Whether the app names a transaction that is not in it.
@@ -63,7 +77,8 @@ extension OfflineJudge {
         return .success(
             ReceiptContent(
                 environment: environment,
-                transactions: distinct(receipt.purchases).map { PurchasedTransaction($0, in: receipt) }))
+                transactions: distinct(receipt.purchases).map { Transaction($0, in: receipt) },
+                creationDate: receipt.creationDate))
     }
 
     /// One purchase of each transaction id: an order has one, whatever a receipt repeats.

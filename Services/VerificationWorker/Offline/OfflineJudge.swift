@@ -33,6 +33,8 @@ struct OfflineJudge: Sendable {
         case .signedTransaction:
             switch transaction(proof, of: app) {
             case .success(let transaction):
+                // Signed before Apple's data named an environment: Apple can say it today.
+                guard transaction.environment != nil || app.serverAPI == nil else { return .needsLookup(stands: nil) }
                 return .settled(passed(transaction, of: app, submission))
             case .failure(let refusal):
                 return .settled(Finding(refusal.verdict))
@@ -55,7 +57,7 @@ struct OfflineJudge: Sendable {
     }
 
     /// A signed transaction of an app, before the firewall.
-    func transaction(_ jws: String, of app: AppsFile.App) -> Result<PurchasedTransaction, Refusal> {
+    func transaction(_ jws: String, of app: AppsFile.App) -> Result<Transaction, Refusal> {
         switch signedData.transaction(Array(jws.utf8), app: app.identity) {
         case .failure(let rejection):
             return .failure(Refusal(verdict: Self.rejected(rejection)))
@@ -65,21 +67,22 @@ struct OfflineJudge: Sendable {
     }
 
     /// A transaction that Apple signed, unless something that decides whose it is cannot be read in it.
-    static func transaction(_ signed: SignedTransaction) -> Result<PurchasedTransaction, Refusal> {
+    static func transaction(_ signed: SignedTransaction) -> Result<Transaction, Refusal> {
         guard !signed.unreadableFields.contains("appAccountToken") else {
             // It names somebody, and nobody can read whom: held back rather than given to whoever posted it.
             return .failure(
                 Refusal(verdict: .unknown(.accountTokenUnreadable, retryAfterSeconds: RetryTime.unreadable)))
         }
-        let transaction = PurchasedTransaction(signed)
+        let transaction = Transaction(signed)
         guard transaction.quantity >= 1, transaction.quantity <= Int(Int32.max) else {
             return .failure(Refusal(verdict: .rejected(.payloadInvalid, detail: "the quantity is out of range")))
         }
         return .success(transaction)
     }
 
-    private func passed(
-        _ transaction: PurchasedTransaction, of app: AppsFile.App, _ submission: SubmissionMessage
+    /// The finding about a signed transaction: the firewall's word; the poster claims it.
+    func passed(
+        _ transaction: Transaction, of app: AppsFile.App, _ submission: SubmissionMessage
     ) -> Finding {
         Finding(
             EnvironmentFirewall.pass(

@@ -11,6 +11,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_VERIFY_RECEIPT_PRODUCTION_URL`, `…_SANDBOX_URL` | verifyReceipt | Apple's hosts |
 /// | `COUNTERSIGN_LOOKUPS_IN_FLIGHT_MAXIMUM` | submissions that wait for Apple at a time | 512 |
 /// | `COUNTERSIGN_LOOKUPS_PATIENCE` | seconds that one of them waits before it is put off | 5 |
+/// | `COUNTERSIGN_NOT_FOUND_AGE` | seconds from Apple's first answer that it knows no such id until it may be believed | 900 |
 /// | `COUNTERSIGN_RATE_PER_SECOND` | what Apple allows an app, calls a second of the class of 50 | 50 |
 /// | `COUNTERSIGN_RATE_ORDERS_PER_SECOND` | the same of lookups by order id, the class of 10 | 10 |
 /// | `COUNTERSIGN_RATE_SHARE` | the share of it that all workers together use | 0.8 |
@@ -30,6 +31,11 @@ struct AppStoreSettings: Sendable {
         static let remembered = 10_000
         /// Longer waits hold up the batch.
         static let patience = Duration.seconds(60)
+        /// So long after the first answer that Apple knows no such id it is not believed, unless configured otherwise: the
+        /// API may lag behind a purchase.
+        static let notFoundAge = Duration.seconds(900)
+        /// The most that can be configured.
+        static let notFoundAgeMaximum = Duration.seconds(7 * 86_400)
     }
 
     /// Whether certificates are asked about.
@@ -41,6 +47,7 @@ struct AppStoreSettings: Sendable {
     var verifyReceiptHosts: VerifyReceiptHosts = .apple
     var inFlightMaximum = 512
     var patience = Duration.seconds(5)
+    var notFoundAge = Limit.notFoundAge
     var rates = AppStoreRates(perSecond: 50, share: 0.8)
     var breaker = CircuitBreaker.Settings()
     var asksAboutRevocation = false
@@ -60,6 +67,8 @@ struct AppStoreSettings: Sendable {
         inFlightMaximum = try settings.int("lookups.in_flight_maximum", default: 512, in: 1...10_000)
         patience = try settings.duration(
             "lookups.patience", default: .seconds(5), in: .milliseconds(10)...Limit.patience)
+        notFoundAge = try settings.duration(
+            "not_found_age", default: Limit.notFoundAge, in: .zero...Limit.notFoundAgeMaximum)
         rates = AppStoreRates(
             perSecond: try Self.number(settings, "rate.per_second", default: 50, in: 0.001...1_000_000),
             share: try Self.number(settings, "rate.share", default: 0.8, in: 0.001...1),
