@@ -22,12 +22,10 @@ struct Assembly {
         let announce = AnnounceOutcomes { messages in _ = await publisher.publish(messages) }
         let numbering = CatalogueStore(pool: pool)
         let catalogues = CurrentCatalogue(configuration.catalogue) { try await numbering.version(of: $0) }
-        let recorder = OrderRecorder()
         let subscriptions = SettleSubscriptions()
         let submissions = SettleSubmissions(backOff: BackOff(delayMaximum: configuration.retryDelayMaximum))
         let settle = SettleVerdicts(
-            pool: pool, catalogues: catalogues, orders: SettleOrders(recorder: recorder, revise: ReviseOrders()),
-            consents: SettleConsents(), subscriptions: subscriptions, submissions: submissions,
+            pool: pool, catalogues: catalogues, subscriptions: subscriptions, submissions: submissions,
             eventLease: configuration.eventLease, announce: announce)
         let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
@@ -40,9 +38,9 @@ struct Assembly {
         ) { batch in
             try await settle.settle(batch.map(\.message))
         }
-        let parked = GrantParkedOrders(
-            pool: pool, catalogues: catalogues, recorder: recorder, subscriptions: subscriptions,
-            submissions: submissions, announce: announce, eventLease: configuration.eventLease)
+        let parked = ReleaseOrders(
+            pool: pool, catalogues: catalogues, subscriptions: subscriptions, submissions: submissions,
+            announce: announce, eventLease: configuration.eventLease)
         let events = EventStore(pool: pool)
         let redriveEvents = Redriver(
             name: "events", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
@@ -57,7 +55,7 @@ struct Assembly {
             name: "parked-orders", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
             logger: logger
         ) { limit in
-            try await parked.grant(limit: limit)
+            try await parked.release(limit: limit)
         }
         let ends = Self.ends(configuration, pool, subscriptions, announce, logger)
         let alarms = AlarmStore(pool: pool)

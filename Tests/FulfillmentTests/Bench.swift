@@ -26,6 +26,7 @@ struct Bench: Sendable {
     let pool: PostgresPool
     let published = Published()
     let lines = Lines()
+    let signatures = Signatures()
     var alarmAge = Duration.seconds(3600)
     var products = Bench.catalogue
     /// What time it is for subscriptions, and for the limits of restoring.
@@ -59,6 +60,24 @@ struct Bench: Sendable {
         }
     }
 
+    /// Apple's clock, as far as it dates what a device asks for: each time a thousandth of a second later.
+    final class Signatures: Sendable {
+        private let count = Mutex(0)
+
+        /// The same transaction as Apple signs it for whoever asks next.
+        func resigned(_ transactions: [Transaction]) -> [Transaction] {
+            let milliseconds = count.withLock { count in
+                count += 1
+                return count
+            }
+            return transactions.map { transaction in
+                var signed = transaction
+                signed.signedDate += Double(milliseconds) / 1_000
+                return signed
+            }
+        }
+    }
+
     /// The lines of the log.
     final class Lines: Sendable {
         private let kept = Mutex<[(message: String, fields: [String: String])]>([])
@@ -86,16 +105,13 @@ struct Bench: Sendable {
         }
     }
 
-    private let recorder = OrderRecorder()
     private static let eventLease = Duration.seconds(30)
 
     /// Settles a batch of verdicts.
     func settle(_ verdicts: [VerdictMessage]) async throws {
         let settle = SettleVerdicts(
-            pool: pool, catalogues: catalogues,
-            orders: SettleOrders(recorder: recorder, revise: ReviseOrders(), owners: SettleOwners(now: now)),
-            consents: SettleConsents(), subscriptions: subscriptions, submissions: submissions,
-            eventLease: Self.eventLease, announce: AnnounceOutcomes { published.add($0) })
+            pool: pool, catalogues: catalogues, load: LoadBatch(now: now), subscriptions: subscriptions,
+            submissions: submissions, eventLease: Self.eventLease, announce: AnnounceOutcomes { published.add($0) })
         try await settle.settle(verdicts)
     }
 
@@ -106,11 +122,10 @@ struct Bench: Sendable {
 
     /// Looks for parked orders whose doubt is over.
     func grantParked() async throws -> Int {
-        let grant = GrantParkedOrders(
-            pool: pool, catalogues: catalogues, recorder: recorder, owners: SettleOwners(now: now),
-            subscriptions: subscriptions, submissions: submissions, announce: AnnounceOutcomes { published.add($0) },
-            eventLease: Self.eventLease)
-        return try await grant.grant(limit: 1000)
+        let release = ReleaseOrders(
+            pool: pool, catalogues: catalogues, now: now, subscriptions: subscriptions, submissions: submissions,
+            announce: AnnounceOutcomes { published.add($0) }, eventLease: Self.eventLease)
+        return try await release.release(limit: 1000)
     }
 
     /// Accepts a submission and returns the verdict that a worker would send.
@@ -131,8 +146,8 @@ struct Bench: Sendable {
     /// A transaction as a receipt tells of it: no type, no price, no owner.
     static func entry(
         _ id: String, product: String = "gems.100", environment: StoreEnvironment = .production
-    ) -> PurchasedTransaction {
-        PurchasedTransaction(
+    ) -> Transaction {
+        Transaction(
             environment: environment, transactionId: id, originalTransactionId: id, bundleId: app,
             productId: product, productType: .unstated, quantity: 1,
             purchaseDate: Date(timeIntervalSince1970: 1_700_000_000),
@@ -142,7 +157,7 @@ struct Bench: Sendable {
     /// The same as StoreKit 2 signs it.
     static func signed(
         _ id: String, product: String = "gems.100", token: UUID? = nil, environment: StoreEnvironment = .production
-    ) -> PurchasedTransaction {
+    ) -> Transaction {
         var transaction = entry(id, product: product, environment: environment)
         transaction.productType = product == "pro" ? .nonConsumable : .consumable
         transaction.signedDate = Date(timeIntervalSince1970: 1_700_000_001)

@@ -12,7 +12,7 @@ import Testing
 struct ConsentTests {
     private func purchase(
         _ id: String, product: String = "pro", at seconds: Double = 0, app: String = "child"
-    ) -> PurchasedTransaction {
+    ) -> Transaction {
         var transaction = Bench.bought(id, product: product, at: seconds + 1)
         transaction.purchaseDate = Bench.time(seconds)
         transaction.appTransactionId = app
@@ -21,7 +21,7 @@ struct ConsentTests {
 
     private func rescind(
         _ bench: Bench, at seconds: Double..., app: String = "child", environment: StoreEnvironment = .production,
-        with transactions: [PurchasedTransaction] = []
+        with transactions: [Transaction] = []
     ) async throws {
         var verdict = try await bench.notice(transactions)
         verdict.rescindedConsents = seconds.map {

@@ -11,7 +11,7 @@ private typealias Sub = SubscriptionBench
 
 @Suite("Entitlements that the clock ends", .enabled(if: TestDatabase.url != nil, Bench.skipComment))
 struct EntitlementEndTests {
-    private func season(_ id: String) -> PurchasedTransaction {
+    private func season(_ id: String) -> Transaction {
         var transaction = Bench.signed(id, product: "season")
         transaction.productType = .nonRenewing
         transaction.purchaseDate = Sub.day(0)

@@ -11,7 +11,7 @@ import Testing
 @Suite("The environment firewall", .enabled(if: TestDatabase.url != nil, Bench.skipComment))
 struct EnvironmentFirewallTests {
     private func sandbox(_ id: String, product: String = "gems.100", _ mark: TestPurchase? = nil)
-        -> PurchasedTransaction
+        -> Transaction
     {
         var transaction = Bench.signed(id, product: product, environment: .sandbox)
         transaction.testPurchase = mark

@@ -39,17 +39,21 @@ enum FilledTables {
         INSERT INTO orders (environment, transaction_id, state, reason, account, app, product_id, product_type, quantity,
             original_transaction_id, purchase_date, expires_date, signed_date, app_account_token, price_milliunits,
             currency, storefront, submission_id, correlation_id, granted_at, ownership, app_transaction_id, created_at,
-            transaction)
+            purchase_key, fallback_key, transaction)
         SELECT environment, id, state, reason, CASE WHEN reason IS NULL OR reason = 'product_unknown' THEN account END, app,
             CASE WHEN reason = 'product_unknown' THEN 'unheard' WHEN kind < 6 THEN 'gems.100' WHEN kind < 8 THEN 'pro'
                 ELSE 'basic' END,
             CASE WHEN kind < 6 THEN 'consumable' WHEN kind < 8 THEN 'non_consumable' ELSE 'auto_renewable' END,
             1, original, bought, ends, bought, CASE WHEN reason IS DISTINCT FROM 'unclaimed' THEN token END, 990, 'EUR', 'ITA',
             'sub' || n, 'req', CASE WHEN state = 'granted' THEN bought END, 'PURCHASED', 'app' || account, bought,
+            CASE WHEN kind IN (6, 7) THEN 'o:' || original END,
+            CASE WHEN kind >= 8 THEN 'd:' || original || ':basic:' || floor(extract(epoch FROM bought))::int8 END,
             jsonb_build_object('transaction_id', id, 'environment', environment, 'original_transaction_id', original,
                 'bundle_id', app, 'product_id', 'gems.100', 'product_type', 'consumable', 'quantity', 1,
                 'purchase_date', '2023-11-14T22:13:20.000Z', 'signed_date', '2023-11-14T22:13:21.000Z')
         FROM numbers;
+        INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
+        SELECT environment, id, id, 'sub' || n FROM numbers;
         INSERT INTO submission_transactions SELECT environment, id, 'sub' || n FROM numbers WHERE state = 'parked';
         """
 
@@ -58,8 +62,11 @@ enum FilledTables {
         SELECT DISTINCT ON (original) environment, original, app, account, 'possession' FROM numbers WHERE kind >= 6;
         INSERT INTO binding_history (environment, original_transaction_id, app, to_account, cause)
         SELECT environment, original_transaction_id, app, account, cause FROM lineages;
-        INSERT INTO lineage_claims (environment, original_transaction_id, submission_id, account)
-        SELECT environment, original_transaction_id, 'sub' || original_transaction_id, account FROM lineages;
+        INSERT INTO lineage_claims (environment, original_transaction_id, account, transaction_id, signed_date,
+            submission_id)
+        SELECT environment, original_transaction_id, account, original_transaction_id, now(),
+            'sub' || original_transaction_id
+        FROM lineages;
         INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, expires_at, end_told_at)
         SELECT environment, app, account, 'pro', id, ends, CASE WHEN ends < now() THEN now() END
         FROM numbers WHERE kind >= 6 AND state = 'granted';

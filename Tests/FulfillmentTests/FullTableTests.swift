@@ -15,7 +15,8 @@ struct FullTableTests {
     /// The most rows of one table, and entries of its indexes, that one step may read; it has ten times as many, or more.
     private static let rowsMaximum: Int64 = 2_000
     private static let sessionName = "full-table-step"
-    private static let customer = EventStore.Customer(environment: .production, app: Bench.app, account: "player4")
+    private static let customer = Customer(
+        environment: .production, app: Bench.app, account: Account(stored: "player4"))
 
     /// Something that is done again and again.
     private struct Step: Sendable {

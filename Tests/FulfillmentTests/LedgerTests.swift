@@ -18,7 +18,7 @@ struct LedgerTests {
         _ bench: Bench, _ items: [Catalogue.ItemGrant], allowsDebt: Bool = false
     ) async throws -> LedgerStore.Adjusted {
         try await LedgerStore.adjust(
-            environment: .production, app: Bench.app, account: "anna", items: items, actor: "operator",
+            environment: .production, app: Bench.app, account: Account(stored: "anna"), items: items, actor: "operator",
             reason: "ticket 7", allowsDebt: allowsDebt, pool: bench.pool)
     }
 

@@ -5,7 +5,8 @@ import PurchaseModel
 
 @testable import Persistence
 
-/// A database as the version before owners and subscriptions (migration 3) left it.
+/// A database as the version before owners and subscriptions (migration 3) left it, or the one before an order was a
+/// purchase (migration 5).
 struct OldDatabase: Sendable {
     private static let version: Int64 = 3
 
@@ -21,23 +22,85 @@ struct OldDatabase: Sendable {
                 CREATE TABLE schema_migrations (
                     version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())
                 """)
-            for migration in Migrator.migrations where migration.version <= Self.version {
-                try await connection.executeScript(migration.sql)
-                _ = try await connection.query(
-                    "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
-                    [.int8(migration.version), .text(migration.name)])
-            }
+            try await Self.migrate(from: 0, to: Self.version, on: connection)
+            // Of Apple's servers: nobody waits for it.
+            _ = try await connection.query(
+                """
+                INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, proof, state, settled_at,
+                    outcome)
+                VALUES ('sub_old', $1, '', 'server_notification', '', 'req_old', 'x', 'fulfilled', now(), '{}')
+                """, [.text(Bench.app)])
+        }
+    }
+
+    /// Has the version before an order was a purchase (migration 5) go on with it.
+    func advance() async throws {
+        try await pool.withTransaction { try await Self.migrate(from: Self.version, to: 5, on: $0) }
+    }
+
+    private static func migrate(from: Int64, to: Int64, on connection: PostgresConnection) async throws {
+        for migration in Migrator.migrations where (from + 1...to).contains(migration.version) {
+            try await connection.executeScript(migration.sql)
+            _ = try await connection.query(
+                "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
+                [.int8(migration.version), .text(migration.name)])
+        }
+    }
+
+    /// Writes what migration 5's version wrote when Apple refunded one id: all it had brought is taken, and told.
+    func refund(_ transaction: Transaction, of account: String, items: [Catalogue.ItemGrant] = []) async throws {
+        var refunded = transaction
+        refunded.signedDate += 1000
+        refunded.revocationDate = refunded.signedDate
+        let id = PostgresValue.text(refunded.transactionId)
+        let customer = Customer(environment: .production, app: Bench.app, account: Account(stored: account))
+        let statement = refunded
+        try await pool.withTransaction { connection in
+            _ = try await connection.query(
+                """
+                UPDATE orders SET state = 'revoked', reason = 'revoked_by_apple', revoked_at = now(),
+                    revocation_date = $2, signed_date = $3, transaction = $4 WHERE transaction_id = $1
+                """,
+                [
+                    id, .timestamptz(statement.revocationDate), .timestamptz(statement.signedDate),
+                    .jsonb(String(decoding: try MessageCoding.encode(statement), as: UTF8.self)),
+                ])
+            _ = try await connection.query(
+                """
+                UPDATE entitlements SET revoked_at = now(), revoked_because = 'refund' WHERE transaction_id = $1
+                """, [id])
+            _ = try await connection.query(
+                """
+                UPDATE subscriptions SET state = 'revoked', due_at = NULL,
+                    standing = jsonb_set(standing, '{state}', '"revoked"') WHERE transaction_id = $1
+                """, [id])
+            try await LedgerStore.post(
+                items.enumerated().map { index, item in
+                    LedgerStore.Entry(
+                        cause: .revocation(
+                            OrderKey(environment: .production, transactionId: statement.transactionId)),
+                        sequence: Int32(index + 1), customer: customer, item: item.item, amount: -item.amount)
+                }, on: connection)
+            _ = try await EventStore.write(
+                [
+                    EventDraft(
+                        type: PurchaseEvent.refundGranted, environment: .production, app: Bench.app,
+                        account: customer.account, correlationId: "req_old",
+                        payload: PurchaseEvent.Payload(
+                            transaction: statement, state: .revoked, reason: .revokedByApple,
+                            entries: items.map { Catalogue.ItemGrant(item: $0.item, amount: -$0.amount) }))
+                ], lease: .seconds(30), on: connection)
         }
     }
 
     /// Writes all that the older version wrote of a purchase that it granted.
     func grant(
-        _ transaction: PurchasedTransaction, to account: String, items: [Catalogue.ItemGrant] = [],
+        _ transaction: Transaction, to account: String, items: [Catalogue.ItemGrant] = [],
         entitlements: [String] = [], until: Date? = nil
     ) async throws {
         try await hold(transaction, .granted, nil, account: account)
         let environment = transaction.environment ?? .production
-        let customer = EventStore.Customer(environment: environment, app: transaction.bundleId, account: account)
+        let customer = Customer(environment: environment, app: transaction.bundleId, account: Account(stored: account))
         try await pool.withTransaction { connection in
             for (index, item) in items.enumerated() {
                 _ = try await connection.query(
@@ -81,7 +144,7 @@ struct OldDatabase: Sendable {
 
     /// Writes an order that brought nothing, or nothing yet.
     func hold(
-        _ transaction: PurchasedTransaction, _ state: OrderState, _ reason: ReasonCode?, account: String?
+        _ transaction: Transaction, _ state: OrderState, _ reason: ReasonCode?, account: String?
     ) async throws {
         var transaction = transaction
         transaction.revocationDate = state == .revoked ? transaction.signedDate : nil

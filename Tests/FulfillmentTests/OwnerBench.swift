@@ -45,7 +45,7 @@ extension Bench {
     /// A season of thirty days as Apple signs it; all seasons are one lineage.
     static func season(
         _ number: Int, lineage: String = "v", token: UUID? = nil, signed: Double = 0
-    ) -> PurchasedTransaction {
+    ) -> Transaction {
         var transaction = Self.signed("\(lineage)\(number)", product: "vip", token: token)
         transaction.originalTransactionId = "\(lineage)1"
         transaction.productType = .autoRenewable
@@ -55,18 +55,19 @@ extension Bench {
         return transaction
     }
 
-    /// Settles one proof of an account.
-    func post(_ id: String, _ transactions: PurchasedTransaction..., by account: String) async throws {
-        try await settle([try await verdict(id, .genuine(transactions), account: account)])
+    /// Settles one proof of an account, which its device had Apple sign just now.
+    func post(_ id: String, _ transactions: Transaction..., by account: String) async throws {
+        let signed = signatures.resigned(transactions)
+        try await settle([try await verdict(id, .genuine(signed), account: account)])
     }
 
     /// Settles one server notification of Apple's.
-    func notify(_ id: String, _ transactions: PurchasedTransaction...) async throws {
+    func notify(_ id: String, _ transactions: Transaction...) async throws {
         try await settle([try await notification(id, transactions)])
     }
 
     /// The verdict on a server notification of Apple's.
-    func notification(_ id: String, _ transactions: [PurchasedTransaction]) async throws -> VerdictMessage {
+    func notification(_ id: String, _ transactions: [Transaction]) async throws -> VerdictMessage {
         var message = try await verdict(id, .genuine(transactions), account: "")
         message.notification = VerdictMessage.NotificationKind(type: "DID_RENEW", subtype: nil, uuid: id)
         return message

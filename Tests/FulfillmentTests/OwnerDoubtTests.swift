@@ -27,7 +27,7 @@ struct OwnerDoubtTests {
     }
 
     /// A season as a receipt tells of it.
-    private func entry(_ number: Int) -> PurchasedTransaction {
+    private func entry(_ number: Int) -> Transaction {
         var entry = Bench.season(number)
         entry.productType = .unstated
         entry.ownership = nil
@@ -37,7 +37,7 @@ struct OwnerDoubtTests {
     }
 
     private func receipt(
-        _ id: String, _ entries: PurchasedTransaction..., by account: String, claims: [String], _ bench: Bench
+        _ id: String, _ entries: Transaction..., by account: String, claims: [String], _ bench: Bench
     ) async throws {
         try await bench.settle([try await bench.verdict(id, .genuine(entries), account: account, claims: claims)])
     }
@@ -226,7 +226,7 @@ struct OwnerDoubtTests {
 
     // MARK: What was taken back with a token of nobody
 
-    private func takenBack(_ transaction: PurchasedTransaction) -> PurchasedTransaction {
+    private func takenBack(_ transaction: Transaction) -> Transaction {
         var taken = transaction
         taken.revocationDate = Bench.day(3)
         taken.revocationType = "REFUND_FULL"

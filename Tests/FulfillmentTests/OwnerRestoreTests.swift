@@ -29,7 +29,10 @@ struct OwnerRestoreTests {
         try await Bench.withOwners(RestoreRule(policy: .transfer)) { bench in
             try await bench.post("s1", Bench.season(1), Bench.season(2), by: "anna")
             #expect(try await bench.number("SELECT count(*) FROM subscriptions WHERE account = 'anna'") == 1)
-            try await bench.post("s2", Bench.season(1), by: "ben")
+            // What was signed before the lineage was bound is no proof that one has it now.
+            try await bench.post("s0", Bench.season(1), by: "ben")
+            #expect(try await bench.owner(of: "v1") == "anna possession")
+            try await bench.post("s2", Bench.season(1, signed: 40), by: "ben")
             #expect(try await bench.owner(of: "v1") == "ben transfer")
             #expect(try await bench.bindings(of: "v1") == [">anna possession s1", "anna>ben transfer transfer s2"])
             #expect(try await bench.standing(of: "v1") == "granted - ben")
@@ -54,7 +57,8 @@ struct OwnerRestoreTests {
             let pass = Verdict.genuine([Bench.signed("p", product: "pro")])
             let first = try await bench.verdict("s1", pass, account: "anna")
             let again = try await bench.verdict("s2", pass, account: "anna")
-            let other = try await bench.verdict("s3", pass, account: "ben")
+            let other = try await bench.verdict(
+                "s3", .genuine(bench.signatures.resigned([Bench.signed("p", product: "pro")])), account: "ben")
             try await bench.settle([first, again])
             try await bench.settle([other])
             try await bench.settle([first, other, again, first])
@@ -74,7 +78,8 @@ struct OwnerRestoreTests {
             let pass = Verdict.genuine([Bench.signed("p", product: "pro")])
             let verdicts = [
                 try await bench.verdict("s1", pass, account: "anna"),
-                try await bench.verdict("s2", pass, account: "ben"),
+                try await bench.verdict(
+                    "s2", .genuine(bench.signatures.resigned([Bench.signed("p", product: "pro")])), account: "ben"),
             ]
             for batch in isOneBatch ? [verdicts] : verdicts.map({ [$0] }) { try await bench.settle(batch) }
             #expect(try await bench.bindings(of: "p") == [">anna possession s1", "anna>ben transfer transfer s2"])

@@ -42,7 +42,7 @@ extension Bench {
     static func time(_ seconds: Double) -> Date { Date(timeIntervalSince1970: 1_700_000_000 + seconds) }
 
     /// What Apple signs of a transaction so many seconds after it was bought.
-    static func bought(_ id: String, product: String = "gems.100", at seconds: Double = 1) -> PurchasedTransaction {
+    static func bought(_ id: String, product: String = "gems.100", at seconds: Double = 1) -> Transaction {
         var transaction = signed(id, product: product)
         transaction.signedDate = time(seconds)
         switch product {
@@ -59,7 +59,7 @@ extension Bench {
     static func refunded(
         _ id: String, product: String = "gems.100", at seconds: Double, percentage: Int64? = nil,
         type: String? = "REFUND_FULL"
-    ) -> PurchasedTransaction {
+    ) -> Transaction {
         var transaction = bought(id, product: product, at: seconds)
         transaction.revocationDate = time(seconds - 0.5)
         transaction.revocationReason = 0
@@ -70,18 +70,18 @@ extension Bench {
 
     /// Settles what an account posts.
     func post(
-        _ transactions: PurchasedTransaction..., by account: String = "anna", submission: String = UUID().uuidString
+        _ transactions: Transaction..., by account: String = "anna", submission: String = UUID().uuidString
     ) async throws {
         try await settle([try await verdict(submission, .genuine(transactions), account: account)])
     }
 
     /// Settles what Apple tells: it claims nothing for anybody.
-    func notify(_ transactions: PurchasedTransaction...) async throws {
+    func notify(_ transactions: Transaction...) async throws {
         try await settle([try await notice(transactions)])
     }
 
     /// What Apple tells, as a worker sends it.
-    func notice(_ transactions: [PurchasedTransaction]) async throws -> VerdictMessage {
+    func notice(_ transactions: [Transaction]) async throws -> VerdictMessage {
         try await verdict("n_" + UUID().uuidString, .genuine(transactions), account: "", claims: [])
     }
 
@@ -137,7 +137,7 @@ extension Bench {
     func trySpending(
         _ items: [Catalogue.ItemGrant], by account: String = "anna", key: String = UUID().uuidString
     ) async throws -> LedgerStore.Spent {
-        let customer = EventStore.Customer(environment: .production, app: Self.app, account: account)
+        let customer = Customer(environment: .production, app: Self.app, account: Account(stored: account))
         return try await pool.withTransaction { connection in
             try await LedgerStore.spend(items, of: customer, on: connection) { _ in
                 let result = try await connection.query(

@@ -46,7 +46,7 @@ struct RefundConcurrencyTests {
             try await bench.settle([
                 try await bench.verdict("s", .genuine(ids.map { Bench.bought($0) }), account: "anna")
             ])
-            var histories: [[PurchasedTransaction]] = []
+            var histories: [[Transaction]] = []
             for seconds in 2...9 {
                 let isRefund = seconds.isMultiple(of: 2)
                 let statements = ids.map {
@@ -167,8 +167,8 @@ struct RefundConcurrencyTests {
 
         var id: String { "\(player)\(number)" }
         var product: String { number.isMultiple(of: 2) ? "debt.100" : "mixed" }
-        var purchase: PurchasedTransaction { Bench.bought(id, product: product) }
-        var words: [PurchasedTransaction] {
+        var purchase: Transaction { Bench.bought(id, product: product) }
+        var words: [Transaction] {
             Array(
                 [
                     Bench.refunded(id, product: product, at: 10, percentage: 33_333),

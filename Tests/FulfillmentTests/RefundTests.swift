@@ -94,10 +94,10 @@ struct RefundTests {
         }
     }
 
-    private static func permutation(_ index: Int, of list: [PurchasedTransaction]) -> [PurchasedTransaction] {
+    private static func permutation(_ index: Int, of list: [Transaction]) -> [Transaction] {
         var rest = list
         var index = index
-        var result: [PurchasedTransaction] = []
+        var result: [Transaction] = []
         while !rest.isEmpty {
             let count = rest.count
             result.append(rest.remove(at: index % count))
@@ -287,9 +287,9 @@ struct RefundTests {
             var refund = Bench.season(1, signed: 1)
             refund.revocationDate = refund.signedDate
             try await bench.notify(refund)
-            try await bench.post(Bench.season(2), by: "ben")
+            try await bench.post(Bench.season(2, signed: 1), by: "ben")
             try await bench.notify(Bench.season(1, signed: 2))
-            try await bench.post(Bench.season(2), by: "anna")
+            try await bench.post(Bench.season(2, signed: 2), by: "anna")
             #expect(try await bench.standing(of: "v1") == "granted - anna")
             #expect(
                 try await bench.events(of: "v1").filter { $0.hasPrefix("refund") }

@@ -93,12 +93,17 @@ struct ShuffledProofsTests {
                 guard case .genuine(let transactions) = message.verdict else { return [] }
                 return transactions.map { OrderKey(environment: .production, transactionId: $0.transactionId) }
             })
-        let standings = try await bench.pool.withConnection { connection in
-            try await OrderStore.standings(of: Array(keys), on: connection)
+        let orders = try await bench.pool.withConnection { connection in
+            try await OrderStore.lock(Array(keys), on: connection)
         }
+        let summaries = Dictionary(orders.map { ($0.key, OrderSummary($0)) }) { first, _ in first }
         for message in messages where !message.isPartial {
             guard case .genuine(let transactions) = message.verdict else { continue }
-            let expected = SubmissionOutcomes.genuine(transactions, of: message, standings: standings)
+            let row = SubmissionStore.Row(
+                app: message.app, account: Account(stored: message.account), kind: .receipt, isServer: false,
+                state: .received)
+            let expected = SubmissionOutcomes.genuine(
+                transactions, of: Judged(message, row: row, place: 0), summaries)
             let outcome = try #require(try await bench.outcome(message.submissionId))
             #expect(outcome.state == expected.state, "\(message.submissionId)")
             #expect(outcome.reason == expected.reason, "\(message.submissionId)")

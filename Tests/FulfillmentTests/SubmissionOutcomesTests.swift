@@ -8,30 +8,49 @@ import Testing
 /// What the poster is told, as a table.
 @Suite("Outcomes of submissions")
 struct SubmissionOutcomesTests {
-    private typealias Standing = OrderStore.Standing
+    private let granted = SubmissionOutcomesTests.summary(state: .granted, reason: nil, account: "anna")
+    private let others = SubmissionOutcomesTests.summary(state: .granted, reason: nil, account: "ben")
+    private let unclaimed = SubmissionOutcomesTests.summary(state: .parked, reason: .unclaimed, account: nil)
+    private let tokenUnknown = SubmissionOutcomesTests.summary(
+        state: .parked, reason: .accountTokenUnknown, account: nil)
+    private let productUnknown = SubmissionOutcomesTests.summary(
+        state: .parked, reason: .productUnknown, account: "anna")
+    private let revoked = SubmissionOutcomesTests.summary(state: .revoked, reason: .revokedByApple, account: nil)
 
-    private let granted = Standing(state: .granted, reason: nil, account: "anna")
-    private let others = Standing(state: .granted, reason: nil, account: "ben")
-    private let unclaimed = Standing(state: .parked, reason: .unclaimed, account: nil)
-    private let tokenUnknown = Standing(state: .parked, reason: .accountTokenUnknown, account: nil)
-    private let productUnknown = Standing(state: .parked, reason: .productUnknown, account: "anna")
-    private let revoked = Standing(state: .revoked, reason: .revokedByApple, account: nil)
+    private static func summary(
+        state: OrderState, reason: ReasonCode?, account: String?, testPurchase: TestPurchase? = nil
+    ) -> OrderSummary {
+        OrderSummary(
+            key: OrderKey(environment: .production, transactionId: "t"), state: state, reason: reason,
+            account: account.map { Account(stored: $0) }, testPurchase: testPurchase)
+    }
 
-    private func outcome(_ standings: [OrderStore.Standing], claims: [String]?) -> SubmissionOutcome {
-        let transactions = standings.indices.map { Bench.entry("t\($0)") }
+    private func judged(_ verdict: VerdictMessage, isServer: Bool = false) -> Judged {
+        Judged(
+            verdict,
+            row: SubmissionStore.Row(
+                app: Bench.app, account: Account(stored: verdict.account), kind: .receipt, isServer: isServer,
+                state: .received),
+            place: 0)
+    }
+
+    private func outcome(
+        _ summaries: [OrderSummary], claims: [String]?, isNumberOnly: Bool = false, isServer: Bool = false
+    ) -> SubmissionOutcome {
+        let transactions = summaries.indices.map { Bench.entry("t\($0)") }
         let verdict = VerdictMessage(
             submissionId: "s", app: Bench.app, account: "anna", correlationId: "r", attempt: 0,
-            verdict: .genuine(transactions), claims: claims)
-        var byKey: [OrderKey: OrderStore.Standing] = [:]
-        for (index, standing) in standings.enumerated() {
-            byKey[OrderKey(environment: .production, transactionId: "t\(index)")] = standing
+            verdict: .genuine(transactions), claims: claims, claimsAreUnproven: isNumberOnly)
+        var byKey: [OrderKey: OrderSummary] = [:]
+        for (index, summary) in summaries.enumerated() {
+            byKey[OrderKey(environment: .production, transactionId: "t\(index)")] = summary
         }
-        return SubmissionOutcomes.genuine(transactions, of: verdict, standings: byKey)
+        return SubmissionOutcomes.genuine(transactions, of: judged(verdict, isServer: isServer), byKey)
     }
 
     /// `state reason finish`, with `-` for no reason.
-    private func text(_ standings: [OrderStore.Standing], claims: [String]? = nil) -> String {
-        let outcome = outcome(standings, claims: claims)
+    private func text(_ summaries: [OrderSummary], claims: [String]? = nil) -> String {
+        let outcome = outcome(summaries, claims: claims)
         return "\(outcome.state) \(outcome.reason?.rawValue ?? "-") \(outcome.finish)"
     }
 
@@ -41,8 +60,8 @@ struct SubmissionOutcomesTests {
             verdict: .genuine([Bench.entry("t0"), Bench.entry("t1")]), claims: [],
             notification: VerdictMessage.NotificationKind(type: "REFUND", subtype: nil, uuid: "u"))
         let outcome = SubmissionOutcomes.genuine(
-            [Bench.entry("t0"), Bench.entry("t1")], of: notification,
-            standings: [
+            [Bench.entry("t0"), Bench.entry("t1")], of: judged(notification),
+            [
                 OrderKey(environment: .production, transactionId: "t0"): others,
                 OrderKey(environment: .production, transactionId: "t1"): unclaimed,
             ])
@@ -84,7 +103,22 @@ struct SubmissionOutcomesTests {
     }
 
     @Test func `a test purchase is told as the order is marked`() {
-        let marked = Standing(state: .granted, reason: nil, account: "anna", testPurchase: .appReview)
+        let marked = Self.summary(state: .granted, reason: nil, account: "anna", testPurchase: .appReview)
         #expect(outcome([marked, granted], claims: nil).transactions.map(\.testPurchase) == [.appReview, nil])
+    }
+
+    @Test func `knowing a number proves nothing, and shows nothing`() {
+        for order in [others, unclaimed, tokenUnknown, revoked] {
+            let outcome = outcome([order], claims: ["t0"], isNumberOnly: true)
+            #expect(outcome == SubmissionOutcomes.unproven)
+            #expect(outcome.state == .parked && !outcome.finish && outcome.reason == .possessionUnproven)
+            #expect(outcome.transactions.isEmpty)
+        }
+        // What Apple's token gives to the poster is theirs, whatever they post.
+        let own = outcome([granted, others], claims: ["t0", "t1"], isNumberOnly: true)
+        #expect(own.state == .fulfilled && own.finish && own.transactions.map(\.transactionId) == ["t0"])
+        // The studio's server is believed.
+        let server = outcome([granted], claims: ["t0"], isNumberOnly: true, isServer: true)
+        #expect(server.state == .fulfilled && server.finish)
     }
 }

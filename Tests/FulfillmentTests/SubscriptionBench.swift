@@ -52,8 +52,8 @@ struct SubscriptionBench: Sendable {
     /// A period as Apple signs it when it is bought.
     static func period(
         _ id: String, from start: Double, to end: Double, product: String = "basic", lineage: String = "1",
-        signed: Double? = nil, _ change: (inout PurchasedTransaction) -> Void = { _ in }
-    ) -> PurchasedTransaction {
+        signed: Double? = nil, _ change: (inout Transaction) -> Void = { _ in }
+    ) -> Transaction {
         var transaction = Bench.signed(id, product: product)
         transaction.originalTransactionId = lineage
         transaction.productType = .autoRenewable
@@ -77,7 +77,7 @@ struct SubscriptionBench: Sendable {
 
     /// The verdict on a proof that an account posted.
     func verdict(
-        _ transactions: [PurchasedTransaction], _ renewals: [RenewalStatement] = [], account: String = "player"
+        _ transactions: [Transaction], _ renewals: [RenewalStatement] = [], account: String = "player"
     ) async throws -> VerdictMessage {
         let number = clock.posted.withLock { posted in
             posted += 1
@@ -90,7 +90,7 @@ struct SubscriptionBench: Sendable {
 
     /// Settles one proof.
     func post(
-        _ transactions: [PurchasedTransaction], _ renewals: [RenewalStatement] = [], account: String = "player"
+        _ transactions: [Transaction], _ renewals: [RenewalStatement] = [], account: String = "player"
     ) async throws {
         try await bench.settle([try await verdict(transactions, renewals, account: account)])
     }

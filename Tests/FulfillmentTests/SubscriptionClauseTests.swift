@@ -138,10 +138,10 @@ struct SubscriptionClauseTests {
     }
 
     /// One of twelve months that were promised.
-    private func month(_ number: Int64) -> PurchasedTransaction {
+    private func month(_ number: Int64) -> Transaction {
         let start = Double(number - 1) * 30
         return Sub.period("\(number)", from: start, to: start + 30) {
-            $0.commitment = PurchasedTransaction.Commitment(
+            $0.commitment = Transaction.Commitment(
                 billingPeriod: number, billingPeriods: 12, expiresDate: Sub.day(360), billingPlan: "MONTHLY")
         }
     }
@@ -204,7 +204,7 @@ struct SubscriptionClauseTests {
             #expect(try await bench.standing()?.state == .billingRetry, "no grace for instalments")
             bench.on(41)
             let late = Sub.period("2", from: 41, to: 71) {
-                $0.commitment = PurchasedTransaction.Commitment(
+                $0.commitment = Transaction.Commitment(
                     billingPeriod: 2, billingPeriods: 12, expiresDate: Sub.day(371), billingPlan: "MONTHLY")
             }
             try await bench.post([late], [Sub.renewal(signed: 41)])

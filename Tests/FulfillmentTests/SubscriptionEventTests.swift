@@ -47,7 +47,7 @@ struct SubscriptionEventTests {
         return try result.rows.map { try $0.decode("value") }
     }
 
-    private func lifetime(_ id: String) -> PurchasedTransaction {
+    private func lifetime(_ id: String) -> Transaction {
         var transaction = Bench.signed(id, product: "lifetime")
         transaction.productType = .nonConsumable
         return transaction

@@ -209,7 +209,7 @@ struct SubscriptionLifeTests {
                 $0.offerIdentifier = "SPRING"
                 $0.ownership = "FAMILY_SHARED"
                 $0.subscriptionGroupId = "G"
-                $0.commitment = PurchasedTransaction.Commitment(
+                $0.commitment = Transaction.Commitment(
                     billingPeriod: 1, billingPeriods: 12, expiresDate: Sub.day(365))
             }
             try await bench.post([period])

@@ -13,7 +13,7 @@ struct SubscriptionRefundTests {
     private let first = Sub.period("1", from: 0, to: 30)
     private let second = Sub.period("2", from: 30, to: 60)
 
-    private func refunded(_ period: PurchasedTransaction, on number: Double) -> PurchasedTransaction {
+    private func refunded(_ period: Transaction, on number: Double) -> Transaction {
         var period = period
         period.revocationDate = Sub.day(number)
         period.revocationType = "REFUND_FULL"

@@ -15,7 +15,7 @@ private typealias Sub = SubscriptionBench
 struct SubscriptionShuffleTests {
     /// What Apple signed at one time.
     private enum Said: Sendable {
-        case transaction(PurchasedTransaction)
+        case transaction(Transaction)
         case renewal(RenewalStatement)
     }
 
@@ -82,7 +82,7 @@ struct SubscriptionShuffleTests {
 
     /// The database says what the model says of the whole set.
     private func expectModel(_ said: [Said], at now: Double, _ end: End) throws {
-        var known: [String: PurchasedTransaction] = [:]
+        var known: [String: Transaction] = [:]
         var newest: RenewalStatement?
         for said in said {
             switch said {

@@ -16,13 +16,13 @@ struct UpgradeTests {
 
     private static func period(
         _ id: String, _ lineage: String, from start: Double, to end: Double, token: UUID? = nil
-    ) -> PurchasedTransaction {
+    ) -> Transaction {
         SubscriptionBench.period(id, from: today + start, to: today + end, lineage: lineage) {
             $0.appAccountToken = token
         }
     }
 
-    private static func restored(_ id: String, of original: String, day: Double) -> PurchasedTransaction {
+    private static func restored(_ id: String, of original: String, day: Double) -> Transaction {
         var transaction = Bench.signed(id, product: "pro")
         transaction.originalTransactionId = original
         transaction.purchaseDate = SubscriptionBench.day(day)
@@ -78,7 +78,10 @@ struct UpgradeTests {
             try await old.create()
             try await Self.fill(old)
             #expect(
-                try await Migrator(pool: pool).migrate() == ["keep_owners_and_subscriptions", "estimate_proceeds"])
+                try await Migrator(pool: pool).migrate() == [
+                    "keep_owners_and_subscriptions", "estimate_proceeds", "one_order_a_purchase",
+                    "keep_purchases_unique",
+                ])
             let shop = SubscriptionBench(Bench(pool: pool))
             shop.on(Self.today)
             try await shop.bench.expectClean()

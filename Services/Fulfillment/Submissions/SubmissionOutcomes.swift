@@ -8,18 +8,22 @@ enum SubmissionOutcomes {
     ///
     /// - Parameters:
     ///   - transactions: what the proof holds.
-    ///   - verdict: the last of its messages: who posted it, and what of it he claims.
-    ///   - standings: how each order stands after this batch.
+    ///   - judged: the last of its messages: who posted it, and what of it is claimed.
+    ///   - summaries: how each order stands after this batch, by each of its transaction ids.
     static func genuine(
-        _ transactions: [PurchasedTransaction], of verdict: VerdictMessage, standings: [OrderKey: OrderStore.Standing]
+        _ transactions: [Transaction], of judged: Judged, _ summaries: [OrderKey: OrderSummary]
     ) -> SubmissionOutcome {
+        let verdict = judged.verdict
         let outcomes = transactions.map { transaction in
-            TransactionOutcome(transaction, state: nil, reason: nil)
-                .asItStands(in: standings, poster: verdict.account)
+            let outcome = TransactionOutcome(transaction, state: nil, reason: nil)
+            return outcome.updated(by: outcome.key.flatMap { summaries[$0] }, poster: judged.poster)
         }
         // Apple posted it, and waits for nothing: what it holds is recorded.
         guard verdict.notification == nil else {
             return SubmissionOutcome(state: .fulfilled, finish: true, transactions: outcomes)
+        }
+        if case .number(let account) = judged.evidence {
+            return byNumber(outcomes, claimedBy: account, of: verdict, summaries)
         }
         guard !outcomes.isEmpty else {
             return SubmissionOutcome(
@@ -37,29 +41,60 @@ enum SubmissionOutcomes {
         return outcome(outcomes, mine: outcomes.filter { claims.contains($0.transactionId) })
     }
 
+    /// Knowing a number proves nothing: of what is not the poster's by Apple's token, nothing is shown.
+    private static func byNumber(
+        _ outcomes: [TransactionOutcome], claimedBy account: Account, of verdict: VerdictMessage,
+        _ summaries: [OrderKey: OrderSummary]
+    ) -> SubmissionOutcome {
+        let claims = verdict.claims.map { Set($0) }
+        let mine = outcomes.filter { outcome in
+            claims?.contains(outcome.transactionId) ?? true
+                && outcome.key.flatMap { summaries[$0] }?.isUsable(by: account) ?? false
+        }
+        return mine.isEmpty ? unproven : self.outcome(mine, mine: mine)
+    }
+
+    static let unproven = SubmissionOutcome(
+        state: .parked, finish: false, reason: .possessionUnproven,
+        detail:
+            "knowing a number proves nothing: post the signed transaction, or a receipt that contains it, or have the "
+            + "studio's server post it")
+
     /// The outcome of a parked submission after some of its orders were decided anew.
     ///
     /// - Parameters:
     ///   - submission: as it was parked.
-    ///   - awaited: the orders that it waits for.
-    ///   - standings: how those stand now.
+    ///   - orders: those that it names, as they stand now.
     static func again(
-        _ submission: WaitingSubmissionStore.Waiting, awaited: Set<OrderKey>,
-        standings: [OrderKey: OrderStore.Standing]
+        _ submission: WaitingSubmissionStore.Waiting, orders: [WaitingSubmissionStore.NamedOrder]
     ) -> SubmissionOutcome {
+        if submission.outcome.reason == .possessionUnproven {
+            let mine = orders.filter { $0.summary.isUsable(by: submission.account) }.map { order in
+                order.outcome.updated(by: order.summary, poster: submission.account)
+            }
+            return mine.isEmpty ? submission.outcome : outcome(mine, mine: mine)
+        }
+        let byId = Dictionary(orders.map { ($0.id, $0) }) { first, _ in first }
         let outcomes = submission.outcome.transactions.map { transaction in
-            transaction.asItStands(in: standings, poster: submission.account)
+            transaction.updated(by: transaction.key.flatMap { byId[$0]?.summary }, poster: submission.account)
         }
         if submission.outcome.reason == .claimUnnamed { return unnamed(outcomes) }
-        return outcome(outcomes, mine: outcomes.filter { $0.key.map(awaited.contains) ?? true })
+        return outcome(outcomes, mine: outcomes.filter { $0.key.map { byId[$0]?.isAwaited ?? false } ?? true })
     }
 
     /// The orders that a parked submission waits for: its own; all of a receipt of which nothing was named.
-    static func awaited(_ outcome: SubmissionOutcome, of verdict: VerdictMessage) -> [OrderKey] {
-        guard outcome.state == .parked else { return [] }
+    static func awaited(
+        _ outcome: SubmissionOutcome, of judged: Judged, _ summaries: [OrderKey: OrderSummary]
+    ) -> [OrderKey] {
         let isAll = outcome.reason == .claimUnnamed
-        let claims = verdict.claims.map { Set($0) }
-        return outcome.transactions.filter { isAll || claims?.contains($0.transactionId) ?? true }.compactMap(\.key)
+        let claims = judged.verdict.claims.map { Set($0) }
+        let keys = judged.transactions.filter { isAll || claims?.contains($0.transactionId) ?? true }.compactMap {
+            transaction in
+            transaction.environment.flatMap {
+                summaries[OrderKey(environment: $0, transactionId: transaction.transactionId)]?.key
+            }
+        }
+        return Set(keys).sorted()
     }
 
     /// Of a receipt of several purchases, of which the app named none.
@@ -67,9 +102,9 @@ enum SubmissionOutcomes {
     /// It is told to name one as long as anything in it is nobody's. When all of it was claimed since, or tokens say
     /// whose it is, there is nothing left to name.
     private static func unnamed(_ outcomes: [TransactionOutcome]) -> SubmissionOutcome {
-        let mine = outcomes.filter { !$0.isNobodys && !$0.isAnothers }
+        let mine = outcomes.filter { !$0.isUnclaimed && !$0.isAnothers }
         if outcomes.contains(where: { $0.reason == .unclaimed })
-            || mine.isEmpty && outcomes.contains(where: \.isNobodys)
+            || mine.isEmpty && outcomes.contains(where: \.isUnclaimed)
         {
             return SubmissionOutcome(
                 state: .parked, finish: false, reason: .claimUnnamed,
@@ -109,7 +144,7 @@ enum SubmissionOutcomes {
 
 extension TransactionOutcome {
     /// Whether it is held, and no account known.
-    fileprivate var isNobodys: Bool {
+    fileprivate var isUnclaimed: Bool {
         state == .parked && (reason == .unclaimed || reason == .accountTokenUnknown)
     }
 
@@ -117,25 +152,28 @@ extension TransactionOutcome {
     fileprivate var isAnothers: Bool { reason == .belongsToAnotherAccount || reason == .restoreLimitReached }
 
     /// The same as its order stands now; as it is where no order is known.
-    fileprivate func asItStands(
-        in standings: [OrderKey: OrderStore.Standing], poster: String
-    ) -> TransactionOutcome {
+    fileprivate func updated(by order: OrderSummary?, poster: Account?) -> TransactionOutcome {
         var outcome = self
-        guard let key else {
+        guard key != nil else {
             outcome.reason = .environmentMissing
             return outcome
         }
-        guard let standing = standings[key] else { return outcome }
-        outcome.state = standing.state
-        outcome.reason = standing.reason
-        outcome.testPurchase = standing.testPurchase
+        guard let order else { return outcome }
+        outcome.state = order.state
+        outcome.reason = order.reason
+        outcome.testPurchase = order.testPurchase
         // What Apple posts has no poster, and is nobody's to be refused.
-        if let owner = standing.account, !poster.isEmpty, !owner.utf8.elementsEqual(poster.utf8),
-            !standing.sharers.contains(poster)
-        {
-            let isLimited = standing.limitedAccounts.contains(poster)
+        if let owner = order.account, let poster, owner != poster, !order.sharers.contains(poster) {
+            let isLimited = order.limitedAccounts.contains(poster)
             outcome.reason = isLimited ? .restoreLimitReached : .belongsToAnotherAccount
         }
         return outcome
+    }
+}
+
+extension OrderSummary {
+    /// Whether an account has it, or shares it.
+    fileprivate func isUsable(by account: Account) -> Bool {
+        self.account == account || sharers.contains(account)
     }
 }

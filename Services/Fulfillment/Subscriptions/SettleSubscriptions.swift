@@ -113,9 +113,8 @@ struct SubscriptionStep: Sendable {
     ///   - bearings: what the current period gives, and to whom.
     func drafts(correlationId: String?, bearings: [SubscriptionEntitlementStore.Bearing]) -> [EventDraft] {
         let owner = after.basis.account
-        // By bytes: to Swift's == different accounts may be the same.
-        let own = bearings.first { $0.account.utf8.elementsEqual(owner.utf8) }
-        let sharers = bearings.filter { !$0.account.utf8.elementsEqual(owner.utf8) }
+        let own = bearings.first { $0.account == owner }
+        let sharers = bearings.filter { $0.account != owner }
         return changes.flatMap { change in
             [draft(change, to: owner, own, correlationId)]
                 + (change.access == nil
@@ -124,7 +123,7 @@ struct SubscriptionStep: Sendable {
     }
 
     private func draft(
-        _ change: SubscriptionChange, to account: String, _ bearing: SubscriptionEntitlementStore.Bearing?,
+        _ change: SubscriptionChange, to account: Account, _ bearing: SubscriptionEntitlementStore.Bearing?,
         _ correlationId: String?
     ) -> EventDraft {
         let names: [String]? =

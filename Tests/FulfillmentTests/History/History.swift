@@ -14,7 +14,7 @@ struct History: Sendable {
         /// The player that posted it; nil where Apple did.
         let poster: String?
         let kind: ProofKind
-        let transactions: [PurchasedTransaction]
+        let transactions: [Transaction]
         /// As `VerdictMessage.claims`.
         let claims: [String]?
         let renewals: [RenewalStatement]
@@ -90,7 +90,9 @@ struct History: Sendable {
     ) -> Catalogue.Product {
         Catalogue.Product(
             id: id, type: type, items: items.map { Catalogue.ItemGrant(item: $0.key, amount: $0.value) },
-            entitlements: entitlements, takeBacks: takeBacks)
+            entitlements: entitlements, takeBacks: takeBacks,
+            // A receipt does not say that it is a family member's: which policy gives what is tested where it is said.
+            family: .all)
     }
 
     /// The verdicts of an act: one, or several where a large receipt comes in parts; what is claimed comes last.

@@ -79,7 +79,7 @@ extension HistoryBuilder {
     }
 
     /// A refund, whole or in part, its reversal, and perhaps a second refund.
-    mutating func refundPerhaps(_ bought: PurchasedTransaction, after date: Date, probability: Double) {
+    mutating func refundPerhaps(_ bought: Transaction, after date: Date, probability: Double) {
         guard isChosen(probability) else { return }
         var last = date.addingTimeInterval(days(0...20) + 60)
         for _ in 0..<(isChosen(0.2) ? 2 : 1) {

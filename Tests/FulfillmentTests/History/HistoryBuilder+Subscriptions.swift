@@ -6,7 +6,7 @@ extension HistoryBuilder {
     /// Where the making of one subscription stands.
     struct Running {
         var lineage: Lineage
-        var current: PurchasedTransaction
+        var current: Transaction
         var renewal: RenewalStatement
         /// When something was last said of it.
         var date: Date
@@ -36,13 +36,13 @@ extension HistoryBuilder {
 
     private func period(
         _ lineage: Lineage, id: String, product: String, at date: Date
-    ) -> PurchasedTransaction {
+    ) -> Transaction {
         var transaction = purchase(lineage, id: id, product: product, at: date)
         transaction.expiresDate = date.addingTimeInterval(HistoryProducts.period(of: product))
         return transaction
     }
 
-    private mutating func giveOffer(_ transaction: inout PurchasedTransaction) {
+    private mutating func giveOffer(_ transaction: inout Transaction) {
         transaction.offerType = Int.random(in: 1...3, using: &chance)
         transaction.offerIdentifier = transaction.offerType == 1 ? nil : "offer"
         transaction.offerDiscountType = "FREE_TRIAL"
@@ -50,7 +50,7 @@ extension HistoryBuilder {
         transaction.priceMilliunits = 0
     }
 
-    private func renewalInfo(of transaction: PurchasedTransaction, token: UUID?) -> RenewalStatement {
+    private func renewalInfo(of transaction: Transaction, token: UUID?) -> RenewalStatement {
         var renewal = RenewalStatement(
             environment: transaction.environment ?? .production,
             originalTransactionId: transaction.originalTransactionId, productId: transaction.productId,

@@ -23,7 +23,7 @@ struct HistoryBuilder {
     /// What becomes of a transaction at an instant.
     struct Change {
         let date: Date
-        let make: (inout PurchasedTransaction) -> Void
+        let make: (inout Transaction) -> Void
     }
 
     /// One line of purchases with one original transaction id, and its buyer.
@@ -43,7 +43,7 @@ struct HistoryBuilder {
     private var playerTokens: [UUID] = []
     private var number = 0
     /// As they were bought, and what became of them, by transaction id.
-    private var transactions: [String: PurchasedTransaction] = [:]
+    private var transactions: [String: Transaction] = [:]
     private var changes: [String: [Change]] = [:]
     /// What is true of the next renewal from an instant on, by original transaction id; oldest first.
     private var renewals: [String: [(date: Date, value: RenewalStatement)]] = [:]
@@ -112,9 +112,9 @@ struct HistoryBuilder {
     }
 
     /// A purchase as Apple's server keeps it.
-    func purchase(_ lineage: Lineage, id: String, product: String, at date: Date) -> PurchasedTransaction {
+    func purchase(_ lineage: Lineage, id: String, product: String, at date: Date) -> Transaction {
         let type = HistoryProducts.type(of: product)
-        var transaction = PurchasedTransaction(
+        var transaction = Transaction(
             environment: lineage.environment, transactionId: id, originalTransactionId: lineage.originalId,
             bundleId: History.app(prefix), productId: product, productType: type, quantity: 1, purchaseDate: date,
             signedDate: date)
@@ -135,7 +135,7 @@ struct HistoryBuilder {
     func appTransactionId(_ player: Int) -> String { "\(prefix)app\(player)" }
 
     /// Keeps a purchase, and has Apple and the player tell of it.
-    mutating func record(_ transaction: PurchasedTransaction, renewal: RenewalStatement? = nil, as type: String) {
+    mutating func record(_ transaction: Transaction, renewal: RenewalStatement? = nil, as type: String) {
         ids.append(transaction.transactionId)
         transactions[transaction.transactionId] = transaction
         if let renewal { record(renewal, at: transaction.purchaseDate) }
@@ -144,7 +144,7 @@ struct HistoryBuilder {
 
     /// Changes a purchase from an instant on; changes need not come in the order of their dates.
     mutating func change(
-        _ id: String, at date: Date, as type: String, _ make: @escaping (inout PurchasedTransaction) -> Void
+        _ id: String, at date: Date, as type: String, _ make: @escaping (inout Transaction) -> Void
     ) {
         changes[id, default: []].append(Change(date: date, make: make))
         tell(id, at: date, as: type)
@@ -157,7 +157,7 @@ struct HistoryBuilder {
     // MARK: Who says it
 
     /// What Apple signs about a transaction at an instant; `before` leaves out what changes at that very instant.
-    private func signed(_ id: String, at date: Date, before isBefore: Bool = false) -> PurchasedTransaction? {
+    private func signed(_ id: String, at date: Date, before isBefore: Bool = false) -> Transaction? {
         guard var transaction = transactions[id], transaction.purchaseDate <= date else { return nil }
         let made = (changes[id] ?? []).enumerated().filter {
             isBefore ? $0.element.date < date : $0.element.date <= date
@@ -235,12 +235,12 @@ struct HistoryBuilder {
     /// A transaction as a receipt has it; consumables leave it after a few days.
     private func receiptEntry(
         _ id: String, of player: Int, _ environment: StoreEnvironment, at date: Date
-    ) -> PurchasedTransaction? {
+    ) -> Transaction? {
         guard let signed = signed(id, at: date), let lineage = lineages[signed.originalTransactionId],
             lineage.player == player, lineage.environment == environment,
             signed.productType != .consumable || date.timeIntervalSince(signed.purchaseDate) < 5 * History.day
         else { return nil }
-        var entry = PurchasedTransaction(
+        var entry = Transaction(
             environment: environment, transactionId: id, originalTransactionId: signed.originalTransactionId,
             bundleId: signed.bundleId, productId: signed.productId, productType: .unstated,
             quantity: signed.quantity, purchaseDate: signed.purchaseDate, signedDate: date)

@@ -8,6 +8,25 @@ import PurchaseModel
 struct ClaimedLineages: Sendable {
     private var claimants: [LineageKey: String] = [:]
 
+    /// Cuts a batch into commits, in its order; two accounts that claim the same lineage are never in one.
+    static func cut(_ verdicts: [VerdictMessage], transactionsMaximum: Int) -> [[VerdictMessage]] {
+        var parts: [[VerdictMessage]] = []
+        var room = 0
+        var claimed = ClaimedLineages()
+        for verdict in verdicts {
+            var count = 0
+            if case .genuine(let transactions) = verdict.verdict { count = transactions.count }
+            if !claimed.admit(verdict) || parts.isEmpty || count > room {
+                parts.append([])
+                room = transactionsMaximum
+                claimed = ClaimedLineages(of: verdict)
+            }
+            parts[parts.count - 1].append(verdict)
+            room -= count
+        }
+        return parts
+    }
+
     init() {}
 
     /// Those of one verdict.

@@ -1,0 +1,189 @@
+import Foundation
+import Messages
+import Persistence
+import PurchaseModel
+
+/// What follows from a batch and from what is stored: a pure function, tested by the thousand without a database.
+enum DecideBatch {
+    static func decide(_ loaded: Loaded) -> Decided {
+        var decided = Decided()
+        decided.ownerships = ownerships(loaded)
+        let orders = move(loaded, &decided)
+        for purchase in loaded.purchases {
+            guard let transition = transition(of: purchase, orders, loaded, decided.ownerships) else { continue }
+            decided.transitions.append(transition)
+        }
+        let own = Set(decided.transitions.map(\.key)).union(loaded.purchases.map(\.key))
+        for order in orders.values.sorted(by: { $0.key < $1.key }) where !own.contains(order.key) {
+            guard let transition = release(order, loaded, decided.ownerships) else { continue }
+            decided.transitions.append(transition)
+        }
+        decided.known = Set(loaded.purchases.compactMap(\.stored?.key))
+        decided.changed += decided.transitions.filter { $0.before?.state == .parked && $0.isDecidedAnew }.map(\.key)
+        decided.summaries = summaries(loaded, decided, orders)
+        return decided
+    }
+
+    // MARK: - Lineages
+
+    private static func ownerships(_ loaded: Loaded) -> [LineageKey: Ownership] {
+        let catalogue = loaded.catalogue
+        return Dictionary(
+            uniqueKeysWithValues: loaded.lineages.map { key, lineage in
+                var ownership = Ownership(lineage) { transaction in
+                    catalogue.product(app: transaction.bundleId, id: transaction.productId)?.restore ?? .keep
+                }
+                ownership.history = loaded.histories[key] ?? LineageHistory()
+                let evidences = (loaded.evidence[key] ?? []).filter { evidence in
+                    evidence.statements.allSatisfy { $0.transaction.bundleId == lineage.app }
+                }
+                ownership.note(periods: evidences.flatMap(\.statements))
+                for evidence in evidences {
+                    ownership.apply(evidence, tokens: loaded.tokens, now: loaded.now)
+                    // The orders of the batch are not written yet; who claims the lineage next must reckon with them.
+                    if evidence.statements.contains(where: { isInUse($0, of: ownership, loaded) }) {
+                        ownership.history.isInUse = true
+                    }
+                }
+                ownership.noteWaiting()
+                return (key, ownership)
+            })
+    }
+
+    private static func isInUse(
+        _ statement: LineageEvidence.Statement, of ownership: Ownership, _ loaded: Loaded
+    ) -> Bool {
+        guard let account = ownership.owner(of: statement).account else { return false }
+        let transaction = statement.transaction
+        let decision = OrderDecision.decide(
+            transaction, owner: .account(account),
+            product: loaded.catalogue.product(app: transaction.bundleId, id: transaction.productId))
+        return !decision.entitlements.isEmpty && decision.entitledUntil.map { $0 > loaded.now } ?? true
+    }
+
+    /// Moves what hangs on lineages with a new owner.
+    ///
+    /// - Returns: the locked orders as they stand then.
+    private static func move(_ loaded: Loaded, _ decided: inout Decided) -> [OrderKey: StoredOrder] {
+        var orders = loaded.orders
+        for order in loaded.orders.values.sorted(by: { $0.key < $1.key }) where order.productType != .consumable {
+            guard let ownership = decided.ownerships[order.lineage], ownership.lineage.app == order.app,
+                ownership.mayTakeOrders, let account = ownership.lineage.owner, ownership.takes(order),
+                order.account != account
+            else { continue }
+            orders[order.key]?.account = account
+            decided.moved.append((order.key, account))
+            if order.state == .parked, ownership.hasNewOwner { decided.changed.append(order.key) }
+        }
+        return orders
+    }
+
+    // MARK: - Orders
+
+    private static func transition(
+        of purchase: PurchaseStatements, _ orders: [OrderKey: StoredOrder], _ loaded: Loaded,
+        _ ownerships: [LineageKey: Ownership]
+    ) -> OrderTransition? {
+        var purchase = purchase
+        if let stored = purchase.stored {
+            // What came exactly so before is not locked, unless its lineage moves.
+            guard let locked = orders[stored.key], locked.purchase != nil, !(purchase.isSettled && !locked.isUnclaimed)
+            else { return nil }
+            purchase.stored = locked
+        }
+        let lead = purchase.lead
+        return OrderRules.transition(
+            of: purchase.stored, key: purchase.key, purchase: purchase.purchase,
+            submissionId: lead.judged.verdict.submissionId, correlationId: lead.judged.verdict.correlationId
+        ) { transaction in
+            terms(
+                transaction, stored: purchase.stored, claimant: lead.claimant, conflict: purchase.conflict,
+                environment: purchase.environment, loaded, ownerships)
+        }
+    }
+
+    /// Decides an order anew of which the batch says nothing: it waited for its lineage to have an owner, for a token, for
+    /// the catalogue, or for an operator.
+    private static func release(
+        _ order: StoredOrder, _ loaded: Loaded, _ ownerships: [LineageKey: Ownership]
+    ) -> OrderTransition? {
+        let isCandidate = loaded.candidates.contains(order.key)
+        guard order.state == .parked, let purchase = order.purchase, isCandidate || order.isUnclaimed,
+            isCandidate || ownerships[order.lineage]?.mayTakeOrders ?? false
+                || ownerships[order.lineage].map({ !$0.before.isStored }) ?? false
+        else { return nil }
+        let claim = order.isUnclaimed ? loaded.operatorClaims[order.key] : nil
+        let transition = OrderRules.transition(
+            of: order, key: order.key, purchase: purchase, submissionId: order.submissionId,
+            correlationId: order.correlationId
+        ) { transaction in
+            terms(
+                transaction, stored: order, claimant: nil, conflict: nil, environment: order.key.environment,
+                operatorClaim: claim, loaded, ownerships)
+        }
+        // What is decided as it was is not told again, at every look.
+        return transition?.isDecidedAnew ?? false ? transition : nil
+    }
+
+    private static func terms(
+        _ transaction: Transaction, stored: StoredOrder?, claimant: Account?, conflict: PurchaseConflict?,
+        environment: StoreEnvironment, operatorClaim: OperatorClaimStore.Due? = nil, _ loaded: Loaded,
+        _ ownerships: [LineageKey: Ownership]
+    ) -> OrderRules.Terms {
+        let key = LineageKey(environment: environment, originalTransactionId: transaction.originalTransactionId)
+        // Apple's ids are not shared by apps; whatever says otherwise is of no lineage.
+        let ownership = ownerships[key].flatMap {
+            $0.lineage.app == transaction.bundleId && transaction.productType != .consumable && conflict == nil
+                ? $0 : nil
+        }
+        let owner: OrderOwner
+        if let operatorClaim {
+            // An operator's claim goes before a token of nobody.
+            owner = .account(ownership?.lineage.owner ?? operatorClaim.account)
+        } else if let account = stored?.account, stored?.token == transaction.appAccountToken {
+            // Nothing new says whose it is. So an operator's claim stays, though the token be nobody's.
+            owner = .account(ownership?.lineage.owner ?? account)
+        } else if let ownership {
+            owner = ownership.owner(
+                of: LineageEvidence.Statement(transaction: transaction, order: stored, isClaimed: claimant != nil))
+        } else {
+            owner = OrderOwner(
+                token: TokenOwner(transaction, owners: loaded.tokens), claimant: stored?.account ?? claimant)
+        }
+        return OrderRules.Terms(
+            owner: owner, sharers: ownership?.lineage.sharers ?? [],
+            product: loaded.catalogue.product(app: transaction.bundleId, id: transaction.productId),
+            catalogueVersion: loaded.catalogue.version, conflict: conflict, isOperators: operatorClaim != nil)
+    }
+
+    // MARK: - What posters are told
+
+    private static func summaries(
+        _ loaded: Loaded, _ decided: Decided, _ orders: [OrderKey: StoredOrder]
+    ) -> [OrderKey: OrderSummary] {
+        let transitions = Dictionary(decided.transitions.map { ($0.key, $0) }) { first, _ in first }
+        var summaries = loaded.foreign.mapValues { OrderSummary($0) }
+        for purchase in loaded.purchases {
+            let stored = orders[purchase.key] ?? purchase.stored
+            guard var summary = transitions[purchase.key].map({ OrderSummary($0) }) ?? stored.map({ OrderSummary($0) })
+            else { continue }
+            if let ownership = decided.ownerships[purchase.lineage] {
+                summary.sharers = ownership.lineage.sharers
+                summary.limitedAccounts = ownership.limitedAccounts
+            }
+            for statement in purchase.statements { summaries[statement.id] = summary }
+        }
+        return summaries
+    }
+}
+
+extension TokenOwner {
+    /// Whose a transaction is by its token, from the tokens that are registered.
+    init(_ transaction: Transaction, owners: [AppToken: Account]) {
+        guard let token = transaction.appToken else {
+            self = .noToken
+            return
+        }
+        self = owners[token].map(TokenOwner.account) ?? .unknown
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Persistence
+import PurchaseModel
+
+/// All that decides about a batch: what it says, and what is stored, locked.
+struct Loaded: Sendable {
+    var purchases: [PurchaseStatements] = []
+    var conflicts: [OrderStore.NotedConflict] = []
+    /// The orders of transaction ids whose statements say nothing about them.
+    var foreign: [OrderKey: StoredOrder] = [:]
+    /// The lineages that are concerned, locked.
+    var lineages: [LineageKey: Lineage] = [:]
+    /// What is known of those that several accounts may claim, or of which orders wait; with their orders.
+    var histories: [LineageKey: LineageHistory] = [:]
+    /// What is brought about each lineage, in the order it came.
+    var evidence: [LineageKey: [LineageEvidence]] = [:]
+    /// The orders that are locked.
+    var orders: [OrderKey: StoredOrder] = [:]
+    /// Whose the registered tokens are.
+    var tokens: [AppToken: Account] = [:]
+    /// What operators claim, by order.
+    var operatorClaims: [OrderKey: OperatorClaimStore.Due] = [:]
+    /// Orders to be decided anew although nothing is said of them: their doubt may be over.
+    var candidates: Set<OrderKey> = []
+    let catalogue: Catalogue
+    /// When limits are counted, and entitlements are in force.
+    let now: Date
+}
+
+/// What is to be written.
+struct Decided: Sendable {
+    var ownerships: [LineageKey: Ownership] = [:]
+    /// What becomes of orders, those of the batch first.
+    var transitions: [OrderTransition] = []
+    /// Orders that go to another account with their lineage.
+    var moved: [(key: OrderKey, account: Account)] = []
+    /// How the orders of the batch stand afterwards, by each transaction id that the batch names.
+    var summaries: [OrderKey: OrderSummary] = [:]
+    /// Orders that others may wait for: parked before, and decided anew.
+    var changed: [OrderKey] = []
+    /// The orders of the batch that were there before.
+    var known: Set<OrderKey> = []
+
+    /// Everything that came about in lineages, in the order of their keys.
+    var bindings: [(ownership: Ownership, change: Ownership.Change)] {
+        ownerships.sorted { $0.key < $1.key }.flatMap { _, ownership in ownership.changes.map { (ownership, $0) } }
+    }
+
+    /// The lineages of which an order, the owner, a sharer or the token changed, with the correlation id of what led to it.
+    var lineages: [LineageKey: String] {
+        var lineages = ownerships.compactMapValues(\.correlationId)
+        for transition in transitions where ownerships[transition.lineage] != nil && transition.changesLineage {
+            lineages[transition.lineage] = transition.correlationId
+        }
+        return lineages
+    }
+
+    /// The transaction ids that were told for the first time, with their apps.
+    var appeared: [(app: String, transactionId: String)] {
+        transitions.flatMap { transition in
+            let known = Set(transition.before?.purchase?.statements.map(\.transactionId) ?? [])
+            return transition.purchase.statements.filter { !known.contains($0.transactionId) }
+                .map { (transition.transaction.bundleId, $0.transactionId) }
+        }
+    }
+
+    var grantedCount: Int { transitions.count(where: \.isGrant) }
+    var claimedCount: Int { transitions.count { $0.isGrant && $0.before?.isUnclaimed ?? false } }
+}

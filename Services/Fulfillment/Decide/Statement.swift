@@ -1,0 +1,75 @@
+import Foundation
+import Messages
+import Persistence
+import PurchaseModel
+
+/// A verdict with the row of its submission: who posted it, and for which app, says the row and not the message.
+struct Judged: Sendable {
+    let verdict: VerdictMessage
+    /// The bundle id of the app that it was posted for.
+    let app: String
+    /// Why the poster says that what is claimed is theirs; nil where Apple posted it, or nothing is claimed.
+    let evidence: Evidence?
+    /// Its place in the batch.
+    let place: Int
+
+    init(_ verdict: VerdictMessage, row: SubmissionStore.Row, place: Int) {
+        self.verdict = verdict
+        app = row.app
+        self.place = place
+        if row.account.text.isEmpty || verdict.notification != nil {
+            evidence = nil
+        } else if row.isServer {
+            evidence = .server(row.account)
+        } else {
+            evidence = verdict.claimsAreUnproven ? .number(row.account) : .possession(row.account)
+        }
+        poster = row.account.text.isEmpty ? nil : row.account
+    }
+
+    /// The account that posted it; nil where Apple did.
+    let poster: Account?
+
+    /// Everything that Apple signed in it; empty where it is not genuine.
+    var transactions: [Transaction] {
+        guard case .genuine(let transactions) = verdict.verdict else { return [] }
+        return transactions
+    }
+}
+
+/// What one verdict says of one transaction.
+struct Statement: Sendable {
+    let transaction: Transaction
+    let environment: StoreEnvironment
+    let judged: Judged
+    /// Whether it is among those that the poster claims.
+    let isClaimed: Bool
+
+    /// Every statement of the verdicts in their order; what names no environment is left out: there is no order of it.
+    static func all(in verdicts: [Judged]) -> [Statement] {
+        verdicts.flatMap { judged -> [Statement] in
+            let claims = judged.verdict.claims.map { Set($0) }
+            let reversesRefunds = judged.verdict.notification?.type == "REFUND_REVERSED"
+            return judged.transactions.compactMap { transaction in
+                guard let environment = transaction.environment else { return nil }
+                var transaction = reversesRefunds ? transaction.reversingRefunds : transaction
+                // Production's purchases are paid for; a mark there is a mistake, and must not hold up a purchase.
+                if environment != .sandbox { transaction.testPurchase = nil }
+                let isClaimed =
+                    judged.evidence != nil && transaction.bundleId == judged.app
+                    && claims?.contains(transaction.transactionId) ?? true
+                return Statement(
+                    transaction: transaction, environment: environment, judged: judged, isClaimed: isClaimed)
+            }
+        }
+    }
+
+    var lineage: LineageKey {
+        LineageKey(environment: environment, originalTransactionId: transaction.originalTransactionId)
+    }
+
+    var id: OrderKey { OrderKey(environment: environment, transactionId: transaction.transactionId) }
+
+    /// The account that claims it by evidence; nil where nobody does.
+    var claimant: Account? { isClaimed ? judged.evidence?.claimant : nil }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Logging
+import Messages
+import Metrics
+import Persistence
+import Postgres
+import PurchaseModel
+
+/// Reads and locks all that decides about a batch, each thing once.
+///
+/// Locks are taken in one order everywhere, so that batches cannot dead-lock: lineages, then orders, each sorted.
+struct LoadBatch: Sendable {
+    /// What time it is: limits are counted, and entitlements are in force, by it.
+    var now: @Sendable () -> Date = { Date() }
+
+    /// The verdicts whose submissions are there: one without its row grants nothing, since nothing says who posted it.
+    ///
+    /// - Throws: `PostgresError`.
+    func judged(_ verdicts: [VerdictMessage], on connection: PostgresConnection) async throws -> [Judged] {
+        let rows = try await SubmissionStore.rows(of: Array(Set(verdicts.map(\.submissionId))), on: connection)
+        let judged = verdicts.enumerated().compactMap { place, verdict in
+            rows[verdict.submissionId].map { Judged(verdict, row: $0, place: place) }
+        }
+        if judged.count < verdicts.count {
+            Counter(label: "countersign_verdicts_without_submission_total").increment(by: verdicts.count - judged.count)
+        }
+        return judged
+    }
+
+    /// - Throws: `PostgresError`.
+    func load(
+        _ verdicts: [Judged], by catalogue: Catalogue, on connection: PostgresConnection
+    ) async throws -> Loaded {
+        var loaded = Loaded(catalogue: catalogue, now: now())
+        let statements = Statement.all(in: verdicts)
+        guard !statements.isEmpty else { return loaded }
+        loaded.tokens = try await AccountTokenStore.accounts(
+            of: Set(statements.compactMap(\.transaction.appToken)), on: connection)
+        // Lineages first: who holds one is alone with its orders, and with the ids of their purchases.
+        loaded.lineages = try await lineages(of: statements, by: catalogue, on: connection)
+        let matches = try await OrderStore.matches(
+            of: statements.map { ($0.environment, $0.transaction) }, on: connection)
+        let matching = PurchaseMatching(statements, matches: matches, catalogue: catalogue)
+        loaded.purchases = matching.purchases
+        loaded.conflicts = matching.conflicts
+        loaded.foreign = matching.foreign
+        loaded.evidence = Self.evidence(of: matching.purchases, in: loaded.lineages)
+        try await lockOrders(&loaded, on: connection)
+        return loaded
+    }
+
+    /// Locks the orders that may change, and reads what is known of lineages that may.
+    private func lockOrders(_ loaded: inout Loaded, on connection: PostgresConnection) async throws {
+        let concerned = loaded.lineages.filter { key, lineage in
+            LineageConcern.needsOrders(lineage, loaded.evidence[key] ?? [], tokens: loaded.tokens)
+        }
+        let keys = loaded.purchases.filter { !$0.isSettled }.compactMap(\.stored?.key)
+        let orders = try await OrderStore.lock(Array(Set(keys)), lineages: concerned.map(\.key), on: connection)
+        loaded.orders = Dictionary(orders.map { ($0.key, $0) }) { first, _ in first }
+        loaded.histories = try await Self.histories(
+            of: concerned.map(\.key), evidence: loaded.evidence, orders: orders, now: loaded.now, on: connection)
+        // What is stored may have a token that the batch does not name, as a receipt does not: it counts all the same.
+        let further = Set(
+            orders.filter { !$0.wasGranted }.compactMap { order in
+                order.token.map { AppToken(app: order.app, token: $0) }
+            }
+        ).subtracting(loaded.tokens.keys)
+        loaded.tokens.merge(try await AccountTokenStore.accounts(of: further, on: connection)) { first, _ in first }
+    }
+
+    static func histories(
+        of lineages: [LineageKey], evidence: [LineageKey: [LineageEvidence]], orders: [StoredOrder], now: Date,
+        on connection: PostgresConnection
+    ) async throws -> [LineageKey: LineageHistory] {
+        let claimants = lineages.flatMap { evidence[$0] ?? [] }.compactMap(\.evidence?.claimant)
+        // Of lineages without any order there is nothing to know.
+        let byLineage = Dictionary(grouping: orders.filter { $0.productType != .consumable }, by: \.lineage)
+        var histories = try await LineageHistoryStore.histories(
+            of: lineages.filter { byLineage[$0] != nil }, claimedBy: Set(claimants), now: now, on: connection)
+        for lineage in lineages { histories[lineage]?.orders = byLineage[lineage] ?? [] }
+        return histories
+    }
+
+    /// Locks the lineages, and makes those that are not there; consumables have none.
+    private func lineages(
+        of statements: [Statement], by catalogue: Catalogue, on connection: PostgresConnection
+    ) async throws -> [LineageKey: Lineage] {
+        var typed = Set(statements.filter { $0.transaction.hasLineage(by: catalogue) }.map(\.lineage))
+        // Another transaction of the same lineage may say what it is.
+        let untyped = Set(statements.filter { $0.transaction.isOfUnknownType(by: catalogue) }.map(\.lineage))
+        typed.formUnion(try await LineageStore.known(untyped.subtracting(typed), on: connection))
+        let apps = Dictionary(
+            statements.filter { typed.contains($0.lineage) }.map { ($0.lineage, $0.transaction.bundleId) }
+        ) { first, _ in first }
+        return try await LineageStore.lock(apps, on: connection)
+    }
+
+    /// What the verdicts bring about each lineage, one for each verdict, in the order they came.
+    static func evidence(
+        of purchases: [PurchaseStatements], in lineages: [LineageKey: Lineage]
+    ) -> [LineageKey: [LineageEvidence]] {
+        var evidence: [LineageKey: [Int: LineageEvidence]] = [:]
+        for purchase in purchases where purchase.conflict == nil {
+            for statement in purchase.statements where lineages[statement.lineage] != nil {
+                guard statement.transaction.productType != .consumable else { continue }
+                let verdict = statement.judged.verdict
+                var entry =
+                    evidence[statement.lineage]?[statement.judged.place]
+                    ?? LineageEvidence(
+                        statements: [], evidence: nil, submissionId: verdict.submissionId,
+                        correlationId: verdict.correlationId, proofSignedDate: verdict.proofSignedDate)
+                entry.statements.append(
+                    LineageEvidence.Statement(
+                        transaction: statement.transaction, order: purchase.stored, isClaimed: statement.isClaimed))
+                if statement.isClaimed { entry.evidence = statement.judged.evidence }
+                evidence[statement.lineage, default: [:]][statement.judged.place] = entry
+            }
+        }
+        return evidence.mapValues { byPlace in byPlace.sorted { $0.key < $1.key }.map(\.value) }
+    }
+}
+
+/// Whether more must be known of a lineage than its row.
+enum LineageConcern {
+    /// - Returns: true where it may go to another account, or where orders of it may wait for what is brought now.
+    static func needsOrders(
+        _ lineage: Lineage, _ evidence: [LineageEvidence], tokens: [AppToken: Account]
+    ) -> Bool {
+        let claimants = evidence.compactMap(\.evidence?.claimant)
+        let statements = evidence.flatMap(\.statements)
+        let named = statements.compactMap { $0.transaction.appToken.flatMap { tokens[$0] } }
+        // Orders of a lineage that is made now may have come while nobody knew that it is one.
+        guard let owner = lineage.owner else { return !claimants.isEmpty || !named.isEmpty }
+        guard lineage.isStored else { return true }
+        if lineage.openSince != nil { return true }
+        if statements.contains(where: { mayBePaidAnew($0) }) { return true }
+        if statements.contains(where: { statement in
+            statement.transaction.appToken.map { tokens[$0] != nil && $0.token != lineage.token } ?? false
+        }) {
+            return true
+        }
+        return !Set(claimants + named).subtracting([owner]).isEmpty
+    }
+
+    /// Whether a period may have been paid for by another account after the subscription had lapsed.
+    private static func mayBePaidAnew(_ statement: LineageEvidence.Statement) -> Bool {
+        let transaction = statement.transaction
+        return transaction.isAutoRenewable && transaction.appAccountToken == nil && statement.order?.account == nil
+            && transaction.transactionReason != "RENEWAL"
+    }
+}
+
+extension Transaction {
+    /// Whether it belongs to a lineage that has an owner: everything that is not used up.
+    ///
+    /// Where neither Apple nor the catalogue says what it is, it may be a consumable.
+    func hasLineage(by catalogue: Catalogue) -> Bool {
+        productType.hasLineage(
+            orElse: productType == .unstated ? catalogue.product(app: bundleId, id: productId)?.type : nil)
+    }
+
+    /// Whether neither Apple nor the catalogue says what it is.
+    func isOfUnknownType(by catalogue: Catalogue) -> Bool {
+        productType == .unstated && catalogue.product(app: bundleId, id: productId) == nil
+    }
+}
+
+extension ProductType {
+    /// Whether transactions of this type belong to a lineage.
+    ///
+    /// - Parameter other: the catalogue's type, which counts where Apple says nothing.
+    func hasLineage(orElse other: ProductType?) -> Bool {
+        guard self == .unstated else { return self != .consumable }
+        return other.map { $0 != .consumable } ?? false
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Persistence
+import Postgres
+import PurchaseModel
+
+/// Reads and locks all that decides about parked orders whose doubt may be over.
+struct LoadDueOrders: Sendable {
+    let now: @Sendable () -> Date
+
+    /// Locks the lineages of the candidates with all their orders, and the candidates that have none.
+    ///
+    /// - Throws: `PostgresError`.
+    func load(
+        _ candidates: [OrderStore.Candidate], _ claims: [OperatorClaimStore.Due], by catalogue: Catalogue,
+        on connection: PostgresConnection
+    ) async throws -> Loaded {
+        var loaded = Loaded(catalogue: catalogue, now: now())
+        loaded.candidates = Set(candidates.map(\.key))
+        loaded.operatorClaims = Dictionary(claims.map { ($0.key, $0) }) { first, _ in first }
+        let known = try await LineageStore.known(
+            Set(candidates.filter { $0.productType == .unstated }.map(\.lineage)), on: connection)
+        let bound = candidates.filter { candidate in
+            let product = catalogue.product(app: candidate.app, id: candidate.productId)
+            return candidate.productType.hasLineage(orElse: product?.type)
+                || product == nil && known.contains(candidate.lineage)
+        }
+        loaded.lineages = try await LineageStore.lock(
+            Dictionary(bound.map { ($0.lineage, $0.app) }) { first, _ in first }, on: connection)
+        let hanging = Set(bound.map(\.key))
+        var orders = try await OrderStore.lock([], lineages: Array(loaded.lineages.keys), on: connection)
+        orders += try await OrderStore.lockFree(
+            candidates.map(\.key).filter { !hanging.contains($0) }, on: connection)
+        loaded.orders = Dictionary(orders.map { ($0.key, $0) }) { first, _ in first }
+        loaded.tokens = try await AccountTokenStore.accounts(
+            of: Set(orders.compactMap { $0.purchase?.transaction.appToken }), on: connection)
+        loaded.evidence = evidence(loaded)
+        loaded.histories = try await LoadBatch.histories(
+            of: Array(loaded.lineages.keys), evidence: loaded.evidence, orders: orders, now: loaded.now,
+            on: connection)
+        return loaded
+    }
+
+    /// What the candidates and the operators bring about the lineages.
+    private func evidence(_ loaded: Loaded) -> [LineageKey: [LineageEvidence]] {
+        var evidence: [LineageKey: [LineageEvidence]] = [:]
+        for order in loaded.orders.values.sorted(by: { $0.key < $1.key })
+        where loaded.candidates.contains(order.key) && order.state == .parked && order.productType != .consumable {
+            guard let transaction = order.purchase?.transaction, let lineage = loaded.lineages[order.lineage],
+                lineage.app == order.app
+            else { continue }
+            let claim = order.isUnclaimed ? loaded.operatorClaims[order.key] : nil
+            var reason = claim.map { Evidence.operator($0.account, auditId: $0.auditId) }
+            var submissionId: String?
+            if reason == nil, let account = order.account, lineage.owner == nil {
+                // It was claimed while nobody knew that its product has a lineage.
+                reason = .possession(account)
+                submissionId = order.submissionId
+            }
+            evidence[order.lineage, default: []].append(
+                LineageEvidence(
+                    statements: [
+                        LineageEvidence.Statement(transaction: transaction, order: order, isClaimed: reason != nil)
+                    ],
+                    evidence: reason, submissionId: submissionId, correlationId: order.correlationId))
+        }
+        return evidence
+    }
+}

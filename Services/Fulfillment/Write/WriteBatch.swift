@@ -1,0 +1,128 @@
+import Foundation
+import Messages
+import Persistence
+import Postgres
+import PurchaseModel
+
+/// Writes what was decided, set by set, and says what is to be told of it.
+struct WriteBatch: Sendable {
+    /// - Returns: what is to be told.
+    /// - Throws: `PostgresError`; of SQLSTATE 40001 where somebody recorded the same purchase meanwhile.
+    func write(
+        _ decided: Decided, conflicts: [OrderStore.NotedConflict], by catalogue: Catalogue, now: Date,
+        on connection: PostgresConnection
+    ) async throws -> [EventDraft] {
+        let ownerships = Array(decided.ownerships.values)
+        try await LineageStore.write(
+            ownerships.filter { $0.lineage != $0.before }.map(\.lineage), on: connection)
+        try await BindingHistoryStore.write(
+            decided.bindings.map { ownership, change in
+                BindingHistoryStore.Binding(
+                    lineage: ownership.lineage.key, app: ownership.lineage.app, change: change.binding,
+                    submissionId: change.submissionId, auditId: change.auditId)
+            }, on: connection)
+        try await LineageHistoryStore.note(ownerships.flatMap(\.claims), on: connection)
+        try await OrderStore.give(decided.moved, on: connection)
+        try await moveEntitlements(of: ownerships, on: connection)
+        var drafts = try await bindingDrafts(of: decided, at: now, on: connection)
+        let transitions = decided.transitions
+        try await OrderStore.update(transitions.filter { $0.before != nil }, on: connection)
+        try await OrderStore.insert(transitions.filter { $0.before == nil }, on: connection)
+        try await OrderStore.note(conflicts, on: connection)
+        drafts += try await writeOrders(transitions, by: catalogue, on: connection)
+        return drafts
+    }
+
+    // MARK: - Lineages
+
+    private func moveEntitlements(of ownerships: [Ownership], on connection: PostgresConnection) async throws {
+        try await LineageMoveStore.move(
+            ownerships.compactMap { ownership in
+                guard ownership.hasNewOwner, let from = ownership.before.owner, let to = ownership.lineage.owner else {
+                    return nil
+                }
+                return LineageMoveStore.Move(lineage: ownership.lineage.key, from: from, to: to)
+            }, on: connection)
+        try await LineageMoveStore.unshare(
+            ownerships.flatMap { ownership in
+                ownership.before.sharers.subtracting(ownership.lineage.sharers)
+                    .filter { $0 != ownership.lineage.owner }.sorted()
+                    .map { (lineage: ownership.lineage.key, account: $0) }
+            }, on: connection)
+        try await LineageMoveStore.share(
+            ownerships.flatMap { ownership in
+                ownership.lineage.sharers.subtracting(ownership.before.sharers).sorted().compactMap { sharer in
+                    ownership.lineage.owner.map {
+                        LineageMoveStore.Share(
+                            lineage: ownership.lineage.key, app: ownership.lineage.app, owner: $0, account: sharer)
+                    }
+                }
+            }, on: connection)
+    }
+
+    /// What is told of lineages that went to others; first bindings are told by what they grant.
+    private func bindingDrafts(
+        of decided: Decided, at now: Date, on connection: PostgresConnection
+    ) async throws -> [EventDraft] {
+        let told = decided.bindings.filter { $0.change.binding.from != nil }
+        let names = try await LineageMoveStore.entitlements(
+            of: Set(told.map(\.ownership.lineage.key)), at: now, on: connection)
+        return told.flatMap { ownership, change in
+            [change.binding.from, change.binding.to].compactMap(\.self).map { account in
+                EventDraft(
+                    type: change.binding.cause == .share ? PurchaseEvent.shared : PurchaseEvent.transferred,
+                    environment: ownership.lineage.key.environment, app: ownership.lineage.app, account: account,
+                    correlationId: change.correlationId,
+                    payload: PurchaseEvent.Payload(
+                        transaction: change.transaction, entitlements: names[ownership.lineage.key] ?? [],
+                        binding: change.binding))
+            }
+        }
+    }
+
+    // MARK: - Orders
+
+    /// Writes what orders bring, lose and get back: ledger, balances, entitlements.
+    private func writeOrders(
+        _ transitions: [OrderTransition], by catalogue: Catalogue, on connection: PostgresConnection
+    ) async throws -> [EventDraft] {
+        let decided = transitions.filter(\.isDecidedAnew)
+        let changed = transitions.filter { $0.change != .decided }
+        // What is taken comes before what is granted: a refund does not reach for what the same batch brings.
+        let entries = try await LedgerStore.takeBack(
+            changed.compactMap { taking($0, by: catalogue) }, alsoLocking: OrderGrants.holdings(of: decided),
+            on: connection)
+        let granted = try await OrderGrants.write(decided, on: connection)
+        let names = try await reviseEntitlements(of: changed, on: connection)
+        let frozen = try await ConsentStore.freeze(changed.filter(\.movesConsent).map(\.key), on: connection)
+        var drafts = RevocationDrafts.drafts(of: changed, entries, names) + granted
+        for frozen in frozen {
+            guard let transition = changed.first(where: { $0.key == frozen.key }) else { continue }
+            drafts.append(EventDraft(frozen, correlationId: transition.correlationId))
+        }
+        return drafts
+    }
+
+    private func taking(_ transition: OrderTransition, by catalogue: Catalogue) -> LedgerStore.Taking? {
+        let transaction = transition.transaction
+        // Of what is sold no more, as little is taken as of what says nothing.
+        let product = catalogue.product(app: transaction.bundleId, id: transaction.productId)
+        return transition.takeBack.map { takeBack in
+            LedgerStore.Taking(key: transition.key, takeBack: takeBack) { product?.takeBack(of: $0) ?? .toZero }
+        }
+    }
+
+    /// - Returns: what each account may use no more, or again.
+    private func reviseEntitlements(
+        of transitions: [OrderTransition], on connection: PostgresConnection
+    ) async throws -> [EntitlementRevision.Bearer: [String]] {
+        let revoked = transitions.filter { $0.change == .revoked || $0.change == .revokedOtherwise }
+        let lost = try await EntitlementRevision.revoke(
+            revoked.map { ($0.key, $0.transaction.isFamilyRevoke ? .familyRevoke : .refund) }, on: connection)
+        try await EntitlementRevision.move(
+            transitions.compactMap { transition in transition.movedEnd.map { (transition.key, $0) } }, on: connection)
+        let given = try await EntitlementRevision.restore(
+            transitions.filter { $0.change == .reinstated }.map(\.key), on: connection)
+        return lost.merging(given) { first, _ in first }
+    }
+}
