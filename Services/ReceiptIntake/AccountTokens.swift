@@ -20,7 +20,7 @@ final class AccountTokens: Sendable {
     typealias Register = @Sendable (_ app: String, _ token: UUID, _ account: String) async throws -> String
 
     private let store: Register
-    private let remembered = Mutex<[AppToken: AccountName]>([:])
+    private let remembered = Mutex<[AppToken: Account]>([:])
 
     /// Registers with `store`.
     init(store: @escaping Register) {
@@ -31,11 +31,11 @@ final class AccountTokens: Sendable {
     ///
     /// - Returns: false when it is another account's.
     /// - Throws: `PostgresError`.
-    func register(_ token: UUID, app: String, account: AccountName) async throws -> Bool {
+    func register(_ token: UUID, app: String, account: Account) async throws -> Bool {
         let key = AppToken(app: app, token: token)
         // A token never changes its account, so what is remembered stays true.
         if let known = remembered.withLock({ $0[key] }) { return known == account }
-        guard let owner = AccountName(try await store(app, token, account.text)) else { return false }
+        guard let owner = Account(try await store(app, token, account.text)) else { return false }
         remembered.withLock { remembered in
             if remembered.count >= Self.rememberedMaximum { remembered = [:] }
             remembered[key] = owner
@@ -49,7 +49,7 @@ final class AccountTokens: Sendable {
     /// first account's, as the rules of ownership say.
     ///
     /// - Throws: `PostgresError`; the caller is to post again, lest the purchase be parked for an unknown token.
-    func learn(_ token: UUID, app: String, account: AccountName, logger: Logger) async throws {
+    func learn(_ token: UUID, app: String, account: Account, logger: Logger) async throws {
         if try await register(token, app: app, account: account) { return }
         logger.warning(
             "a token claims an app account token that is another account's",

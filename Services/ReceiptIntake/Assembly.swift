@@ -48,7 +48,8 @@ struct Assembly {
         let server = IntakeServer(
             configuration: configuration, authenticator: authenticator,
             submissions: PurchaseSubmissions(
-                batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) }),
+                batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) },
+                possession: PossessionAnswers(apps: apps)),
             accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), logger: logger)

@@ -52,8 +52,8 @@ struct PurchaseRoutes: Sendable {
         }
         return try await submissions.accept(
             PurchaseSubmissions.Posting(
-                app: caller.app, account: account.text, proof: proof, expectedEnvironment: environment,
-                correlationId: context.correlationId), isAwaited: isAwaited)
+                app: caller.app, account: account.text, proof: proof, isServer: caller.isServer,
+                expectedEnvironment: environment, correlationId: context.correlationId), isAwaited: isAwaited)
     }
 
     /// Tells how a submission stands; another account's does not exist for the caller.
@@ -70,23 +70,24 @@ struct PurchaseRoutes: Sendable {
         let answer = try await submissions.find(
             id, wait: wait, connection: connections.connection(of: context.channel)
         ) { status in
-            callers.contains { $0.maySee(app: status.app, account: status.account) }
+            let viewers = callers.filter { $0.maySee(app: status.app, account: status.account) }
+            return viewers.first(where: \.isServer) ?? viewers.first
         }
         guard let answer else { throw ProblemDetails.notFound }
         return try Self.response(answer, route: "get", logger: context.logger)
     }
 
     /// Whose purchase it is: a player's own, or the one that the studio's backend names.
-    static func account(of caller: Caller, body: String?) throws -> AccountName {
+    static func account(of caller: Caller, body: String?) throws -> Account {
         switch caller {
         case .account(_, let name, _):
-            if let body, AccountName(body) != name { throw ProblemDetails.accountForbidden }
+            if let body, Account(body) != name { throw ProblemDetails.accountForbidden }
             return name
         case .server:
             guard let body else { throw ProblemDetails.fieldMissing("account") }
-            guard let name = AccountName(body) else {
+            guard let name = Account(body) else {
                 throw ProblemDetails.fieldInvalid(
-                    "account", "1 to \(AccountName.lengthMaximum) characters without control characters")
+                    "account", "1 to \(Account.lengthMaximum) characters without control characters")
             }
             return name
         }

@@ -41,7 +41,7 @@ struct AccountTokenVerifierTests {
                 "player-1", ["iss": "studio", "aud": ["x", "countersign"], "app_account_token": token.uuidString]))
         let verifier = try await verifier(secret: TestTokens.secret, issuer: "studio", audience: "countersign")
         let caller = try await verifier.verify(jwt, now: Date())
-        let name = try #require(AccountName("player-1"))
+        let name = try #require(Account("player-1"))
         #expect(caller == .account(app: "com.example.game", name: name, accountToken: token))
         // What nobody set is no token: it would be the same for every player.
         let unset = try TestTokens.hs256(

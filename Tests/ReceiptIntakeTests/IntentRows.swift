@@ -38,12 +38,17 @@ struct IntentRows: Sendable {
         let uuid: UUID = try #require(UUID(uuidString: token))
         _ = try await pool.query(
             """
-            INSERT INTO orders (environment, transaction_id, state, reason, account, app, product_id, product_type,
-                quantity, original_transaction_id, purchase_date, signed_date, app_account_token, submission_id,
-                correlation_id, granted_at, transaction)
-            VALUES ($1, $2, $3, CASE WHEN $3 <> 'granted' THEN 'product_unknown' END, 'player-1', $4, 'gems100',
-                'consumable', 1, $2, timestamptz '2026-11-21 10:00:00Z' + $5 * interval '1 second', now(), $6, 's', 'c',
-                CASE WHEN $3 = 'granted' THEN now() END, '{}')
+            WITH new AS (
+                INSERT INTO orders (environment, transaction_id, state, reason, account, app, product_id, product_type,
+                    quantity, original_transaction_id, purchase_date, signed_date, app_account_token, submission_id,
+                    correlation_id, granted_at, transaction)
+                VALUES ($1, $2, $3, CASE WHEN $3 <> 'granted' THEN 'product_unknown' END, 'player-1', $4, 'gems100',
+                    'consumable', 1, $2, timestamptz '2026-11-21 10:00:00Z' + $5 * interval '1 second', now(), $6, 's',
+                    'c', CASE WHEN $3 = 'granted' THEN now() END, '{}')
+                RETURNING environment, transaction_id, submission_id
+            )
+            INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
+            SELECT environment, transaction_id, transaction_id, submission_id FROM new
             """,
             [
                 .text(environment), .text(id), .text(state), .text(app), .int8(Int64(second)),

@@ -169,8 +169,8 @@ struct NotificationRoutesTests {
                     let token = try TestTokens.hs256(claims.merging(["exp": 9_999_999_999]) { $1 })
                     #expect(try await intake.send(.get, path, token: token).slug == "authentication-failed")
                 }
-                #expect(AccountName("") == nil)
-                #expect(AccountName(NotificationSubmissions.account) == nil)
+                #expect(Account("") == nil)
+                #expect(Account(NotificationSubmissions.account) == nil)
                 for name in ["", "%20%20%00"] {
                     let account = try await intake.send(
                         .get, "/v1/accounts/\(name)?app=\(TestIntake.app)", token: TestIntake.serverKey)

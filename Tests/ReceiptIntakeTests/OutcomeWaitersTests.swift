@@ -43,6 +43,27 @@ struct OutcomeWaitersTests {
         #expect(await task.value == nil)
     }
 
+    @Test("an outcome that is passed over ends no wait, whether it came before or after; the next one does")
+    func passesOver() async throws {
+        let waiters = OutcomeWaiters(waitersMaximum: 2)
+        let parked = SubmissionOutcome(state: .parked, finish: false, reason: .possessionUnproven)
+        for comesFirst in [true, false] {
+            let waiter = try #require(waiters.register("a"))
+            if comesFirst { waiters.resolve("a", with: parked) }
+            waiter.passOver { $0.reason == .possessionUnproven }
+            waiters.resolve("a", with: parked)
+            async let outcome = waiter.outcome(within: long)
+            waiters.resolve("a", with: parked)
+            waiters.resolve("a", with: fulfilled)
+            #expect(await outcome == fulfilled)
+            waiters.remove(waiter)
+        }
+        let gone = try #require(waiters.register("a"))
+        gone.finish(with: nil)
+        gone.passOver { _ in true }
+        #expect(await gone.outcome(within: long) == nil, "a caller that has gone does not wait on")
+    }
+
     @Test("beyond the limit nobody waits, and a place that is left is free again")
     func limit() throws {
         let waiters = OutcomeWaiters(waitersMaximum: 2)

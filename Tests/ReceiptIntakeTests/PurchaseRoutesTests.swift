@@ -211,9 +211,9 @@ struct PurchaseRoutesTests {
                     #expect(answer.status == 202)
                 }
                 let known = try await database.pool.withConnection {
-                    try await AccountTokenStore.accounts(of: [(app: TestIntake.app, token: token)], on: $0)
+                    try await AccountTokenStore.accounts(of: [AppToken(app: TestIntake.app, token: token)], on: $0)
                 }
-                #expect(known == [AppToken(app: TestIntake.app, token: token): "player-1"])
+                #expect(known == [AppToken(app: TestIntake.app, token: token): Account(stored: "player-1")])
                 #expect(try await database.submissionCount() == 3)
             }
         }

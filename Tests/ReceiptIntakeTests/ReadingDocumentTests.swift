@@ -107,6 +107,7 @@ struct ReadingDocumentTests {
                 try await rows.storyOfOneOrder()
                 try await rows.order("2000009", account: "player-1", reason: "product_unknown", at: 20)
                 try await rows.order("2000010", account: "player-1", reason: "revoked_by_apple", at: 20, revoked: 15)
+                try await rows.furtherId("2000011", of: "2000010", submission: "s1", at: 30)
                 try await rows.entitle("player-1", to: "pass", by: "2", endsIn: -60)
                 try await rows.storyOfAChequeredLife()
                 var answers = try await SampleRequest.all(intake, database)

@@ -60,17 +60,31 @@ struct ReadingFixture: Sendable {
         let state = granted != nil ? "granted" : revoked != nil ? "revoked" : "parked"
         _ = try await pool.query(
             """
-            INSERT INTO orders (environment, transaction_id, state, reason, account, app, product_id, product_type,
-                quantity, original_transaction_id, purchase_date, revocation_date, signed_date, price_milliunits,
-                currency, storefront, submission_id, correlation_id, created_at, granted_at, transaction)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, 'consumable', 1, $2, \(Self.time(second - 60)),
-                \(revoked.map(Self.time) ?? "NULL"), \(Self.time(second - 50)), 990, 'USD', 'USA', $8, 'c',
-                \(Self.time(second)), \(granted.map(Self.time) ?? "NULL"), '{}')
+            WITH new AS (
+                INSERT INTO orders (environment, transaction_id, state, reason, account, app, product_id, product_type,
+                    quantity, original_transaction_id, purchase_date, revocation_date, signed_date, price_milliunits,
+                    currency, storefront, submission_id, correlation_id, created_at, granted_at, transaction)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, 'consumable', 1, $2, \(Self.time(second - 60)),
+                    \(revoked.map(Self.time) ?? "NULL"), \(Self.time(second - 50)), 990, 'USD', 'USA', $8, 'c',
+                    \(Self.time(second)), \(granted.map(Self.time) ?? "NULL"), '{}')
+                RETURNING environment, transaction_id, submission_id, created_at
+            )
+            INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id, created_at)
+            SELECT environment, transaction_id, transaction_id, submission_id, created_at FROM new
             """,
             [
                 .text(environment), .text(id), .text(state), .text(reason), .text(account), .text(app), .text(product),
                 .text(submission),
             ])
+    }
+
+    /// Apple gave an order's purchase another transaction id.
+    func furtherId(_ id: String, of order: String, submission: String, at second: Int) async throws {
+        _ = try await pool.query(
+            """
+            INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id, created_at)
+            VALUES ('production', $1, $2, $3, \(Self.time(second)))
+            """, [.text(id), .text(order), .text(submission)])
     }
 
     /// Says that a submission named an order.

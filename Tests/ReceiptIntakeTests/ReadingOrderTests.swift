@@ -44,6 +44,70 @@ struct ReadingOrderTests {
         }
     }
 
+    @Test("an order is found by each of its transaction ids, and says all of them, its own first")
+    func anyId() async throws {
+        try await ReadingFixture.with { intake, rows in
+            try await rows.storyOfOneOrder()
+            try await rows.submission("s3", account: "player-1", received: 300, settled: 310)
+            try await rows.furtherId("2000003", of: "2000001", submission: "s3", at: 310)
+            try await rows.furtherId("1000002", of: "2000001", submission: "s2", at: 160)
+            for tail in ["", "/why"] {
+                for token in [TestIntake.serverKey, try ReadingFixture.player()] {
+                    func answer(_ id: String, _ query: String) async throws -> TestIntake.Answer {
+                        try await intake.send(.get, "/v1/orders/\(id)\(tail)\(query)", token: token)
+                    }
+                    let own = try await answer("2000001", query)
+                    #expect(own.status == 200, "\(own.text)")
+                    for id in ["2000003", "1000002"] {
+                        #expect(try await answer(id, query).text == own.text)
+                        #expect(try await answer(id, query + "&environment=sandbox").slug == "not-found")
+                    }
+                    #expect(try await answer("2000002", query).slug == "not-found")
+                }
+                let stranger = try ReadingFixture.player("player-2")
+                let another = try await intake.send(.get, "/v1/orders/1000002\(tail)\(query)", token: stranger)
+                #expect(another.slug == "not-found", "it posted this id, and the order is not its own")
+            }
+            let order = try await intake.send(.get, "/v1/orders/1000002\(query)", token: TestIntake.serverKey)
+            #expect(order.fields["transaction_ids"] as? [String] == ["2000001", "1000002", "2000003"])
+            #expect((order.fields["transaction"] as? [String: Any])?["transaction_id"] as? String == "2000001")
+            let submissions = order.fields["submissions"] as? [[String: Any]] ?? []
+            #expect(submissions.map { $0["id"] as? String } == ["s1", "s2", "s3"])
+        }
+    }
+
+    @Test("the story says which submission told of which id, as far as the caller may know")
+    func furtherIds() async throws {
+        try await ReadingFixture.with { intake, rows in
+            try await rows.storyOfOneOrder()
+            try await rows.submission("s3", account: "player-1", received: 300, settled: 310)
+            try await rows.furtherId("2000003", of: "2000001", submission: "s3", at: 310)
+            try await rows.furtherId("1000002", of: "2000001", submission: "s2", at: 160)
+            func told(_ token: String) async throws -> [[String: String]] {
+                let answer = try await intake.send(.get, "/v1/orders/2000001/why\(query)", token: token)
+                let all = answer.fields["sentences"] as? [[String: String]] ?? []
+                return all.filter { $0["text"]?.hasPrefix("Recorded") == true }
+            }
+            let sentence = "Recorded that Apple's transaction id"
+            #expect(
+                try await told(TestIntake.serverKey) == [
+                    [
+                        "at": "2026-11-21T10:02:40.000Z",
+                        "text": "\(sentence) 1000002 is of the same purchase, by submission s2.",
+                    ],
+                    [
+                        "at": "2026-11-21T10:05:10.000Z",
+                        "text": "\(sentence) 2000003 is of the same purchase, by submission s3.",
+                    ],
+                ])
+            #expect(
+                try await told(ReadingFixture.player()).map { $0["text"] } == [
+                    "\(sentence) 1000002 is of the same purchase.",
+                    "\(sentence) 2000003 is of the same purchase, by submission s3.",
+                ])
+        }
+    }
+
     @Test("another's order, another environment's and nobody's do not exist")
     func others() async throws {
         try await ReadingFixture.with { intake, rows in

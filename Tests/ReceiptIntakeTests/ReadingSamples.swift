@@ -59,7 +59,7 @@ enum SampleRequest {
     }
 
     private static func outcomes() throws -> [SubmissionOutcome] {
-        var transaction = PurchasedTransaction(
+        var transaction = Transaction(
             environment: .sandbox, transactionId: "1", originalTransactionId: "1", bundleId: TestIntake.app,
             productId: "gems100", productType: .consumable, quantity: 1, purchaseDate: Date(), signedDate: Date())
         transaction.expiresDate = Date()

@@ -11,7 +11,8 @@ import Testing
 
 @Suite("Waiting for a version", .timeLimit(.minutes(1)))
 struct ReadingVersionTests {
-    private static let customer = EventStore.Customer(environment: .production, app: TestIntake.app, account: "player")
+    private static let customer = Customer(
+        environment: .production, app: TestIntake.app, account: Account(stored: "player"))
     private static let long = Duration.seconds(600)
 
     @Test("a wait ends when the version is there, and has looked before")

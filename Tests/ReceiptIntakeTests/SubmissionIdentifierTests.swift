@@ -28,6 +28,23 @@ struct SubmissionIdentifierTests {
         )
     }
 
+    @Test(
+        "of a player's number is another than the server's, so that neither swallows the other's post",
+        arguments: [
+            (ProofKind.transactionId, "2000000123456789", nil), (.orderId, "MV7KQ2XH0P", nil),
+            (.receipt, "MIIB", "2000000123456789"),
+        ] as [(ProofKind, String, String?)])
+    func numbersBelongToWhoeverSaysThem(kind: ProofKind, proof: String, named: String?) {
+        func make(_ isPlayersNumber: Bool) -> String {
+            SubmissionIdentifier.make(
+                app: "com.example.game", account: "player-1", kind: kind, proof: proof, namedTransactionId: named,
+                isPlayersNumber: isPlayersNumber)
+        }
+        #expect(make(true) != make(false))
+        #expect(make(true) == make(true))
+        #expect(SubmissionIdentifier.isWellFormed(make(true)))
+    }
+
     @Test("does not confuse one part's end with the next one's beginning")
     func separatesParts() {
         #expect(make("ab", "c", "x") != make("a", "bc", "x"))

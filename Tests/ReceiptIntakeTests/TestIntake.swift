@@ -32,11 +32,12 @@ struct TestIntake: Sendable {
     ///
     /// - Parameters:
     ///   - settings: keys of the configuration that a test sets.
+    ///   - possession: what the app takes for a proof.
     ///   - logger: where the parts write.
     ///   - onPublish: told of every new row after its commit.
     static func with<Value: Sendable>(
         url: String, setup: TestingSetup = .router, queueMaximum: Int = 1000, waitersMaximum: Int = 100,
-        settings: [String: String] = [:],
+        settings: [String: String] = [:], possession: AppsFile.PossessionPolicy = .proof,
         logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
         onPublish: @escaping @Sendable (SubmissionStore.NewSubmission, OutcomeWaiters) -> Void = { _, _ in },
         _ body: @Sendable (TestIntake) async throws -> Value
@@ -45,7 +46,7 @@ struct TestIntake: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let appsFile = folder.appending(path: "apps.yaml")
-        try apps().write(to: appsFile, atomically: true, encoding: .utf8)
+        try apps(possession).write(to: appsFile, atomically: true, encoding: .utf8)
         let configuration = try Configuration(
             SettingReader(
                 [
@@ -62,11 +63,12 @@ struct TestIntake: Sendable {
             published.withLock { $0 += rows }
             for row in rows { onPublish(row, waiters) }
         }
+        let apps = try AppsFile.load(path: configuration.appsFile)
         let server = IntakeServer(
-            configuration: configuration,
-            authenticator: await Authenticator(apps: try AppsFile.load(path: configuration.appsFile), keySets: [:]),
+            configuration: configuration, authenticator: await Authenticator(apps: apps, keySets: [:]),
             submissions: PurchaseSubmissions(
-                batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) }),
+                batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) },
+                possession: PossessionAnswers(apps: apps)),
             accountTokens: AccountTokens(store: Assembly.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), logger: logger)
@@ -84,13 +86,14 @@ struct TestIntake: Sendable {
         return value
     }
 
-    private static func apps() -> String {
+    private static func apps(_ possession: AppsFile.PossessionPolicy) -> String {
         func hash(_ key: String) -> String {
             SHA256.hash(data: Data(key.utf8)).map { String(format: "%02x", $0) }.joined()
         }
         return """
             apps:
               - bundle_id: \(app)
+                possession: \(possession.rawValue)
                 authentication:
                   jwt: { hs256_secret: "\(TestTokens.secret)" }
                   api_keys_sha256: [\(hash(serverKey))]

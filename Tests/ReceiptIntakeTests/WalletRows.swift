@@ -25,8 +25,8 @@ struct WalletRows: Sendable {
 
     static func customer(
         _ account: String, app: String = TestIntake.app, environment: StoreEnvironment = .production
-    ) -> EventStore.Customer {
-        EventStore.Customer(environment: environment, app: app, account: account)
+    ) -> Customer {
+        Customer(environment: environment, app: app, account: Account(stored: account))
     }
 
     /// An order that brings items, as fulfillment posts it.
@@ -42,16 +42,22 @@ struct WalletRows: Sendable {
 
     @inline(never)
     static func grant(
-        _ items: [(item: String, amount: Int64)], to customer: EventStore.Customer, order: String,
+        _ items: [(item: String, amount: Int64)], to customer: Customer, order: String,
         on connection: PostgresConnection
     ) async throws {
         _ = try await connection.query(
             """
-            INSERT INTO orders (environment, transaction_id, state, account, app, product_id, product_type, quantity,
-                original_transaction_id, purchase_date, signed_date, submission_id, correlation_id, granted_at, transaction)
-            VALUES ($1, $2, 'granted', $3, $4, 'gems', 'consumable', 1, $2, now(), now(), 's', 'c', now(), '{}')
+            WITH new AS (
+                INSERT INTO orders (environment, transaction_id, state, account, app, product_id, product_type, quantity,
+                    original_transaction_id, purchase_date, signed_date, submission_id, correlation_id, granted_at,
+                    transaction)
+                VALUES ($1, $2, 'granted', $3, $4, 'gems', 'consumable', 1, $2, now(), now(), 's', 'c', now(), '{}')
+                RETURNING environment, transaction_id, submission_id
+            )
+            INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
+            SELECT environment, transaction_id, transaction_id, submission_id FROM new
             """,
-            [.text(customer.environment.rawValue), .text(order), .text(customer.account), .text(customer.app)])
+            [.text(customer.environment.rawValue), .text(order), .text(customer.account.text), .text(customer.app)])
         try await post(items, because: { .grant($0) }, to: customer, order: order, on: connection)
     }
 
@@ -67,7 +73,7 @@ struct WalletRows: Sendable {
     @inline(never)
     private static func post(
         _ items: [(item: String, amount: Int64)], because cause: (OrderKey) -> LedgerStore.Cause,
-        to customer: EventStore.Customer, order: String, on connection: PostgresConnection
+        to customer: Customer, order: String, on connection: PostgresConnection
     ) async throws {
         let key = OrderKey(environment: customer.environment, transactionId: order)
         try await LedgerStore.post(

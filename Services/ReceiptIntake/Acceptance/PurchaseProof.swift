@@ -37,4 +37,19 @@ enum PurchaseProof: Sendable {
     var namedTransactionId: String? {
         if case .receipt(_, let named) = self { named?.text } else { nil }
     }
+
+    /// Whether it names a transaction or an order by a number, which proves nothing by itself; whether the receipt beside
+    /// it holds the transaction, only the verification workers see.
+    var isNumber: Bool { kind.isNumber(named: namedTransactionId) }
+}
+
+extension ProofKind {
+    /// Whether a proof of this kind claims something by its number.
+    func isNumber(named: String?) -> Bool {
+        switch self {
+        case .transactionId, .orderId: true
+        case .receipt: named != nil
+        default: false
+        }
+    }
 }

@@ -7,17 +7,24 @@ enum SubmissionIdentifier {
     static let prefix = "sub_"
     /// Bytes of the digest that are kept: 128 bits, so that no two contents ever meet.
     private static let digestBytes = 16
+    /// What a player's number has beside it; no transaction id, since those have no space.
+    private static let playersPart = "posted by a player"
 
     /// The id of a proof that an account posts for an app.
     ///
     /// The transaction that is named in a receipt belongs to it, since naming another one claims another purchase. The
-    /// expected environment does not: it is a hint.
+    /// expected environment does not: it is a hint. Where the content is a number that proves nothing by itself, it counts
+    /// who says it: a player's post of it must not stand in for the server's, nor the other way round.
+    ///
+    /// - Parameter isPlayersNumber: whether a player's token posts a bare number, see ``PurchaseProof/isNumber``.
     static func make(
-        app: String, account: String, kind: ProofKind, proof: String, namedTransactionId: String? = nil
+        app: String, account: String, kind: ProofKind, proof: String, namedTransactionId: String? = nil,
+        isPlayersNumber: Bool = false
     ) -> String {
         var hash = SHA256()
         // A part that is absent is no part, so that ids from before there was one stay what they were.
-        for part in [app, account, kind.rawValue, proof] + (namedTransactionId.map { [$0] } ?? []) {
+        let parts = [app, account, kind.rawValue, proof] + (namedTransactionId.map { [$0] } ?? [])
+        for part in parts + (isPlayersNumber ? [playersPart] : []) {
             // The length goes first, so that no two lists of parts are the same bytes.
             withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { hash.update(bufferPointer: $0) }
             hash.update(data: Array(part.utf8))

@@ -69,15 +69,20 @@ final class OutcomeWaiters: Sendable {
 
 /// One request that waits for an outcome.
 final class Waiter: Sendable {
-    private enum State {
+    private enum Phase {
         case listening
         case waiting(CheckedContinuation<SubmissionOutcome?, Never>)
         case finished(SubmissionOutcome?)
     }
 
+    private struct State {
+        var phase = Phase.listening
+        var passesOver: @Sendable (SubmissionOutcome) -> Bool = { _ in false }
+    }
+
     /// What it waits for.
     let submissionId: String
-    private let state = Mutex(State.listening)
+    private let state = Mutex(State())
 
     fileprivate init(submissionId: String) {
         self.submissionId = submissionId
@@ -102,15 +107,24 @@ final class Waiter: Sendable {
         }
     }
 
+    /// Waits on when one of these outcomes comes, or has come already: its caller is told of it when the time is up.
+    func passOver(_ isPassedOver: @escaping @Sendable (SubmissionOutcome) -> Bool) {
+        state.withLock { state in
+            state.passesOver = isPassedOver
+            if case .finished(let outcome?) = state.phase, isPassedOver(outcome) { state.phase = .listening }
+        }
+    }
+
     /// Ends the wait, unless it has ended.
     func finish(with outcome: SubmissionOutcome?) {
         let waiting: CheckedContinuation<SubmissionOutcome?, Never>? = state.withLock { state in
-            switch state {
+            if let outcome, state.passesOver(outcome) { return nil }
+            switch state.phase {
             case .listening:
-                state = .finished(outcome)
+                state.phase = .finished(outcome)
                 return nil
             case .waiting(let continuation):
-                state = .finished(outcome)
+                state.phase = .finished(outcome)
                 return continuation
             case .finished:
                 return nil
@@ -122,8 +136,8 @@ final class Waiter: Sendable {
     private func value() async -> SubmissionOutcome? {
         await withCheckedContinuation { continuation in
             let known: SubmissionOutcome?? = state.withLock { state in
-                if case .finished(let outcome) = state { return .some(outcome) }
-                state = .waiting(continuation)
+                if case .finished(let outcome) = state.phase { return .some(outcome) }
+                state.phase = .waiting(continuation)
                 return .none
             }
             if case .some(let outcome) = known { continuation.resume(returning: outcome) }

@@ -10,12 +10,15 @@ struct PurchaseSubmissions: Sendable {
     let batcher: SubmissionBatcher
     let waiters: OutcomeWaiters
     let statuses: Statuses
+    let possession: PossessionAnswers
 
     /// What a caller posts, checked as far as intake checks.
     struct Posting: Sendable {
         let app: String
         let account: String
         let proof: PurchaseProof
+        /// Whether the studio's server key posts it.
+        let isServer: Bool
         var expectedEnvironment: StoreEnvironment?
         let correlationId: String
     }
@@ -24,8 +27,10 @@ struct PurchaseSubmissions: Sendable {
     struct Accepted: Sendable {
         /// The submission's id.
         let id: String
-        /// Its outcome, where it had one already.
-        let outcome: SubmissionOutcome?
+        /// What the caller may know of it, where it existed already.
+        fileprivate let view: SubmissionView
+        /// Whether its answers say nothing of its number.
+        fileprivate let conceals: Bool
         /// Listens for an outcome; ``answer(to:wait:connection:)`` ends that.
         fileprivate let waiter: Waiter?
     }
@@ -38,18 +43,22 @@ struct PurchaseSubmissions: Sendable {
         let proof = posting.proof
         let id = SubmissionIdentifier.make(
             app: posting.app, account: posting.account, kind: proof.kind, proof: proof.text,
-            namedTransactionId: proof.namedTransactionId)
+            namedTransactionId: proof.namedTransactionId, isPlayersNumber: proof.isNumber && !posting.isServer)
+        let conceals = possession.conceals(
+            app: posting.app, kind: proof.kind, named: proof.namedTransactionId, isServer: posting.isServer)
         // Before the row is written, since the outcome may come before the commit's answer does.
         let waiter = isAwaited ? waiters.register(id) : nil
+        if conceals { waiter?.passOver { PossessionAnswers.isTelling($0, of: proof.kind) } }
         let submission = SubmissionStore.NewSubmission(
             message: SubmissionMessage(
                 submissionId: id, app: posting.app, account: posting.account, kind: proof.kind, proof: proof.text,
                 attempt: 0, correlationId: posting.correlationId, namedTransactionId: proof.namedTransactionId,
                 expectedEnvironment: posting.expectedEnvironment, isAwaited: waiter != nil),
-            partitionKey: PartitionKey.make(proof, account: posting.account))
+            partitionKey: PartitionKey.make(proof, account: posting.account), isServer: posting.isServer)
         do {
             let acceptance = try await batcher.submit(submission)
-            return Accepted(id: id, outcome: acceptance.status?.outcome, waiter: waiter)
+            return Accepted(
+                id: id, view: SubmissionView(acceptance.status, conceals: conceals), conceals: conceals, waiter: waiter)
         } catch {
             if let waiter { waiters.remove(waiter) }
             throw error
@@ -65,34 +74,46 @@ struct PurchaseSubmissions: Sendable {
         to accepted: Accepted, wait: Duration, connection: ConnectionSignals.Connection
     ) async -> PurchaseAnswer {
         defer { if let waiter = accepted.waiter { waiters.remove(waiter) } }
-        guard accepted.outcome == nil, let waiter = accepted.waiter else {
-            return PurchaseAnswer(id: accepted.id, outcome: accepted.outcome)
-        }
-        return await answer(waiter, wait: wait, connection: connection)
+        return await answer(
+            accepted.id, accepted.view, accepted.waiter, conceals: accepted.conceals, wait: wait, connection: connection
+        )
     }
 
     /// The submission, if it is one that the caller may see.
     ///
+    /// - Parameter viewer: the caller that may see it; nil where none may.
     /// - Throws: `PostgresError`.
     func find(
         _ id: String, wait: Duration, connection: ConnectionSignals.Connection,
-        isVisible: (SubmissionStore.Status) -> Bool
+        viewer: (SubmissionStore.Status) -> Caller?
     ) async throws -> PurchaseAnswer? {
         let waiter = wait > .zero ? waiters.register(id) : nil
         defer { if let waiter { waiters.remove(waiter) } }
-        guard let status = try await statuses([id])[id], isVisible(status) else { return nil }
-        guard status.outcome == nil, let waiter else { return PurchaseAnswer(id: id, outcome: status.outcome) }
-        return await answer(waiter, wait: wait, connection: connection)
+        guard let status = try await statuses([id])[id], let caller = viewer(status) else { return nil }
+        let conceals =
+            !caller.isServer
+            && possession.conceals(
+                app: status.app, kind: status.kind, named: status.namedTransactionId, isServer: status.isServer)
+        if conceals { waiter?.passOver { PossessionAnswers.isTelling($0, of: status.kind) } }
+        return await answer(
+            id, SubmissionView(status, conceals: conceals), waiter, conceals: conceals, wait: wait,
+            connection: connection)
     }
 
+    /// - Parameter view: what was known before the wait; what it conceals is told when the time is up, as what is not
+    ///   known yet would be.
     private func answer(
-        _ waiter: Waiter, wait: Duration, connection: ConnectionSignals.Connection
+        _ id: String, _ view: SubmissionView, _ waiter: Waiter?, conceals: Bool, wait: Duration,
+        connection: ConnectionSignals.Connection
     ) async -> PurchaseAnswer {
+        guard view.outcome == nil || view.isConcealing, let waiter else {
+            return PurchaseAnswer(id: id, outcome: view.outcome)
+        }
         connection.onClose { waiter.finish(with: nil) }
         defer { connection.forget() }
-        let id = waiter.submissionId
         if let outcome = await waiter.outcome(within: wait) { return PurchaseAnswer(id: id, outcome: outcome) }
-        // One look, so that a lost hint is no lost answer. If the database cannot tell, "received" is still true.
-        return PurchaseAnswer(id: id, outcome: try? await statuses([id])[id]?.outcome)
+        // One look, so that a lost hint is no lost answer. If the database cannot tell, what was known is still true.
+        guard let status = try? await statuses([id])[id] else { return PurchaseAnswer(id: id, outcome: view.outcome) }
+        return PurchaseAnswer(id: id, outcome: SubmissionView(status, conceals: conceals).outcome)
     }
 }

@@ -50,7 +50,7 @@ struct AccountClaims: JWTPayload {
     /// Checks everything but the signature.
     ///
     /// - Returns: whose token it is.
-    func check(issuer: String?, audience: String?, now: Date) throws(AuthenticationError) -> AccountName {
+    func check(issuer: String?, audience: String?, now: Date) throws(AuthenticationError) -> Account {
         let time = now.timeIntervalSince1970
         guard let expiration else { throw .rejected("the token has no `exp`") }
         guard time < expiration + Self.clockSkewSeconds else { throw .rejected("the token has expired") }
@@ -60,7 +60,7 @@ struct AccountClaims: JWTPayload {
             throw .rejected("the token's `aud` does not name the configured audience")
         }
         guard let subject else { throw .rejected("the token has no `sub`") }
-        guard let name = AccountName(subject) else {
+        guard let name = Account(subject) else {
             throw .rejected("the token's `sub` is not an account of 1 to 255 printable characters")
         }
         return name

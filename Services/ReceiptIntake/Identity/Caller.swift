@@ -6,7 +6,7 @@ enum Caller: Sendable, Hashable {
     /// The studio's backend, by an API key of the app; it speaks for any account.
     case server(app: String)
     /// A player, by the app's own token.
-    case account(app: String, name: AccountName, accountToken: UUID?)
+    case account(app: String, name: Account, accountToken: UUID?)
 
     /// The bundle id of the app.
     var app: String {
@@ -14,6 +14,11 @@ enum Caller: Sendable, Hashable {
         case .server(let app): app
         case .account(let app, _, _): app
         }
+    }
+
+    /// Whether it is the studio's backend.
+    var isServer: Bool {
+        if case .server = self { true } else { false }
     }
 
     /// Whether the caller may see what this account posted for this app.

@@ -41,7 +41,7 @@ enum OpenAPIParts {
               name: transaction_id
               in: path
               required: true
-              description: Apple's id of the transaction.
+              description: Any of Apple's transaction ids of the purchase.
               schema: { $ref: '#/components/schemas/TransactionId' }
             IdempotencyKey:
               name: Idempotency-Key

@@ -90,7 +90,7 @@ extension OpenAPISchemas {
                 from: { type: string, description: Who had it; left out where nobody did. }
                 to: { type: string, description: 'Who has it since; of a share, who may use it, too.' }
                 first: { type: boolean, description: Whether nobody had it before. }
-                cause: { type: string, enum: [token, possession, transfer, share, operator] }
+                cause: { type: string, enum: [token, possession, purchase, transfer, share, operator] }
                 policy: { type: string, description: The restore policy that decided. }
                 created_at: { $ref: '#/components/schemas/Time' }
             OperatorClaim:

@@ -26,7 +26,10 @@ enum OpenAPISchemas {
               type: string
               pattern: '^[a-z_]+$'
             PurchaseRequest:
-              description: Exactly one of the four proofs; `transaction_id` may stand beside a `receipt`.
+              description: >-
+                Exactly one of the four proofs; `transaction_id` may stand beside a `receipt`. From a player's token, a
+                `transaction_id` or `order_id` alone proves nothing: unless Apple's token names the account, the answer is
+                parked with the reason `possession_unproven`, whether there is such a purchase or not.
               type: object
               required: [app]
               properties:
@@ -147,7 +150,7 @@ enum OpenAPISchemas {
                 purchase_date, recorded_at]
               additionalProperties: false
               properties:
-                transaction_id: { $ref: '#/components/schemas/AppleId' }
+                transaction_id: { description: 'The order''s own id, see `Order`.', $ref: '#/components/schemas/AppleId' }
                 original_transaction_id: { $ref: '#/components/schemas/AppleId' }
                 product_id: { type: string }
                 product_type: { type: string }
@@ -174,12 +177,19 @@ enum OpenAPISchemas {
                 granted_at: { $ref: '#/components/schemas/Time' }
             Order:
               type: object
-              required: [app, environment, transaction, submissions, entries, entitlements, bindings, claims, events]
+              required: [app, environment, transaction_ids, transaction, submissions, entries, entitlements, bindings,
+                claims, events]
               additionalProperties: false
               properties:
                 app: { type: string }
                 environment: { $ref: '#/components/schemas/Environment' }
                 account: { type: string, description: Left out while nobody's. }
+                transaction_ids:
+                  description: |
+                    Apple's transaction ids of the purchase, each of which finds the order: first its own, by which
+                    everything else names it, then the others, sorted; at most 200.
+                  type: array
+                  items: { $ref: '#/components/schemas/AppleId' }
                 transaction: { $ref: '#/components/schemas/Transaction' }
                 app_account_token: { type: string, description: The UUID that Apple signed; only for server API keys. }
                 catalogue_version: { type: integer, format: int64, description: The catalogue that decided it. }
@@ -218,7 +228,7 @@ enum OpenAPISchemas {
               required: [kind, account, item, amount, created_at]
               additionalProperties: false
               properties:
-                kind: { type: string, enum: [grant, revocation, reversal] }
+                kind: { type: string, enum: [grant, revocation, reversal, correction] }
                 account: { type: string }
                 item: { type: string }
                 amount: { type: integer, format: int64, description: Less than zero was taken. }

@@ -55,10 +55,10 @@ struct AccountAnswer: Encodable, Sendable {
         let amount: Int64
     }
 
-    init(_ account: AccountStore.Account, of customer: EventStore.Customer) {
+    init(_ account: AccountStore.Account, of customer: Customer) {
         app = customer.app
         environment = customer.environment
-        self.account = customer.account
+        self.account = customer.account.text
         version = account.version
         entitlements = account.entitlements.map(Entitlement.init)
         balances = account.balances.map { Balance(item: $0.item, amount: $0.amount) }

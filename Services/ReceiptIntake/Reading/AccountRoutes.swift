@@ -47,12 +47,12 @@ struct AccountRoutes: Sendable {
 
     /// Whose account is asked for; another's does not exist for a player.
     @inline(never)
-    private func customer(_ request: Request, _ context: IntakeContext) async throws -> EventStore.Customer {
+    private func customer(_ request: Request, _ context: IntakeContext) async throws -> Customer {
         let caller = try await ReadingCaller.read(request, authenticator)
         let environment = try ReadingQuery.environment(request)
         let name = try ReadingQuery.account(context)
         guard caller.maySee(app: caller.app, account: name.text) else { throw ProblemDetails.notFound }
-        return EventStore.Customer(environment: environment, app: caller.app, account: name.text)
+        return Customer(environment: environment, app: caller.app, account: name)
     }
 }
 

@@ -7,6 +7,8 @@ struct OrderAnswer: Encodable, Sendable {
     let app: String
     let environment: StoreEnvironment
     let account: String?
+    /// All that Apple gave the purchase, the order's own first.
+    let transactionIds: [String]
     let transaction: TransactionAnswer
     /// In lower case; left out for players.
     let appAccountToken: String?
@@ -27,6 +29,7 @@ struct OrderAnswer: Encodable, Sendable {
     enum CodingKeys: String, CodingKey {
         case app, environment, account, transaction, proceeds, subscription, submissions, entries, entitlements
         case bindings, claims, events, deliveries
+        case transactionIds = "transaction_ids"
         case appAccountToken = "app_account_token"
         case catalogueVersion = "catalogue_version"
         case priceExpected = "price_expected"
@@ -39,7 +42,7 @@ struct OrderAnswer: Encodable, Sendable {
         let account: String?
         let kind: String
         let transactionId: String?
-        let state: String
+        let state: SubmissionState
         let reason: ReasonCode?
         let receivedAt: Date
         let settledAt: Date?
@@ -107,6 +110,7 @@ struct OrderAnswer: Encodable, Sendable {
         app = story.app
         environment = story.environment
         account = story.account
+        transactionIds = story.transactionIds.map(\.text)
         transaction = TransactionAnswer(transaction: story.order)
         appAccountToken = view.appAccountToken?.uuidString.lowercased()
         catalogueVersion = story.catalogueVersion

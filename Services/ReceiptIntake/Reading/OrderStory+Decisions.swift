@@ -18,7 +18,7 @@ extension OrderStory {
         }
         guard let reason = order.reason else { return sentences }
         let because = "because \(ReasonSentence.because(reason))"
-        if order.state == OrderState.parked.rawValue {
+        if order.state == .parked {
             let isTold = view.events.contains { $0.type == PurchaseEvent.unclaimed && $0.reason == reason }
             guard !isTold else { return sentences }
             sentences.append(Sentence(at: order.recordedAt, text: "Parked \(because) (\(reason))."))
@@ -26,13 +26,14 @@ extension OrderStory {
             sentences.append(
                 Sentence(
                     at: order.revokedAt ?? order.recordedAt,
-                    text: "It is \(words(order.state)), \(because) (\(reason)): what it had brought was taken back as "
+                    text:
+                        "It is \(words(order.state.rawValue)), \(because) (\(reason)): what it had brought was taken back as "
                         + "far as the catalogue says."))
         } else {
             sentences.append(
                 Sentence(
                     at: order.revokedAt ?? order.recordedAt,
-                    text: "It is \(words(order.state)), \(because) before it was granted (\(reason))."))
+                    text: "It is \(words(order.state.rawValue)), \(because) before it was granted (\(reason))."))
         }
         return sentences
     }
@@ -53,6 +54,7 @@ extension OrderStory {
         let text =
             switch (entry.kind, entry.amount > 0) {
             case ("reversal", true): "Gave \(amount) back to \(account)"
+            case ("correction", _): "Took \(amount) from \(account), which it had been granted twice"
             case (_, true): "Credited \(amount) to \(account)"
             case (_, false): "Took \(amount) from \(account)"
             }

@@ -8,12 +8,13 @@ extension OrderStory {
     /// That the order's lineage came to an account.
     static func bound(_ binding: OrderView.Binding) -> Sentence {
         let because =
-            switch BindingChange.Cause(rawValue: binding.row.cause) {
-            case .token: "because Apple's signed data names the account"
-            case .possession: "because it posted the purchase while it was nobody's"
-            case .transfer, .share: "by the restore policy \(binding.row.policy ?? binding.row.cause)"
-            case .operator: "because an operator said so"
-            case nil: "because of “\(words(binding.row.cause))”"
+            switch binding.row.cause {
+            case "token": "because Apple's signed data names the account"
+            case "possession": "because it posted the purchase while it was nobody's"
+            case "purchase": "because it paid for a new period after the subscription had lapsed"
+            case "transfer", "share": "by the restore policy \(binding.row.policy ?? binding.row.cause)"
+            case "operator": "because an operator said so"
+            default: "because of “\(words(binding.row.cause))”"
             }
         let text =
             if binding.row.cause == BindingChange.Cause.share.rawValue {

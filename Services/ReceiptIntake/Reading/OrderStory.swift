@@ -20,7 +20,8 @@ enum OrderStory {
 
     /// The sentences in the order of time; of one time, cause before effect.
     static func sentences(_ view: OrderView) -> [Sentence] {
-        var all = [bought(view)] + view.submissions.map(received) + [verified(view.story)] + priced(view)
+        var all = [bought(view)] + view.submissions.map(received) + [verified(view.story)]
+        all += view.furtherIds.map(recorded) + priced(view)
         all += view.claims.map(claimed) + view.bindings.map(bound) + view.events.compactMap(parked) + decided(view)
         all += view.entries.map(entry) + view.entitlements.flatMap { entitled($0, in: view) } + stands(view)
         all += view.submissions.compactMap(settled) + view.events.map(told) + (view.deliveries ?? []).map(delivered)
@@ -70,6 +71,14 @@ enum OrderStory {
         return Sentence(at: story.order.recordedAt, text: text + ".")
     }
 
+    /// That Apple has another transaction id for it.
+    private static func recorded(_ id: OrderView.FurtherId) -> Sentence {
+        let source = id.submissionId.map { ", by submission \($0)" } ?? ""
+        return Sentence(
+            at: id.row.createdAt,
+            text: "Recorded that Apple's transaction id \(id.row.text) is of the same purchase\(source).")
+    }
+
     /// That it was held back once, even when it no longer is.
     private static func parked(_ event: OrderReadingStore.Event) -> Sentence? {
         guard event.type == PurchaseEvent.unclaimed, let reason = event.reason else { return nil }
@@ -85,7 +94,8 @@ enum OrderStory {
                 text: "Submission \(submission.id) has no outcome yet\(why); next try \(MessageCoding.text(due)).")
         }
         let why = submission.reason.map { ", because \(ReasonSentence.because($0)) (\($0))" } ?? ""
-        return Sentence(at: at, text: "Submission \(submission.id) was answered: \(words(submission.state))\(why).")
+        return Sentence(
+            at: at, text: "Submission \(submission.id) was answered: \(words(submission.state.rawValue))\(why).")
     }
 
     private static func told(_ event: OrderReadingStore.Event) -> Sentence {

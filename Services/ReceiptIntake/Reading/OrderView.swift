@@ -8,6 +8,8 @@ import PurchaseModel
 /// what is between the studio, its staff and Apple.
 struct OrderView: Sendable {
     let story: OrderReadingStore.Story
+    /// Apple's transaction ids of the purchase beside the order's own.
+    let furtherIds: [FurtherId]
     let submissions: [OrderReadingStore.Submission]
     let entries: [OrderReadingStore.Entry]
     let entitlements: [OrderReadingStore.OwnedEntitlement]
@@ -48,6 +50,13 @@ struct OrderView: Sendable {
         }
     }
 
+    /// Another of Apple's transaction ids of the purchase.
+    struct FurtherId: Sendable {
+        let row: OrderReadingStore.TransactionId
+        /// The submission that told of it; nil where the caller may not know that.
+        let submissionId: String?
+    }
+
     /// A binding, with its parties as the caller may know them.
     struct Binding: Sendable {
         let row: OrderReadingStore.Binding
@@ -71,7 +80,12 @@ struct OrderView: Sendable {
         let isServer = if case .server = caller { true } else { false }
         func isOwn(_ account: String?) -> Bool { account.map { caller.maySee(app: story.app, account: $0) } ?? false }
         guard isServer || isOwn(story.account) else { return nil }
-        submissions = story.submissions.filter { isOwn($0.account) }
+        let submissions = story.submissions.filter { isOwn($0.account) }
+        self.submissions = submissions
+        furtherIds = story.transactionIds.filter { $0.text != story.order.transactionId }.map { row in
+            let isKnown = isServer || submissions.contains { $0.id == row.submissionId }
+            return FurtherId(row: row, submissionId: isKnown ? row.submissionId : nil)
+        }
         entries = story.entries.filter { isOwn($0.account) }
         entitlements = story.entitlements.filter { isOwn($0.account) }
         func party(_ account: String?) -> Party { account.map { isOwn($0) ? .account($0) : .another } ?? .nobody }

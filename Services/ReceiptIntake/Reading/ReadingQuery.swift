@@ -74,8 +74,8 @@ enum ReadingQuery {
     /// The account in the path: percent-encoded UTF-8, nothing normalised.
     ///
     /// - Throws: `ProblemDetails`: what cannot be an account is not found.
-    static func account(_ context: IntakeContext) throws -> AccountName {
-        guard let text = context.parameters.get("id")?.removingPercentEncoding, let name = AccountName(text) else {
+    static func account(_ context: IntakeContext) throws -> Account {
+        guard let text = context.parameters.get("id")?.removingPercentEncoding, let name = Account(text) else {
             throw ProblemDetails.notFound
         }
         return name

@@ -26,6 +26,9 @@ enum ReasonSentence {
         case .appStoreUnauthorized: "Apple refused our key"
         case .appStoreNotConfigured: "the app's settings lack what it takes to ask Apple"
         case .noVerdict: "no verdict has come"
+        case .possessionUnproven: "a number alone does not show who bought it"
+        case .purchaseAmbiguous: "Apple's data contradicts what is known: it could be two purchases"
+        case .transactionIncomplete: "Apple's data lacks what a purchase of its type must have"
         default: "of “\(reason.rawValue.replacing("_", with: " "))”"
         }
     }

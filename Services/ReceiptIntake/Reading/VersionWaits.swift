@@ -1,5 +1,6 @@
 import Hummingbird
 import Persistence
+import PurchaseModel
 import ServiceLifecycle
 import Synchronization
 
@@ -14,7 +15,7 @@ final class VersionWaits: Sendable {
     static let waitersMaximum = 100
 
     /// Reads an account's version; see `AccountStore.version`.
-    typealias Version = @Sendable (EventStore.Customer) async throws -> Int64
+    typealias Version = @Sendable (Customer) async throws -> Int64
 
     private let waitersMaximum: Int
     private let version: Version
@@ -34,7 +35,7 @@ final class VersionWaits: Sendable {
     ///
     /// - Throws: what the reading throws.
     func wait(
-        for customer: EventStore.Customer, atLeast least: Int64, within time: Duration,
+        for customer: Customer, atLeast least: Int64, within time: Duration,
         connection: ConnectionSignals.Connection?
     ) async throws {
         guard time > .zero, enter() else { return }
@@ -60,7 +61,7 @@ final class VersionWaits: Sendable {
     // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     private func look(
-        for customer: EventStore.Customer, atLeast least: Int64, within time: Duration, until ends: AsyncStream<Void>
+        for customer: Customer, atLeast least: Int64, within time: Duration, until ends: AsyncStream<Void>
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.look(for: customer, atLeast: least) }
@@ -73,7 +74,7 @@ final class VersionWaits: Sendable {
     }
 
     @inline(never)
-    private func look(for customer: EventStore.Customer, atLeast least: Int64) async throws {
+    private func look(for customer: Customer, atLeast least: Int64) async throws {
         while try await version(customer) < least {
             try await Task.sleep(for: Self.lookInterval)
         }

@@ -26,11 +26,11 @@ struct SpendAnswer: Encodable, Sendable {
         case createdAt = "created_at"
     }
 
-    init(_ spend: SpendStore.Spend, of customer: EventStore.Customer) {
+    init(_ spend: SpendStore.Spend, of customer: Customer) {
         id = "spend_\(spend.id)"
         app = customer.app
         environment = customer.environment
-        account = customer.account
+        account = customer.account.text
         items = spend.items
         balances = spend.balances
         reference = spend.reference

@@ -78,7 +78,7 @@ struct SpendRequest: Decodable, Sendable {
     /// Items are sorted by name, so that the same request in another order is the same.
     ///
     /// - Throws: `ProblemDetails` for what no request may have.
-    func checked(app: String, account: AccountName, key: String) throws -> SpendStore.Request {
+    func checked(app: String, account: Account, key: String) throws -> SpendStore.Request {
         let environment = try StoreEnvironment(field: environment) ?? .production
         // Names that look alike are one name to Swift, and one wallet item would be taken for the other.
         guard !items.isEmpty, Set(items.map(\.item)).count == items.count else { throw Self.itemsInvalid }
@@ -88,7 +88,7 @@ struct SpendRequest: Decodable, Sendable {
         }
         let sorted = items.sorted { $0.item < $1.item }
         return SpendStore.Request(
-            customer: EventStore.Customer(environment: environment, app: app, account: account.text), key: key,
+            customer: Customer(environment: environment, app: app, account: account), key: key,
             sha256: Self.sha256(sorted, reference), items: sorted, reference: reference)
     }
 

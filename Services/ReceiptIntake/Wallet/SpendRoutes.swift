@@ -5,6 +5,7 @@ import Logging
 import Metrics
 import Persistence
 import Postgres
+import PurchaseModel
 import ServiceRuntime
 
 /// `POST /v1/accounts/{id}/spend`: the studio's backend takes from a wallet that Countersign holds.
