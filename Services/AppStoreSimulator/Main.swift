@@ -1,45 +1,15 @@
 import ArgumentParser
-import NIOSSL
 
-/// Plays the App Store on a developer's machine; README.md beside this file says how far.
+/// The simulator, and the laboratory's commands, which call a running one.
 @main
 struct SimulatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app-store-simulator",
-        abstract: "Plays the App Store under a root certificate of its own. For development and tests only.")
-
-    @Option(help: "TCP port of the control API; 0 takes a free one.")
-    var port: Int
-
-    @Option(help: "TCP port of Apple's production host; the one after --port, or a free one, when left out.")
-    var productionPort: Int?
-
-    @Option(help: "TCP port of Apple's sandbox host; the second after --port, or a free one, when left out.")
-    var sandboxPort: Int?
-
-    @Option(help: "Folder for keys and the store; root.der, receipt-root.der and addresses.json appear in it.")
-    var state: String
-
-    @Option(help: "Address to listen on.")
-    var host = "127.0.0.1"
-
-    @Option(help: "PEM file with roots that notification URLs' certificates may end at, besides the system's.")
-    var notificationRoots: String?
-
-    @Flag(help: "Speak HTTPS, under the root in tls-root.pem of the state folder.")
-    var tls = false
-
-    func validate() throws {
-        guard let notificationRoots else { return }
-        guard let roots = try? NIOSSLCertificate.fromPEMFile(notificationRoots), !roots.isEmpty else {
-            throw ValidationError("--notification-roots: \(notificationRoots) is not a PEM file with certificates")
-        }
-    }
-
-    func run() async throws {
-        let ports = try ListenerPorts(host: host, control: port, production: productionPort, sandbox: sandboxPort)
-        let options = Assembly.Options(
-            stateDirectory: state, host: host, ports: ports, isSecure: tls, notificationRoots: notificationRoots)
-        try await Assembly(options).run()
-    }
+        abstract: "Plays the App Store under a root certificate of its own. For development and tests only.",
+        discussion: "`serve` may be left out: app-store-simulator --port 8099 --state DIR.",
+        subcommands: [
+            ServeCommand.self, TriggerCommand.self, ListenCommand.self, StoryCommand.self, LoadCommand.self,
+            WebhookReceiverCommand.self,
+        ],
+        defaultSubcommand: ServeCommand.self)
 }

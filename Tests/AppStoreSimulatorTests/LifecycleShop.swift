@@ -56,6 +56,19 @@ struct LifecycleShop {
         state.put(account)
     }
 
+    /// A phone or tablet that somebody is signed in on.
+    mutating func device(_ id: String, of account: String) {
+        state.put(DeviceRecord(id: id, accountId: account, vendorIdentifier: UUID().uuidString))
+    }
+
+    /// `restoreCompletedTransactions` on a device.
+    mutating func restore(
+        on device: String, environment: StoreEnvironment = .production, dates: RestoreDates = RestoreDates()
+    ) throws -> [TransactionRecord] {
+        try state.restoreCompletedTransactions(
+            on: device, bundleId: Self.bundleId, environment: environment, dates: dates, now: now)
+    }
+
     func purchase(_ product: String, by account: String, environment: StoreEnvironment = .production) -> Purchase {
         Purchase(bundleId: Self.bundleId, productId: product, environment: environment, accountId: account)
     }

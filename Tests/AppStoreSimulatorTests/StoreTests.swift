@@ -55,6 +55,74 @@ struct StoreTests {
         await second.close()
     }
 
+    @Test("further transactions, and what devices have seen of them, are there after a restart")
+    func restartAfterRestore() async throws {
+        let file = Self.file()
+        defer { try? FileManager.default.removeItem(at: file) }
+        let signer = try Self.signer()
+        let vendor = UUID()
+        let first = try Store(file: file, signer: signer, clock: SteppedTime().clock())
+        let ids = try await first.change { state, now in
+            var app = state.ensureApp("a.b")
+            app.familyWebOrderLineItem = AppRecord.FamilyLineItem.none
+            state.put(app)
+            var map = ServerAPIShop.product("map", .nonConsumable)
+            map.bundleId = "a.b"
+            state.put(map)
+            state.put(DeviceRecord(id: "phone", accountId: "alice", vendorIdentifier: vendor.uuidString))
+            var purchase = Self.purchase("alice")
+            purchase.productId = "map"
+            let id = try state.buy(purchase, now: now).transaction?.id ?? ""
+            let dates = RestoreDates(originalPurchaseDate: .restore)
+            for _ in 0..<3 {
+                _ = try state.restoreCompletedTransactions(
+                    on: "phone", bundleId: "a.b", environment: .production, dates: dates, now: now + 9_000)
+            }
+            let ids = state.transactionIds(ofPurchase: id)
+            try state.refund(ids[2], percentage: nil, reason: 0, now: now)
+            // The first changes last: the order of the ids does not follow it.
+            try state.finish(ids[1], now: now)
+            return ids
+        }
+        await first.close()
+        #expect(ids.count == 4)
+        let second = try Store(file: file, signer: signer, clock: SteppedTime().clock())
+        await second.read { state in
+            for id in ids { #expect(state.transactionIds(ofPurchase: id) == ids) }
+            #expect(ids.map { state.transactions[$0]?.revocationDate != nil } == [false, false, true, false])
+            #expect(state.isRevoked(purchase: ids[0]))
+            #expect(state.transactions[ids[1]]?.receiptOriginalPurchaseDate == SteppedTime.start + 9_000)
+            #expect(state.devicesByVendor == [vendor: "phone"])
+            #expect(state.apps["a.b"]?.familyWebOrderLineItem == AppRecord.FamilyLineItem.none)
+        }
+        await second.close()
+    }
+
+    @Test("a journal of before there were further transactions is read")
+    func oldJournal() async throws {
+        let file = Self.file()
+        defer { try? FileManager.default.removeItem(at: file) }
+        let lines = [
+            #"apps\t"a.b"\t{"appAppleId":1,"bundleId":"a.b","bundleVersion":"1","gracePeriod":"OFF","#
+                + #""isAdvancedCommerce":false,"isReleased":true,"issuerId":"i","keepsNotifications":false,"#
+                + #""notificationURLs":[],"publicKeys":{}}"#,
+            #"devices\t"phone"\t{"accountId":"alice","id":"phone","vendorIdentifier":"x"}"#,
+            #"transactions\t"7"\t{"transactionId":"7","originalTransactionId":"7","bundleId":"a.b","productId":"map","#
+                + #""purchaseDate":1,"originalPurchaseDate":1,"quantity":1,"type":"Non-Consumable","isFamilyShared":false,"#
+                + #""isUpgraded":false,"environment":"Production","isRenewal":false,"storefront":"USA","#
+                + #""storefrontId":"143441","accountId":"alice","orderId":"M","isFinished":false,"modifiedDate":1,"#
+                + #""revision":1}"#,
+        ]
+        try Data((lines.map { $0.replacing("\\t", with: "\t") }.joined(separator: "\n") + "\n").utf8).write(to: file)
+        let store = try Store(file: file, signer: try Self.signer(), clock: SteppedTime().clock())
+        let ids = try await store.change { state, now in
+            try state.restoreCompletedTransactions(on: "phone", bundleId: "a.b", environment: .production, now: now)
+                .map(\.purchaseId)
+        }
+        #expect(ids == ["7"])
+        await store.close()
+    }
+
     @Test("a line that a crash cut short is dropped, and nothing else")
     func cutShort() async throws {
         let file = Self.file()
@@ -129,6 +197,9 @@ struct StoreTests {
             row.advancedCommerceInfo = #"{"a":"b"}"#
             row.deviceId = "18"
             row.sharedFromTransactionId = "19"
+            row.sharingEndedDate = 21
+            row.firstTransactionId = "22"
+            row.receiptOriginalPurchaseDate = 23
             row.isFinished = true
             row.revision = 20
             // A field that is new in the record belongs here too.

@@ -1,4 +1,4 @@
-# Sourced by the producers: the folder of a stack that runs becomes its environment and the tool's path.
+# Sourced by the producers: the folder of a stack that runs becomes its environment and the programs' paths.
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 if [[ $# -eq 0 || "$1" == -* ]]; then
     sed -n '2,/^set /{/^# /s/^# //p}' "$0" >&2
@@ -10,6 +10,7 @@ set -a
 source <("$root/deploy/stack" --dir "$stack_folder" env)
 set +a
 countersign="$COUNTERSIGN_BIN_DIR/countersign"
+laboratory="$COUNTERSIGN_BIN_DIR/app-store-simulator"
 
 # Takes the next argument where it is a number, else the default; sets `number` and `shifted`.
 take_number() {

@@ -76,6 +76,7 @@ private struct AppDescription: Encodable {
     let gracePeriod: String
     let sandboxMonth: Int64?
     let isAdvancedCommerce: Bool
+    let familyWebOrderLineItem: String
 
     init(_ app: AppRecord) {
         bundleId = app.bundleId
@@ -89,6 +90,7 @@ private struct AppDescription: Encodable {
         gracePeriod = app.gracePeriod.rawValue
         sandboxMonth = app.sandboxMonth
         isAdvancedCommerce = app.isAdvancedCommerce
+        familyWebOrderLineItem = (app.familyWebOrderLineItem ?? .own).rawValue
     }
 }
 
@@ -105,6 +107,7 @@ private struct AppRequest: Decodable, Sendable {
     var gracePeriod: AppRecord.GracePeriod?
     var sandboxMonth: SpanField?
     var isAdvancedCommerce: Bool?
+    var familyWebOrderLineItem: String?
 
     func put(_ bundleId: String, in state: inout StoreState) throws -> AppRecord {
         var urls: [StoreEnvironment: String]?
@@ -120,6 +123,8 @@ private struct AppRequest: Decodable, Sendable {
             throw Problem(.badRequest, "publicKeys: \(id) is not a P-256 public key in PEM")
         }
         try FieldCheck.require((publicKeys?.count ?? 0) <= AppRoutes.Limit.keys, "publicKeys: too many")
+        let known = state.apps[bundleId]?.familyWebOrderLineItem
+        let lineItem = try FieldCheck.choice(familyWebOrderLineItem, "familyWebOrderLineItem", usual: known ?? .own)
         var app = state.ensureApp(bundleId)
         // Whoever registers an app wants them, unless they say that they do not: each costs a signature and memory.
         app.keepsNotifications = keepsNotifications ?? true
@@ -133,6 +138,7 @@ private struct AppRequest: Decodable, Sendable {
         app.gracePeriod = gracePeriod ?? app.gracePeriod
         app.sandboxMonth = sandboxMonth.map { $0.added(to: 0) } ?? app.sandboxMonth
         app.isAdvancedCommerce = isAdvancedCommerce ?? app.isAdvancedCommerce
+        app.familyWebOrderLineItem = lineItem
         state.put(app)
         return app
     }

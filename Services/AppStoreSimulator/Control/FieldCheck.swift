@@ -44,6 +44,17 @@ enum FieldCheck {
         try require(text.map { UUID(uuidString: $0) != nil } ?? true, "\(field): a UUID")
     }
 
+    /// One of an enumeration's names.
+    static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ text: String?, _ field: String, usual: Choice
+    ) throws(Problem) -> Choice {
+        guard let text else { return usual }
+        guard let choice = Choice(rawValue: text) else {
+            throw Problem(.badRequest, "\(field): \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return choice
+    }
+
     static func environment(_ text: String?) throws(Problem) -> StoreEnvironment {
         guard let environment = StoreEnvironment(rawValue: text ?? StoreEnvironment.production.rawValue) else {
             throw Problem(.badRequest, "environment: Production, Sandbox")

@@ -27,8 +27,9 @@ struct LifecycleRoutes: Sendable {
         }
         group.post("transactions/{id}/refund") { request, context in
             let body = try await ControlBody.decode(RefundBody.self, from: request)
+            let scope = try FieldCheck.choice(body.revokes, "revokes", usual: RevocationScope.namedTransaction)
             return try await onTransaction(context) { state, id, now in
-                try state.refund(id, percentage: body.percentage, reason: body.reason ?? 0, now: now)
+                try state.refund(id, percentage: body.percentage, reason: body.reason ?? 0, scope: scope, now: now)
             }
         }
         group.post("transactions/{id}/decline-refund") { _, context in
@@ -131,11 +132,20 @@ struct LifecycleRoutes: Sendable {
     }
 
     private func addAccounts(to group: RouterGroup<BasicRequestContext>) {
-        group.post("accounts/{id}/leave-family") { _, context in
+        group.post("accounts/{id}/leave-family") { request, context in
             let id = try context.parameters.require("id")
+            let body = try await ControlBody.decode(RevocationBody.self, from: request)
+            let scope = try FieldCheck.choice(body.revokes, "revokes", usual: RevocationScope.namedTransaction)
             return try await act { state, now in
-                try state.leaveFamily(id, now: now)
+                try state.leaveFamily(id, scope: scope, now: now)
                 return nil
+            }
+        }
+        group.post("transactions/{id}/stop-sharing") { request, context in
+            let body = try await ControlBody.decode(RevocationBody.self, from: request)
+            let scope = try FieldCheck.choice(body.revokes, "revokes", usual: RevocationScope.namedTransaction)
+            return try await onTransaction(context) { state, id, now in
+                try state.stopSharing(id, scope: scope, now: now)
             }
         }
         group.post("accounts/{id}/rescind-consent") { request, context in
@@ -203,7 +213,10 @@ private struct RefundBody: Decodable, Sendable {
     /// Thousandths of a per cent.
     var percentage: Int64?
     var reason: Int64?
+    var revokes: String?
 }
+
+private struct RevocationBody: Decodable, Sendable { var revokes: String? }
 
 private struct AutoRenewBody: Decodable, Sendable { var on: Bool }
 

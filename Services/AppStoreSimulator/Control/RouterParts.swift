@@ -25,6 +25,7 @@ struct RouterParts {
         SaleRoutes(store: store, signer: signer).addRoutes(to: group)
         TransactionRoutes(store: store, signer: signer).addRoutes(to: group)
         LifecycleRoutes(store: store, signer: signer).addRoutes(to: group)
+        RestoreRoutes(store: store, signer: signer).addRoutes(to: group)
         NotificationRoutes(store: store).addRoutes(to: group)
         ReceiptRoutes(store: store, receipts: receipts).addRoutes(to: group)
         VerifyReceiptRoutes(demands: demands).addRoutes(to: group)

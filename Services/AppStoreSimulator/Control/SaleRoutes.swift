@@ -4,9 +4,6 @@ import Hummingbird
 
 /// Selling: `POST sales`, and the guardian's word on what waits for it.
 struct SaleRoutes: Sendable {
-    /// Signatures made before others get their turn: some milliseconds of work.
-    private static let signaturesPerTurn = 64
-
     let store: Store
     let signer: PayloadSigner
 
@@ -41,21 +38,11 @@ struct SaleRoutes: Sendable {
 
     /// The transactions signed, and what came of the last.
     private func answer(_ outcomes: [PurchaseOutcome]) async throws -> Response {
-        var signed: [String] = []
-        signed.reserveCapacity(outcomes.count)
-        let now = store.clock.now
-        for (index, outcome) in outcomes.enumerated() {
-            if index % Self.signaturesPerTurn == Self.signaturesPerTurn - 1 { await Task.yield() }
-            guard let transaction = outcome.transaction else { continue }
-            var json = JSONText()
-            json.add("transactionId", transaction.transactionId)
-            json.add("originalTransactionId", transaction.originalTransactionId)
-            json.add("signedTransaction", try signer.sign(transaction.payload(signedDate: now)))
-            signed.append(json.object)
-        }
+        let signed = try await TransactionList(signer: signer)
+            .json(outcomes.compactMap(\.transaction), signedDate: store.clock.now)
         var json = JSONText()
         json.add("outcome", outcomes.last?.name)
-        json.add("transactions", json: "[\(signed.joined(separator: ","))]")
+        json.add("transactions", json: signed)
         if case .deferred(let deferred) = outcomes.last { json.add("deferredId", deferred.id) }
         if case .changesAtRenewal(let subscription) = outcomes.last {
             json.add("originalTransactionId", subscription.originalTransactionId)

@@ -19,9 +19,8 @@ struct TransactionRoutes: Sendable {
     }
 
     private func answer(_ id: String) async throws -> Response {
-        guard let transaction = await store.read({ $0.transactions[id] }) else {
-            throw Problem(.notFound, "no transaction \(id)")
-        }
+        let (found, ids) = await store.read { ($0.transactions[id], $0.transactionIds(ofPurchase: id)) }
+        guard let transaction = found else { throw Problem(.notFound, "no transaction \(id)") }
         let payload = transaction.payload(signedDate: store.clock.now)
         var json = JSONText()
         json.add("transaction", json: payload)
@@ -29,6 +28,9 @@ struct TransactionRoutes: Sendable {
         json.add("isFinished", transaction.isFinished)
         json.add("orderId", transaction.orderId)
         json.add("account", transaction.accountId)
+        json.add("device", transaction.deviceId)
+        json.add("purchaseTransactionIds", ids)
+        json.add("sharedFromTransactionId", transaction.sharedFromTransactionId)
         return ControlAnswer.json(json.object)
     }
 }

@@ -48,7 +48,9 @@ extension StoreState {
         }
     }
 
-    /// The ids of the copies that family members have of a transaction, of every state.
+    /// The copies that family members have of a purchase, of every state: the first transaction of each.
+    ///
+    /// - Parameter transactionId: of the buyer, any that the purchase has.
     func copies(of transactionId: String) -> [String] {
         guard let transaction = transactions[transactionId], !transaction.isFamilyShared,
             transaction.type != .consumable
@@ -65,7 +67,9 @@ extension StoreState {
                         DownloadRecord.key(transaction.bundleId, member.id, transaction.environment), default: []]
             }
         }
-        return candidates.filter { transactions[$0]?.sharedFromTransactionId == transactionId }
+        return candidates.compactMap { transactions[$0] }
+            .filter { $0.sharedFromTransactionId == transaction.purchaseId && $0.firstTransactionId == nil }
+            .map(\.transactionId)
     }
 
     /// The other members of an account's family.
@@ -88,12 +92,14 @@ extension StoreState {
 
     /// Makes a member's copy: its own ids, no price, no account token; and the member's own subscription for it.
     ///
-    /// - Parameter lineage: the copy that this continues.
+    /// - Parameters:
+    ///   - lineage: the copy that this continues.
+    ///   - lineItem: instead of what the app's copies have; a copy that continues another has what that has.
     /// - Returns: its transaction id.
     @discardableResult
     mutating func give(
         _ transaction: TransactionRecord, to member: AccountRecord, lineage: String? = nil, purchaseDate: Int64,
-        now: Int64
+        lineItem: AppRecord.FamilyLineItem? = nil, now: Int64
     ) -> String {
         let purchase = Purchase(
             bundleId: transaction.bundleId, productId: transaction.productId, environment: transaction.environment,
@@ -101,8 +107,8 @@ extension StoreState {
         guard let product = products[ProductRecord.key(transaction.bundleId, transaction.productId)] else { return "" }
         var copy = makeTransaction(purchase, product: product, now: now)
         copy.purchaseDate = purchaseDate
-        copy.originalPurchaseDate =
-            lineage.flatMap { lineages[$0]?.first }.flatMap { transactions[$0]?.originalPurchaseDate } ?? purchaseDate
+        let earlier = lineage.flatMap { lineages[$0]?.first }.flatMap { transactions[$0] }
+        copy.originalPurchaseDate = earlier?.originalPurchaseDate ?? purchaseDate
         copy.isFamilyShared = true
         copy.sharedFromTransactionId = transaction.transactionId
         copy.price = nil
@@ -111,7 +117,10 @@ extension StoreState {
         copy.isRenewal = transaction.isRenewal && lineage != nil
         copy.subscriptionGroupIdentifier = transaction.subscriptionGroupIdentifier
         let isSubscription = transaction.type == .autoRenewableSubscription
-        if isSubscription { copy.webOrderLineItemId = Self.webOrderLineItemId(of: copy.transactionId) }
+        let hasLineItem =
+            earlier.map { $0.webOrderLineItemId != nil }
+            ?? ((lineItem ?? apps[copy.bundleId]?.familyWebOrderLineItem) != AppRecord.FamilyLineItem.none)
+        if isSubscription, hasLineItem { copy.webOrderLineItemId = Self.webOrderLineItemId(of: copy.transactionId) }
         _ = download(
             bundleId: copy.bundleId, accountId: member.id, environment: copy.environment, now: now)
         put(copy, now: now)

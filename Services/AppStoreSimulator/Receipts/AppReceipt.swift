@@ -23,10 +23,15 @@ struct ReceiptHoldings: Sendable {
 }
 
 extension StoreState {
-    /// What belongs in the receipt of one account's copy of an app.
-    func receiptHoldings(bundleId: String, accountId: String, environment: StoreEnvironment) -> ReceiptHoldings {
+    /// What belongs in the receipt of one account's copy of an app on a device.
+    ///
+    /// - Parameter deviceId: nil for a device that is not registered.
+    func receiptHoldings(
+        bundleId: String, accountId: String, environment: StoreEnvironment, deviceId: String?
+    ) -> ReceiptHoldings {
         let key = DownloadRecord.key(bundleId, accountId, environment)
-        let held = holdings[key, default: []].compactMap { transactions[$0] }.filter(\.isInReceipt)
+        let held = holdings[key, default: []].compactMap { transactions[$0] }
+            .filter { $0.isInReceipt && isSeen($0, on: deviceId) }
             .suffix(ReceiptHoldings.Limit.purchases)
         var known: [String: SubscriptionRecord] = [:]
         for transaction in held where transaction.type == .autoRenewableSubscription {
@@ -61,7 +66,8 @@ enum AppReceipt {
         environment: StoreEnvironment, now: Int64
     ) -> ReceiptContents {
         contents(
-            of: state.receiptHoldings(bundleId: bundleId, accountId: accountId, environment: environment),
+            of: state.receiptHoldings(
+                bundleId: bundleId, accountId: accountId, environment: environment, deviceId: device?.id),
             vendorIdentifier: vendorIdentifier(of: device, accountId: accountId), now: now)
     }
 
@@ -109,7 +115,8 @@ extension ReceiptContents.InAppPurchase {
             quantity: transaction.quantity, productId: transaction.productId,
             transactionId: transaction.transactionId, originalTransactionId: transaction.originalTransactionId,
             purchaseDate: transaction.purchaseDate / 1_000 * 1_000,
-            originalPurchaseDate: transaction.originalPurchaseDate / 1_000 * 1_000, kind: Kind(transaction.type),
+            originalPurchaseDate: (transaction.receiptOriginalPurchaseDate ?? transaction.originalPurchaseDate)
+                / 1_000 * 1_000, kind: Kind(transaction.type),
             expiresDate: isSubscription ? transaction.expiresDate.map { $0 / 1_000 * 1_000 } : nil,
             cancellationDate: transaction.revocationDate.map { $0 / 1_000 * 1_000 },
             productItemId: transaction.environment == .production

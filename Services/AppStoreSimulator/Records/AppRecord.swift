@@ -23,6 +23,14 @@ struct AppRecord: Codable, Sendable, Identifiable {
     /// How long a subscription's month takes in the sandbox, in milliseconds; nil for a real month (apple-facts C9: 5 min).
     var sandboxMonth: Int64?
     var isAdvancedCommerce: Bool
+    /// What copies of a period that family members get have for a `webOrderLineItemId`; nil for one of their own.
+    var familyWebOrderLineItem: FamilyLineItem?
+
+    /// The `webOrderLineItemId` of a family member's copy: another than the buyer's, or none (apple-facts C18).
+    enum FamilyLineItem: String, Codable, Sendable, CaseIterable {
+        case own
+        case none
+    }
 
     /// Billing grace period, a setting of the app (apple-facts C15).
     enum GracePeriod: String, Codable, Sendable, CaseIterable {

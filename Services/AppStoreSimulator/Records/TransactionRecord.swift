@@ -42,17 +42,26 @@ struct TransactionRecord: Codable, Sendable, Identifiable {
 
     /// Whose it is.
     var accountId: String
-    /// On which device it was bought; nil when it renewed by itself.
+    /// On which device it was bought or restored; nil when it renewed by itself.
     var deviceId: String?
     /// What the buyer's e-mail names, such as `MTMQK8XXQW`.
     var orderId: String
     /// A family member's copy: the buyer's transaction.
     var sharedFromTransactionId: String?
+    /// When the sharing of a family member's copy ended for good: it does not come back when a refund is reversed.
+    var sharingEndedDate: Int64?
+    /// A further transaction of a purchase that was made before: the purchase's first; nil for the first itself.
+    var firstTransactionId: String?
+    /// What receipts say instead of ``originalPurchaseDate``: in Apple's it may be the time of a restore.
+    var receiptOriginalPurchaseDate: Int64?
     var isFinished = false
     /// When anything of it changed last: the order of Get Transaction History.
     var modifiedDate: Int64
     /// Grows with every change; breaks ties of ``modifiedDate`` and is what a `revision` token holds.
     var revision: Int64 = 0
+
+    /// What all transactions of one purchase have in common: the id of the first.
+    var purchaseId: String { firstTransactionId ?? transactionId }
 
     /// Apple's `revocationType`.
     enum RevocationType: String, Codable, Sendable {

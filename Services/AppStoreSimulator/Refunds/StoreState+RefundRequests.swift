@@ -22,7 +22,7 @@ extension StoreState {
             throw Problem(.badRequest, "reason: one of \(Self.refundReasons.sorted().joined(separator: ", "))")
         }
         let transaction = try refundable(transactionId, now: now)
-        guard refundRequests[transactionId]?.outcome != .open else {
+        guard openRefundRequest(of: transactionId) == nil else {
             throw Problem(.conflict, "a refund of \(transactionId) is asked for already")
         }
         put(
@@ -52,9 +52,9 @@ extension StoreState {
         notify(.consumptionRequest, transactionId: transactionId, reason: request.reason, now: due)
     }
 
-    /// The developer answered: it is not asked again.
+    /// The developer answered, under whichever id of the purchase: it is not asked again.
     mutating func consumptionAnswered(_ transactionId: String) {
-        guard var request = refundRequests[transactionId], request.nextRequestDate != nil else { return }
+        guard var request = openRefundRequest(of: transactionId), request.nextRequestDate != nil else { return }
         request.nextRequestDate = nil
         put(request)
     }
@@ -68,17 +68,23 @@ extension StoreState {
         guard transactions[transactionId] != nil else {
             throw Problem(.notFound, "no transaction \(transactionId)")
         }
-        guard refundRequests[transactionId]?.outcome == .open else {
+        guard openRefundRequest(of: transactionId) != nil else {
             throw Problem(.conflict, "no refund of \(transactionId) is asked for")
         }
         decide(transactionId, .declined, now: now)
         notify(.refundDeclined, transactionId: transactionId, now: now)
     }
 
+    /// The request that waits for its decision, under whichever id of the purchase it was made.
+    private func openRefundRequest(of transactionId: String) -> RefundRequestRecord? {
+        transactionIds(ofPurchase: transactionId).lazy.compactMap { refundRequests[$0] }.first { $0.outcome == .open }
+    }
+
     /// Writes down what became of a request; a refund that nobody asked for gets a record too.
     mutating func decide(_ transactionId: String, _ outcome: RefundRequestRecord.Outcome, now: Int64) {
         var request =
-            refundRequests[transactionId]
+            openRefundRequest(of: transactionId) ?? refundRequests[transactionId]
+            ?? transactionIds(ofPurchase: transactionId).compactMap { refundRequests[$0] }.first
             ?? RefundRequestRecord(
                 transactionId: transactionId, requestedDate: now, reason: "OTHER", outcome: outcome, requestsSent: 0,
                 nextRequestDate: nil)

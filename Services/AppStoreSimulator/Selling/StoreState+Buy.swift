@@ -133,6 +133,9 @@ extension StoreState {
         guard !Self.isGuest(purchase.accountId) else { return nil }
         let key = DownloadRecord.key(purchase.bundleId, purchase.accountId, purchase.environment)
         return holdings[key, default: []].lazy.compactMap { transactions[$0] }
-            .first { $0.productId == purchase.productId && $0.revocationDate == nil }
+            .first {
+                $0.productId == purchase.productId && $0.firstTransactionId == nil
+                    && !isRevoked(purchase: $0.transactionId)
+            }
     }
 }

@@ -37,11 +37,13 @@ extension StoreState {
         return found
     }
 
-    /// The transaction has it at once, a subscription's renewals from the next on.
+    /// The purchase has it at once, a subscription's renewals from the next on.
     fileprivate mutating func setAppAccountToken(_ token: String, of transaction: TransactionRecord, now: Int64) {
-        var transaction = transaction
-        transaction.appAccountToken = token
-        put(transaction, now: now)
+        for id in transactionIds(ofPurchase: transaction.id) {
+            guard var row = transactions[id] else { continue }
+            row.appAccountToken = token
+            put(row, now: now)
+        }
         if var subscription = subscriptions[transaction.id] {
             subscription.appAccountToken = token
             put(subscription)

@@ -32,6 +32,10 @@ struct StoreState: Sendable {
     private(set) var lineages: [String: [String]] = [:]
     /// Transaction ids by ``DownloadRecord/key(_:_:_:)``, oldest first.
     private(set) var holdings: [String: [String]] = [:]
+    /// Ids of a purchase's further transactions by the id of its first, oldest first; nothing of a purchase with one id.
+    private(set) var furtherTransactions: [String: [String]] = [:]
+    /// Device ids by what the devices call themselves to apps.
+    private(set) var devicesByVendor: [UUID: String] = [:]
     /// Transaction ids by order id.
     private(set) var orders: [String: [String]] = [:]
     /// Original transaction ids of subscriptions by `ProductRecord`'s key of what they run or renew to.
@@ -54,13 +58,18 @@ struct StoreState: Sendable {
     mutating func put(_ row: AppRecord) { apps.put(row) }
     mutating func put(_ row: ProductRecord) { products.put(row) }
     mutating func put(_ row: AccountRecord) { accounts.put(row) }
-    mutating func put(_ row: DeviceRecord) { devices.put(row) }
     mutating func put(_ row: DeferredPurchaseRecord) { deferredPurchases.put(row) }
     mutating func removeDeferredPurchase(_ id: String) { deferredPurchases.remove(id) }
     mutating func put(_ row: ConsumptionAnswerRecord) { consumptionAnswers.put(row) }
     mutating func put(_ row: RetentionMessagingRecord) { retentionMessaging.put(row) }
     mutating func removeRetentionMessaging(_ id: String) { retentionMessaging.remove(id) }
     mutating func put(_ row: SettingRecord) { settings.put(row) }
+
+    mutating func put(_ row: DeviceRecord) {
+        if let old = devices[row.id].flatMap({ UUID(uuidString: $0.vendorIdentifier) }) { devicesByVendor[old] = nil }
+        devices.put(row)
+        index(row)
+    }
 
     mutating func put(_ row: DownloadRecord) {
         downloads.put(row)
@@ -213,6 +222,8 @@ struct StoreState: Sendable {
         // The order in which they were bought, not the one in which they changed last.
         for key in lineages.keys { lineages[key]?.sort(by: Self.isOlder) }
         for key in holdings.keys { holdings[key]?.sort(by: Self.isOlder) }
+        for key in furtherTransactions.keys { furtherTransactions[key]?.sort(by: Self.isOlder) }
+        for row in devices.rows.values { index(row) }
         for row in subscriptions.rows.values { index(row) }
         for row in downloads.rows.values { downloadKeys[row.appTransactionId] = row.id }
         for row in notifications.rows.values.sorted(by: { $0.sequence < $1.sequence }) {
@@ -243,6 +254,11 @@ struct StoreState: Sendable {
         lineages[row.originalTransactionId, default: []].append(row.id)
         holdings[DownloadRecord.key(row.bundleId, row.accountId, row.environment), default: []].append(row.id)
         orders[row.orderId, default: []].append(row.id)
+        if let first = row.firstTransactionId { furtherTransactions[first, default: []].append(row.id) }
+    }
+
+    private mutating func index(_ row: DeviceRecord) {
+        if let vendor = UUID(uuidString: row.vendorIdentifier) { devicesByVendor[vendor] = row.id }
     }
 
     private mutating func index(_ row: SubscriptionRecord) {

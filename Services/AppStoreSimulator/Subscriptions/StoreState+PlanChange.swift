@@ -76,11 +76,7 @@ extension StoreState {
     private mutating func upgrade(
         _ old: SubscriptionRecord, _ purchase: Purchase, product: ProductRecord, offer: Offer?, now: Int64
     ) -> TransactionRecord {
-        for id in [old.transactionId] + copies(of: old.transactionId) {
-            guard var transaction = transactions[id] else { continue }
-            transaction.isUpgraded = true
-            put(transaction, now: now)
-        }
+        changePurchase(old.transactionId, now: now) { $0.isUpgraded = true }
         let start = now / 1_000 * 1_000
         let billingDay = BillingCalendar.dayOfMonth(start)
         var purchase = purchase

@@ -43,11 +43,7 @@ extension StoreState {
         record.extensions.removeAll { $0 <= now - ExtensionLimit.window }
         guard record.extensions.count < ExtensionLimit.count else { throw .maximum }
         let end = record.renewalDate + Int64(days) * BillingCalendar.day
-        for id in [record.transactionId] + copies(of: record.transactionId) {
-            guard var transaction = transactions[id], transaction.revocationDate == nil else { continue }
-            transaction.expiresDate = end
-            put(transaction, now: now)
-        }
+        changePurchase(record.transactionId, now: now) { $0.expiresDate = end }
         record.extensions.append(now)
         record.renewalDate = end
         record.dueDate = end

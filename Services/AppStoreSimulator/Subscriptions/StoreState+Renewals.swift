@@ -40,7 +40,8 @@ extension StoreState {
 
     /// How often a subscription has renewed since it was last bought.
     private func renewals(of id: String) -> Int {
-        lineages[id, default: []].reversed().prefix { transactions[$0]?.isRenewal == true }.count
+        lineages[id, default: []].reversed().compactMap { transactions[$0] }
+            .filter { $0.firstTransactionId == nil }.prefix(while: \.isRenewal).count
     }
 
     private func canPay(_ record: SubscriptionRecord) -> Bool {

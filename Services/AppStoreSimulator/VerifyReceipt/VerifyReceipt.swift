@@ -67,7 +67,8 @@ struct VerifyReceipt: Sendable {
                 known[purchase.transactionId] = state.transactions[purchase.transactionId]
             }
             let holdings = state.receiptHoldings(
-                bundleId: receipt.bundleId, accountId: receipt.accountId, environment: receipt.environment)
+                bundleId: receipt.bundleId, accountId: receipt.accountId, environment: receipt.environment,
+                deviceId: state.devicesByVendor[receipt.vendorIdentifier])
             return (holdings, known)
         }
         guard !holdings.account.isDeleted else {

@@ -14,7 +14,7 @@ struct TriggerRoutes: Sendable {
         }
         group.post("trigger") { request, _ in
             let body = try await ControlBody.bytes(of: request)
-            let trigger = try TriggerRequest.trigger(body)
+            let trigger = try TriggerBody.trigger(body)
             let rows = try await store.change { state, now in try trigger.perform(in: &state, now: now) }
             return ControlAnswer.json("{\"notifications\":[\(rows.map(\.description).joined(separator: ","))]}")
         }
@@ -33,7 +33,7 @@ extension TriggerKind {
 }
 
 /// The body of `POST trigger`, without what is replaced: that is read as it stands.
-private struct TriggerRequest: Decodable {
+private struct TriggerBody: Decodable {
     var notificationType: String
     var subtype: String?
     var bundleId: String?
@@ -42,7 +42,7 @@ private struct TriggerRequest: Decodable {
     var force: Bool?
 
     static func trigger(_ body: Data) throws(Problem) -> Trigger {
-        let request = try ControlBody.decode(TriggerRequest.self, body)
+        let request = try ControlBody.decode(TriggerBody.self, body)
         var overrides: [OrderedJSON.Field] = []
         if let override = OrderedJSON([UInt8](body))?["override"] {
             guard case .object(let fields) = override else {

@@ -57,9 +57,6 @@ extension StoreState {
             ConsumptionAnswerRecord(
                 id: String(consumptionAnswers.count + 1), transactionId: transaction.id,
                 environment: transaction.environment, version: version, receivedDate: now, body: body))
-        if var refund = refundRequests[transaction.id] {
-            refund.nextRequestDate = nil
-            put(refund)
-        }
+        consumptionAnswered(transaction.id)
     }
 }

@@ -72,7 +72,7 @@ extension StoreState {
         var seen: Set<String> = []
         return holdings[customer.key, default: []].compactMap { id in
             guard let original = transactions[id]?.originalTransactionId, seen.insert(original).inserted,
-                let subscription = subscriptions[original], let latest = transactions[subscription.transactionId],
+                let subscription = subscriptions[original], let latest = statusTransaction(of: subscription),
                 statuses.isEmpty || statuses.contains(subscription.status)
             else { return nil }
             return SubscriptionStatus(
@@ -80,5 +80,14 @@ extension StoreState {
                 status: subscription.status, transaction: latest,
                 renewalInfo: subscription.renewalInfo(in: self, signedDate: signedDate))
         }
+    }
+
+    /// The transaction that a status shows: of a period that was revoked one that says so, or else the period's first.
+    private func statusTransaction(of subscription: SubscriptionRecord) -> TransactionRecord? {
+        let ids = transactionIds(ofPurchase: subscription.transactionId)
+        let revoked = ids.lazy.compactMap { transactions[$0] }.first { $0.revocationDate != nil }
+        return subscription.status == .revoked
+            ? revoked ?? transactions[subscription.transactionId]
+            : transactions[subscription.transactionId]
     }
 }

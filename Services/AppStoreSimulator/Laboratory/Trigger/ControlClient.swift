@@ -42,8 +42,7 @@ struct ControlClient: Sendable {
     ///
     /// - Throws: `ToolFailure` when the text is no address.
     static func base(_ option: String?) throws -> String {
-        let variable = ProcessInfo.processInfo.environment["COUNTERSIGN_SIMULATOR_URL"]
-        let text = option ?? variable.flatMap { $0.isEmpty ? nil : $0 } ?? defaultBase
+        let text = option ?? LaboratorySettings().simulatorURL ?? defaultBase
         guard let url = URL(string: text), ["http", "https"].contains(url.scheme), url.host != nil else {
             throw ToolFailure("--simulator must be an address such as \(defaultBase)")
         }

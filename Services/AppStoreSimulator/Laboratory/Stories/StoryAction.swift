@@ -79,6 +79,16 @@ struct StoryAction: Sendable {
         onId("approve", "deferred", "POST", "deferred/{deferred}/approve"),
         onId("disapprove", "deferred", "POST", "deferred/{deferred}/decline"),
         onId("finish", "transaction", "POST", "transactions/{transaction}/finish"),
+        StoryAction(
+            name: "restore", scalarField: "device",
+            fields: [
+                Field(name: "device", kind: .device, isRequired: true), environment, Field(name: "purchaseDate"),
+                Field(name: "originalPurchaseDate"),
+            ], call: .control("POST", "devices/{device}/restore"), namesApp: true),
+        StoryAction(
+            name: "regrant", scalarField: "transaction",
+            fields: [transaction, Field(name: "device", kind: .device), Field(name: "count", kind: .whole)],
+            call: .control("POST", "transactions/{transaction}/regrant")),
     ]
 
     private static let living = [
@@ -93,7 +103,10 @@ struct StoryAction: Sendable {
             call: .control("POST", "transactions/{transaction}/refund-request")),
         StoryAction(
             name: "refund", scalarField: "transaction",
-            fields: [transaction, Field(name: "percentage", kind: .whole), Field(name: "reason", kind: .whole)],
+            fields: [
+                transaction, Field(name: "percentage", kind: .whole), Field(name: "reason", kind: .whole),
+                Field(name: "revokes"),
+            ],
             call: .control("POST", "transactions/{transaction}/refund")),
         onId("decline-refund", "transaction", "POST", "transactions/{transaction}/decline-refund"),
         onId("reverse-refund", "transaction", "POST", "transactions/{transaction}/reverse-refund"),
@@ -123,6 +136,12 @@ struct StoryAction: Sendable {
             name: "leave-family", scalarField: "account", fields: [account],
             call: .control("POST", "accounts/{account}/leave-family")),
         StoryAction(
+            name: "family-share", fields: [transaction, account, Field(name: "webOrderLineItem")],
+            call: .control("POST", "transactions/{transaction}/family-share")),
+        StoryAction(
+            name: "stop-sharing", scalarField: "transaction", fields: [transaction, Field(name: "revokes")],
+            call: .control("POST", "transactions/{transaction}/stop-sharing")),
+        StoryAction(
             name: "rescind-consent", scalarField: "account", fields: [account, environment],
             call: .control("POST", "accounts/{account}/rescind-consent"), namesApp: true),
         StoryAction(
@@ -141,6 +160,10 @@ struct StoryAction: Sendable {
             name: "app-transaction", scalarField: "account",
             fields: [account, Field(name: "device", kind: .device), environment],
             call: .control("GET", "app-transactions"), namesApp: true),
+        StoryAction(
+            name: "device-transactions", scalarField: "device",
+            fields: [Field(name: "device", kind: .device, isRequired: true), environment],
+            call: .control("GET", "devices/{device}/transactions"), namesApp: true),
         onId("transaction", "transaction", "GET", "transactions/{transaction}"),
         onId("subscription", "subscription", "GET", "subscriptions/{subscription}"),
         StoryAction(

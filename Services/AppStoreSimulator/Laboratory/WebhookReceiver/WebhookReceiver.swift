@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Messages
 import NIOCore
 import WebhookSigning
 
@@ -50,7 +49,7 @@ struct WebhookReceiver: Sendable {
             try await log.append(
                 ReceivedWebhook(
                     eventId: id, attemptTimestamp: timestamp, userAgent: headers[.userAgent], body: body,
-                    receivedAt: MessageCoding.text(now)))
+                    receivedAt: ToolOutput.instant(now)))
             return .noContent
         } catch {
             return .internalServerError

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import NIOHTTP1
 
-/// What `countersign trigger` asks of the simulator.
+/// What `app-store-simulator trigger` asks of the simulator.
 struct TriggerRequest: Sendable {
     enum Limit {
         /// Fields that are changed at once.

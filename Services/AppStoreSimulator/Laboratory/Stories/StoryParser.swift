@@ -46,7 +46,7 @@ struct StoryParser {
     ]
     private static let appKeys = [
         "bundleId", "appAppleId", "bundleVersion", "isReleased", "sharedSecret", "gracePeriod", "sandboxMonth",
-        "isAdvancedCommerce", "products",
+        "isAdvancedCommerce", "familyWebOrderLineItem", "products",
     ]
     private static let productKeys = [
         "productId", "type", "price", "currency", "storefrontPrices", "subscriptionGroupIdentifier", "level", "period",

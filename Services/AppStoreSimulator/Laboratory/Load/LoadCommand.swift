@@ -1,0 +1,180 @@
+import ArgumentParser
+import Foundation
+
+/// `app-store-simulator load`: buys at the simulator, posts what it got to intake, and says what came of it.
+struct LoadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "load",
+        abstract: "Sells purchases at the simulator, posts them to intake, and waits for every outcome.",
+        discussion: """
+            Connection errors, 429 and 5xx are tried again with back-off, as StoreKit would, so that it can run while
+            services are killed and started. Exits with 1 when a genuine purchase has no outcome, a forgery was taken
+            for genuine, or a duplicate got another submission id.
+            """)
+
+    /// The most purchases of one run; each is kept in memory with some kilobytes.
+    static let countMaximum = 500_000
+
+    @Option(help: "The simulator's address. Default: COUNTERSIGN_SIMULATOR_URL, or \(ControlClient.defaultBase).")
+    var simulator: String?
+    @Option(help: "Intake's address. Default: COUNTERSIGN_RECEIPT_INTAKE_URL.") var intake: String?
+    @Option(help: "A file with a server API key. Default: COUNTERSIGN_API_KEY.") var apiKeyFile: String?
+    @Option(help: "A file with the HS256 secret: each account then comes with a token of its own.")
+    var jwtSecretFile: String?
+    @Option(help: "The tokens' iss.") var jwtIssuer: String?
+    @Option(help: "The tokens' aud.") var jwtAudience: String?
+    @Option(help: "Genuine purchases.") var count = 1000
+    @Option(help: "Requests begun per second; as many as go where left out.") var rate: Double?
+    @Option(help: "Requests at the same time, at most.") var concurrency = 32
+    @Option(help: "The share of purchases posted twice, half of those at the same moment.") var duplicates = 0.0
+    @Option(help: "Forged transactions, as a share of the purchases.") var forgeries = 0.0
+    @Option(
+        help: """
+            The kinds of proof that purchases are posted as, in turn: signed_transaction, receipt, transaction_id. \
+            One that is named twice comes twice as often.
+            """)
+    var proofs = LoadProofKinds.signedTransactions
+    @Option(help: "Accounts that buy: player-1 and on.") var accounts = 100
+    @Option(help: "Seconds that a post waits for its outcome.") var wait = 0
+    @Option(help: "The app's bundle id.") var app = "com.example.game"
+    @Option(help: "The product's id.") var product = "gems.100"
+    @Option(help: "The product's type as Apple names it.") var type = "Consumable"
+    @Option(help: "Sandbox or Production.") var environment = "Sandbox"
+    @Option(help: "The same seed is the same plan.") var seed: UInt64 = 1
+    @Option(help: "Seconds that one purchase is tried before it is given up.") var timeout = 120.0
+    @Option(help: "Seconds after posting in which every outcome must be there; 0 does not ask.")
+    var settleTimeout = 60.0
+    @Option(help: "Writes the report as JSON to this file.") var report: String?
+
+    func validate() throws {
+        guard (1...Self.countMaximum).contains(count) else {
+            throw ValidationError("--count is from 1 to \(Self.countMaximum)")
+        }
+        guard (1...4096).contains(concurrency) else { throw ValidationError("--concurrency is from 1 to 4096") }
+        guard (0...1).contains(duplicates) else { throw ValidationError("--duplicates is a share from 0 to 1") }
+        guard (0...1).contains(forgeries) else { throw ValidationError("--forgeries is a share from 0 to 1") }
+        guard (1...1_000_000).contains(accounts) else { throw ValidationError("--accounts is from 1 to 1000000") }
+        guard (0...30).contains(wait) else {
+            throw ValidationError("--wait is from 0 to 30 seconds, the most that intake waits")
+        }
+        guard rate.map({ $0 > 0 && $0 <= 1_000_000 }) ?? true else { throw ValidationError("--rate is above 0") }
+        guard (0...86_400).contains(timeout), (0...86_400).contains(settleTimeout) else {
+            throw ValidationError("--timeout and --settle-timeout are from 0 to 86400 seconds")
+        }
+    }
+
+    func run() async throws {
+        try await failingPlainly {
+            let report = try await HTTPCaller.with(connections: concurrency) { try await carryOut($0) }
+            print(report.text)
+            if let path = self.report { try Self.write(try report.json(), to: path) }
+            guard report.failures.isEmpty else { throw ExitCode.failure }
+        }
+    }
+
+    private func carryOut(_ http: HTTPCaller) async throws -> LoadReport {
+        let settings = LaboratorySettings()
+        let plan = LoadPlan(
+            LoadPlan.Settings(
+                count: count, accounts: accounts, duplicateShare: duplicates, forgeryShare: forgeries, seed: seed,
+                proofs: proofs.kinds))
+        let shop = SimulatorClient(
+            http: http, base: try ControlClient.base(simulator),
+            sale: SimulatorClient.Sale(bundleId: app, productId: product, type: type, environment: environment))
+        let client = IntakeClient(
+            http: http, base: try Self.intakeBase(intake ?? settings.receiptIntakeURL), app: app,
+            credentials: try await credentials(settings, accounts: plan.buyers + plan.forgers))
+        let sold = try await LoadShopper(shop: shop, run: String(UUID().uuidString.prefix(8)).lowercased())
+            .buy(plan.proofs)
+        let forged = try await forge(shop, plan)
+        let records = LoadRecords(
+            purchases: zip(sold, plan.buyers).map {
+                LoadReport.Purchase(
+                    transactionId: $0.transactionId, originalTransactionId: $0.originalTransactionId, account: $1,
+                    proof: $0.kind)
+            }, forgeries: forged.map(\.record))
+        let runner = LoadRunner(
+            plan: plan, proofs: sold, forgedProofs: forged.map(\.proof), intake: client,
+            records: records, rate: rate, concurrency: concurrency, wait: wait, timeout: .seconds(timeout))
+        return try await carryOut(runner)
+    }
+
+    private func carryOut(_ runner: LoadRunner) async throws -> LoadReport {
+        let records = runner.records
+        let startedAt = Date()
+        let start = ContinuousClock.now
+        await ProgressLine(title: "posting", total: runner.plan.steps.count).run {
+            let counts = records.counts
+            return (
+                counts.stepsDone, "accepted \(counts.accepted), settled \(counts.settled), retries \(counts.retries)"
+            )
+        } _: {
+            await runner.post()
+        }
+        let posted = start.duration(to: .now)
+        if settleTimeout > 0 {
+            await ProgressLine(title: "settling", total: count).run {
+                (records.counts.settled, "retries \(records.counts.retries)")
+            } _: {
+                await runner.settle(within: .seconds(settleTimeout))
+            }
+        }
+        let settled = start.duration(to: .now)
+        let counts = records.counts
+        let copies = runner.plan.steps.reduce(0) { sum, step in
+            if case .post(_, let copies) = step { sum + copies } else { sum + 1 }
+        }
+        return LoadReport(
+            app: app, product: product, environment: environment, seed: seed, startedAt: ToolOutput.instant(startedAt),
+            sent: copies, duplicates: copies - count - runner.plan.forgers.count, retries: counts.retries,
+            mismatchedIds: counts.mismatchedIds, statuses: counts.statuses,
+            postingSeconds: posted.milliseconds / 1000, settlingSeconds: settled.milliseconds / 1000,
+            purchases: records.purchases, forgeries: records.forgeries)
+    }
+
+    private func forge(
+        _ shop: SimulatorClient, _ plan: LoadPlan
+    ) async throws -> [(record: LoadReport.Forgery, proof: LoadProof)] {
+        guard !plan.forgers.isEmpty else { return [] }
+        let kinds = try await shop.forgeryKinds()
+        guard !kinds.isEmpty else { throw ToolFailure("the simulator knows no forgeries") }
+        var forged: [(record: LoadReport.Forgery, proof: LoadProof)] = []
+        for (index, account) in plan.forgers.enumerated() {
+            let kind = kinds[index % kinds.count]
+            forged.append(
+                (
+                    LoadReport.Forgery(kind: kind.kind, expectedReason: kind.expectedRejection, account: account),
+                    LoadProof(
+                        kind: .signedTransaction, transactionId: "", originalTransactionId: "",
+                        content: try await shop.forge(kind.kind).signedTransaction)
+                ))
+        }
+        return forged
+    }
+
+    private static func intakeBase(_ url: String?) throws -> String {
+        guard let url, let parsed = URL(string: url), ["http", "https"].contains(parsed.scheme), parsed.host != nil
+        else {
+            throw ToolFailure("--intake must be an address such as http://127.0.0.1:8080")
+        }
+        return url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
+
+    private func credentials(_ settings: LaboratorySettings, accounts: [String]) async throws -> LoadCredentials {
+        if let path = jwtSecretFile {
+            return try await LoadCredentials(
+                secret: try LaboratorySettings.secret(in: path), accounts: accounts, issuer: jwtIssuer,
+                audience: jwtAudience)
+        }
+        if let path = apiKeyFile { return LoadCredentials(apiKey: try LaboratorySettings.secret(in: path)) }
+        return LoadCredentials(apiKey: try settings.apiKey())
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        do {
+            try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw ToolFailure("the report cannot be written to \(path)")
+        }
+    }
+}
