@@ -35,7 +35,7 @@ struct DoctorCommand: AsyncParsableCommand {
             report(SettingsCheck(settings: settings.reader).run())
             report(await database(settings))
             report(await broker(settings))
-            if !service.isEmpty { report(try await services()) }
+            if !service.isEmpty { report(await services()) }
             let wrong = findings.count { $0.level == .wrong }
             let warnings = findings.count { $0.level == .warning }
             if json {
@@ -72,11 +72,9 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    private func services() async throws -> [Finding] {
-        try await HTTPCaller.with(connections: 1) { http in
-            var findings: [Finding] = []
-            for base in service { findings.append(await ServiceCheck(http: http, base: base).run()) }
-            return findings
-        }
+    private func services() async -> [Finding] {
+        var findings: [Finding] = []
+        for base in service { findings.append(await ServiceCheck(base: base).run()) }
+        return findings
     }
 }

@@ -5,13 +5,12 @@ import ArgumentParser
 struct Countersign: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "countersign",
-        abstract: "Sets up, loads, inspects and mends an installation of Countersign.",
+        abstract: "Sets up, inspects and mends an installation of Countersign.",
         discussion: "Reads the same COUNTERSIGN_… environment variables as the services.",
         version: "0.1.0",
         subcommands: [
             MigrateCommand.self, TopicsCommand.self, DoctorCommand.self, InspectCommand.self, AuditCommand.self,
-            RedriveCommand.self, LoadCommand.self, WebhookReceiverCommand.self, TriggerCommand.self, ListenCommand.self,
-            StoryCommand.self, RevenueCommand.self, RatesCommand.self, ClaimCommand.self, BindingsCommand.self,
-            AdjustCommand.self,
+            RedriveCommand.self, RevenueCommand.self, RatesCommand.self, ClaimCommand.self, BindingsCommand.self,
+            AdjustCommand.self, DoubleGrantsCommand.self,
         ])
 }

@@ -1,11 +1,11 @@
-public import ArgumentParser
-public import Persistence
-public import PurchaseModel
+import ArgumentParser
+import Persistence
+import PurchaseModel
 
 /// An account as intake lets it in; anything else is a usage error, since nobody could ever read what it is given.
-extension AccountName: ExpressibleByArgument {
+extension Account: ExpressibleByArgument {
     /// Takes a name of 1 to 255 printable characters.
-    public init?(argument: String) {
+    package init?(argument: String) {
         self.init(argument)
     }
 }
@@ -13,10 +13,11 @@ extension AccountName: ExpressibleByArgument {
 extension StoreEnvironment: ExpressibleByArgument {}
 extension RateStore.Program: ExpressibleByArgument {}
 extension RateStore.Kind: ExpressibleByArgument {}
+extension DoubleGrantReading.State: ExpressibleByArgument {}
 
 extension RevenueDay: ExpressibleByArgument {
     /// Reads `2026-03-15`.
-    public init?(argument: String) {
+    package init?(argument: String) {
         self.init(argument)
     }
 }

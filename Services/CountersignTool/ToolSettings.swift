@@ -12,9 +12,6 @@ import ServiceRuntime
 /// | `COUNTERSIGN_POSTGRES_URL`, or `…_FILE` | whatever asks or changes the database, and doctor |
 /// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS`, `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | topics, doctor |
 /// | `COUNTERSIGN_APPS_FILE`, `COUNTERSIGN_CATALOGUE_FILE`, `COUNTERSIGN_WEBHOOKS_FILE`, `COUNTERSIGN_TRUSTED_ROOTS` | doctor |
-/// | `COUNTERSIGN_SIMULATOR_URL` | load, trigger, listen, story |
-/// | `COUNTERSIGN_RECEIPT_INTAKE_URL` | load |
-/// | `COUNTERSIGN_API_KEY` or `…_FILE` | load, story |
 struct ToolSettings: Sendable {
     let reader: SettingReader
     let logger: Logger

@@ -1,9 +1,10 @@
 /// A small history in which every rule of the audit has something to look at, and holds.
 ///
 /// anna bought gems three times (one was refunded by half, one in full and given back), things that ben and cleo have
-/// now, too, and a subscription; consent for dora was withdrawn; nobody claimed p1.
+/// now, too, and a subscription; consent for dora was withdrawn; nobody claimed p1; gina's chest had been two orders, b1 and
+/// b2, and b3 is one more id of it; x1 contradicts n2.
 enum AuditHistory {
-    static let sql = audit + orders + lineages + ledger + entitlements + events + submissions
+    static let sql = audit + submissions + orders + purchases + lineages + ledger + entitlements + events
 
     private static let audit = """
         INSERT INTO account_tokens (app, token, account) VALUES ('a', '6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'anna');
@@ -18,8 +19,9 @@ enum AuditHistory {
         INSERT INTO orders (environment, transaction_id, state, reason, account, app, product_id, product_type, quantity,
             original_transaction_id, purchase_date, expires_date, signed_date, app_account_token, app_transaction_id,
             granted_at, submission_id, correlation_id, transaction)
-        SELECT 'production', id, state, reason, account, 'a', product, type, 1, original, '2026-01-01',
-            expires::timestamptz, '2026-01-02', token::uuid, child, granted::timestamptz, 'sub_' || id, 'r', '{}'
+        SELECT 'production', id, state, reason, account, 'a', product, type, 1, original,
+            CASE id WHEN 's2' THEN '2026-02-01Z' ELSE '2026-01-01Z' END::timestamptz, expires::timestamptz, '2026-01-02',
+            token::uuid, child, granted::timestamptz, 'sub_' || id, 'r', '{}'
         FROM (VALUES
             ('c1', 'granted', NULL, 'anna', 'gems', 'consumable', 'c1', NULL, '6ba7b810-9dad-11d1-80b4-00c04fd430c8',
                 NULL, '2026-01-03'),
@@ -33,7 +35,9 @@ enum AuditHistory {
             ('k1', 'granted', NULL, 'dora', 'hat', 'non_consumable', 'k1', NULL, NULL, 'child', '2026-01-03'),
             ('s1', 'granted', NULL, 'anna', 'plus', 'auto_renewable', 's1', '2026-02-01', NULL, NULL, '2026-01-03'),
             ('s2', 'granted', NULL, 'anna', 'plus', 'auto_renewable', 's1', '2126-03-01', NULL, NULL, '2026-02-01'),
-            ('p1', 'parked', 'unclaimed', NULL, 'pro', 'non_consumable', 'p1', NULL, NULL, NULL, NULL)
+            ('p1', 'parked', 'unclaimed', NULL, 'pro', 'non_consumable', 'p1', NULL, NULL, NULL, NULL),
+            ('b1', 'granted', NULL, 'gina', 'chest', 'non_consumable', 'b1', NULL, NULL, NULL, '2026-01-03'),
+            ('x1', 'parked', 'purchase_ambiguous', 'cleo', 'hat', 'non_consumable', 'n2', NULL, NULL, NULL, NULL)
         ) AS new (id, state, reason, account, product, type, original, expires, token, child, granted);
         INSERT INTO subscriptions (environment, original_transaction_id, app, account, state, product_id, transaction_id,
             expires_date, access_until, due_at, standing)
@@ -42,16 +46,35 @@ enum AuditHistory {
 
         """
 
+    private static let purchases = """
+        INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
+        SELECT environment, transaction_id, transaction_id, submission_id FROM orders
+        UNION ALL VALUES ('production', 'b2', 'b1', 'sub_b2'), ('production', 'b3', 'b1', 'sub_b3');
+        UPDATE orders SET web_order_line_item_id = 'w' || right(transaction_id, 1) WHERE product_id = 'plus';
+        UPDATE orders SET purchase_key = key, fallback_key = fallback
+        FROM (VALUES ('n1', 'o:n1', NULL), ('n2', 'o:n2', NULL), ('n3', 'o:n3', NULL), ('k1', 'o:k1', NULL),
+            ('p1', 'o:p1', NULL), ('b1', 'o:b1', NULL), ('s1', 'p:s1:w1', 'd:s1:plus:1767225600'),
+            ('s2', 'p:s1:w2', 'd:s1:plus:1769904000')) AS new (id, key, fallback) WHERE transaction_id = id;
+        INSERT INTO merged_orders (environment, transaction_id, order_transaction_id, row)
+        VALUES ('production', 'b2', 'b1', '{"granted_at": "2026-01-03T00:00:00+00:00"}');
+        INSERT INTO double_grants (environment, order_transaction_id, app, account, item, amount, state, corrected)
+        VALUES ('production', 'b1', 'a', 'gina', 'coin', 20, 'corrected', 15);
+        INSERT INTO purchase_conflicts (environment, app, transaction_id, order_transaction_id, cause, submission_id)
+        VALUES ('production', 'a', 'x1', 'n2', 'two_orders', 'sub_x1');
+
+        """
+
     private static let lineages = """
         INSERT INTO lineages (environment, original_transaction_id, app, account, cause, bound_at)
         VALUES ('production', 'n1', 'a', 'ben', 'transfer', now()), ('production', 'n2', 'a', 'anna', 'possession', now()),
             ('production', 'n3', 'a', 'anna', 'possession', now()), ('production', 's1', 'a', 'anna', 'possession', now()),
-            ('production', 'k1', 'a', 'dora', 'possession', now()), ('production', 'p1', 'a', NULL, NULL, NULL);
+            ('production', 'k1', 'a', 'dora', 'possession', now()), ('production', 'p1', 'a', NULL, NULL, NULL),
+            ('production', 'b1', 'a', 'gina', 'possession', now());
         INSERT INTO binding_history (environment, original_transaction_id, app, from_account, to_account, cause)
         VALUES ('production', 'n1', 'a', NULL, 'anna', 'token'), ('production', 'n2', 'a', NULL, 'anna', 'possession'),
             ('production', 'n3', 'a', NULL, 'anna', 'possession'), ('production', 's1', 'a', NULL, 'anna', 'possession'),
             ('production', 'k1', 'a', NULL, 'dora', 'possession'), ('production', 'n1', 'a', 'anna', 'ben', 'transfer'),
-            ('production', 'n2', 'a', 'anna', 'cleo', 'share');
+            ('production', 'n2', 'a', 'anna', 'cleo', 'share'), ('production', 'b1', 'a', NULL, 'gina', 'possession');
         INSERT INTO lineage_shares (environment, original_transaction_id, app, account)
         VALUES ('production', 'n2', 'a', 'cleo');
 
@@ -60,14 +83,16 @@ enum AuditHistory {
     private static let ledger = """
         INSERT INTO ledger_entries (environment, transaction_id, kind, sequence, app, account, item, amount, book, spend_id,
             audit_id)
-        SELECT 'production', id, kind, sequence, 'a', 'anna', item, amount,
+        SELECT 'production', id, kind, sequence, 'a', CASE id WHEN 'b1' THEN 'gina' ELSE 'anna' END, item, amount,
             CASE kind WHEN 'spend' THEN 'spent' ELSE 'issued' END, CASE kind WHEN 'spend' THEN 1 END,
             CASE kind WHEN 'adjustment' THEN 1 END
         FROM (VALUES ('c1', 'grant', 1, 'gem', 100), ('c2', 'grant', 1, 'gem', 100), ('c2', 'revocation', 1, 'gem', -50),
             ('c3', 'grant', 1, 'gem', 100), ('c3', 'revocation', 1, 'gem', -100), ('c3', 'reversal', 1, 'gem', 100),
-            ('n1', 'grant', 1, 'badge', 1), (NULL, 'spend', 1, 'gem', -30), (NULL, 'adjustment', 1, 'gem', 5)
+            ('n1', 'grant', 1, 'badge', 1), (NULL, 'spend', 1, 'gem', -30), (NULL, 'adjustment', 1, 'gem', 5),
+            ('b1', 'grant', 1, 'coin', 20), ('b1', 'grant', 2, 'coin', 20), ('b1', 'correction', 1, 'coin', -15)
         ) AS new (id, kind, sequence, item, amount);
-        INSERT INTO balances VALUES ('production', 'a', 'anna', 'gem', 225), ('production', 'a', 'anna', 'badge', 1);
+        INSERT INTO balances VALUES ('production', 'a', 'anna', 'gem', 225), ('production', 'a', 'anna', 'badge', 1),
+            ('production', 'a', 'gina', 'coin', 25);
 
         """
 
@@ -108,7 +133,9 @@ enum AuditHistory {
             (15, 'iap.customer.shared', 'cleo', 'n2', NULL, '[]'),
             (16, 'iap.consent.rescinded', 'dora', 'k1', NULL, '[]'),
             (17, 'iap.transaction.fulfilled', 'anna', 's2', NULL, '[]'),
-            (18, 'iap.account.adjusted', 'anna', '', NULL, '[{"item": "gem", "amount": 5}]')
+            (18, 'iap.account.adjusted', 'anna', '', NULL, '[{"item": "gem", "amount": 5}]'),
+            (19, 'iap.transaction.fulfilled', 'gina', 'b1', NULL, '[{"item": "coin", "amount": 20}]'),
+            (20, 'iap.transaction.fulfilled', 'gina', 'b2', NULL, '[{"item": "coin", "amount": 20}]')
         ) AS new (place, type, account, id, token, entries);
         INSERT INTO account_sequences (environment, app, account, last_sequence)
         SELECT environment, app, account, max(sequence) FROM events GROUP BY 1, 2, 3;
@@ -117,16 +144,20 @@ enum AuditHistory {
 
     private static let submissions = """
         INSERT INTO submissions (id, state, app, account, kind, partition_key, correlation_id, reason, outcome, proof)
-        SELECT 'sub_' || id, state, 'a', account, kind, 'k', 'r', reason, CASE WHEN id = 'apple'
-            THEN '{"transactions": []}'
-            ELSE jsonb_build_object('transactions', jsonb_build_array(
-                jsonb_build_object('environment', 'production', 'transaction_id', right(id, 2)))) END, ''
+        SELECT 'sub_' || id, state, 'a', account, kind, 'k', 'r', reason,
+            jsonb_build_object('transactions', jsonb_build_array(
+                jsonb_build_object('environment', 'production', 'transaction_id', right(id, 2)))), ''
         FROM (VALUES ('c1', 'fulfilled', 'anna', 'signed_transaction', NULL),
             ('n1', 'fulfilled', 'anna', 'signed_transaction', NULL),
             ('cleo_n2', 'fulfilled', 'cleo', 'signed_transaction', NULL),
             ('p1', 'parked', 'fay', 'receipt', 'claim_unnamed'),
-            ('apple', 'fulfilled', '', 'server_notification', NULL)) AS new (id, state, account, kind, reason);
-        INSERT INTO submission_transactions VALUES ('production', 'p1', 'sub_p1');
+            ('b1', 'fulfilled', 'gina', 'signed_transaction', NULL), ('b2', 'fulfilled', 'gina', 'receipt', NULL),
+            ('b3', 'fulfilled', 'gina', 'transaction_id', NULL),
+            ('x1', 'parked', 'cleo', 'signed_transaction', 'purchase_ambiguous')) AS new (id, state, account, kind, reason)
+        UNION ALL
+        SELECT 'sub_' || id, 'fulfilled', 'a', '', 'server_notification', 'k', 'r', NULL, '{"transactions": []}', ''
+        FROM unnest(ARRAY['c2', 'c3', 'c4', 'n2', 'n3', 'k1', 's1', 's2']) AS new (id);
+        INSERT INTO submission_transactions VALUES ('production', 'p1', 'sub_p1'), ('production', 'x1', 'sub_x1');
 
         """
 }

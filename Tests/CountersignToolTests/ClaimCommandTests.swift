@@ -18,6 +18,14 @@ struct ClaimCommandTests {
             """, [.text(id)])
     }
 
+    private func addId(_ id: String, to order: String, _ pool: PostgresPool) async throws {
+        _ = try await pool.query(
+            """
+            INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
+            VALUES ('production', $1, $2, 's')
+            """, [.text(id), .text(order)])
+    }
+
     /// Takes claims up as fulfillment does: looks until one is due, gives the order or not, and settles the claim.
     private func takeUp(_ pool: PostgresPool, account: String?) async throws {
         var isTaken = false
@@ -58,6 +66,47 @@ struct ClaimCommandTests {
                 try log.rows.map { try $0.decode("line", as: String.self) } == [
                     "tester claim production 100 alice a letter with the receipt"
                 ])
+        }
+    }
+
+    @Test("a claim by any transaction id is a claim of the order, and the audit log names the order's own id")
+    func anyId() async throws {
+        try await TestDatabase.with { pool in
+            try await park("100", pool)
+            try await addId("101", to: "100", pool)
+            let tool = try await ToolProcess(pool)
+            async let taken: Void = takeUp(pool, account: "alice")
+            let ended = try await tool.run(
+                "claim", "production", "101", "--account", "alice", "--reason", "r", "--wait", "300")
+            try await taken
+            #expect(ended.status == 0, "\(ended.errors)")
+            #expect(ended.lines.first == "101 is a transaction id of the order 100")
+            #expect(ended.lines.last == "the order is granted, alice's")
+            let claims = try await pool.query(
+                """
+                SELECT c.transaction_id, a.subject FROM operator_claims c JOIN audit_log a ON a.id = c.audit_id
+                """)
+            #expect(try claims.rows.map { try $0.decode("transaction_id", as: String.self) } == ["100"])
+            #expect(try claims.rows.map { try $0.decode("subject", as: String.self) } == ["production 100 alice"])
+        }
+    }
+
+    @Test("an order that is claimed by one of its ids cannot be claimed by another")
+    func claimedByAnotherId() async throws {
+        try await TestDatabase.with { pool in
+            try await park("100", pool)
+            try await addId("101", to: "100", pool)
+            let claims = OperatorClaimStore(pool: pool)
+            func claim(_ id: String, _ environment: StoreEnvironment = .production) async throws {
+                _ = try await claims.claim(
+                    environment: environment, transactionId: id, account: "alice", actor: "ada", reason: "r")
+            }
+            try await claim("101")
+            await #expect(throws: OperatorClaimStore.Refusal.alreadyClaimed(account: "alice")) {
+                try await claim("100")
+            }
+            await #expect(throws: OperatorClaimStore.Refusal.orderNotFound) { try await claim("101", .sandbox) }
+            await #expect(throws: OperatorClaimStore.Refusal.orderNotFound) { try await claim("102") }
         }
     }
 
@@ -110,6 +159,7 @@ struct ClaimCommandTests {
     func bindings() async throws {
         try await TestDatabase.with { pool in
             try await SoldOrder.insert([try SoldOrder("101", "2026-05-01T10:00:00Z", price: 1)], pool)
+            try await addId("102", to: "101", pool)
             try await pool.withConnection { connection in
                 try await connection.executeScript(
                     """
@@ -126,7 +176,7 @@ struct ClaimCommandTests {
                     """)
             }
             let tool = try await ToolProcess(pool)
-            for id in ["101", "100"] {
+            for id in ["101", "100", "102"] {
                 let ended = try await tool.run("bindings", "production", id)
                 #expect(
                     ended.lines == [

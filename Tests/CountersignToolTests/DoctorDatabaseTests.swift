@@ -19,7 +19,43 @@ struct DoctorDatabaseTests {
             #expect(findings.map(\.level).allSatisfy { $0 == .good })
             #expect(
                 findings.map(\.subject) == [
-                    "PostgreSQL", "schema", "backlog", "alarms", "parked orders", "endpoints", "consistency",
+                    "PostgreSQL", "schema", "backlog", "alarms", "rejections", "parked posts", "parked orders",
+                    "purchases",
+                    "endpoints", "consistency",
+                ])
+        }
+    }
+
+    @Test func whatContradictsAndWhatWasGrantedTwiceIsCounted() async throws {
+        try await TestDatabase.with { pool in
+            try await pool.withConnection { connection in
+                try await connection.executeScript(
+                    """
+                    INSERT INTO purchase_conflicts (environment, app, transaction_id, order_transaction_id, cause,
+                        submission_id, created_at, resolved_at)
+                    SELECT 'production', 'a', n::text, '1', 'two_orders', 's', now() - n * interval '1 hour',
+                        CASE WHEN n = 9 THEN now() END
+                    FROM generate_series(7, 9) AS n;
+                    INSERT INTO merged_orders (environment, transaction_id, order_transaction_id, row, merged_at)
+                    SELECT 'production', '1' || n, n::text, '{}', now() - n * interval '1 day' FROM generate_series(1, 3) AS n;
+                    INSERT INTO double_grants (environment, order_transaction_id, app, account, item, amount, state)
+                    SELECT 'production', n::text, 'a', 'p', 'gem', 10, CASE n WHEN 3 THEN 'left' ELSE 'open' END
+                    FROM generate_series(1, 3) AS n;
+                    INSERT INTO orders (environment, transaction_id, state, reason, app, product_id, product_type,
+                        quantity, original_transaction_id, purchase_date, signed_date, submission_id, correlation_id,
+                        transaction, created_at)
+                    SELECT 'production', n::text, 'parked', 'transaction_incomplete', 'a', 'x', 'consumable', 1, n::text,
+                        now(), now(), 's', 'r', '{}', now() - n * interval '1 hour'
+                    FROM generate_series(3, 4) AS n
+                    """)
+            }
+            let findings = try await DatabaseCheck(pool: pool, grace: .seconds(60), comparesTables: false).run()
+                .filter { $0.level != .good }
+            #expect(
+                findings.map(\.detail) == [
+                    "Apple signed what contradicts an order, 2 times, the oldest 8 h ago: production 8",
+                    "2 orders are parked for transaction_incomplete, the oldest for 4 h: production 4",
+                    "2 items were granted twice, and nobody has decided, the oldest found 2 d ago",
                 ])
         }
     }
@@ -40,7 +76,9 @@ struct DoctorDatabaseTests {
                         transaction)
                     SELECT 'production', n::text, 'parked', CASE WHEN n = 1 THEN 'account_token_unknown' ELSE 'unclaimed' END,
                         'a', 'x', 'consumable', 1, n::text, now(), now(), 'sub_1', 'r', '{}'
-                    FROM generate_series(1, 3) AS n
+                    FROM generate_series(1, 3) AS n;
+                    INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
+                    SELECT environment, transaction_id, transaction_id, submission_id FROM orders
                     """)
             }
             let findings = try await findings(pool)
@@ -58,6 +96,63 @@ struct DoctorDatabaseTests {
             #expect(unclaimed.map(\.level) == [.good])
             #expect(unclaimed.first?.detail.hasPrefix("2 purchases") == true)
             #expect(findings.last?.level == .good, "the tables agree")
+        }
+    }
+
+    @Test func rejectionsOfAWeekAndAllThatIsParkedAreCountedByReason() async throws {
+        try await TestDatabase.with { pool in
+            try await pool.withConnection { connection in
+                try await connection.executeScript(
+                    """
+                    INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, proof, state, reason,
+                        outcome, settled_at)
+                    SELECT 'sub_' || n, 'a', 'b', 'transaction_id', 'k', 'r', n::text,
+                        CASE WHEN n < 10 THEN 'rejected' ELSE 'parked' END,
+                        CASE WHEN n < 4 THEN 'transaction_not_found' WHEN n < 10 THEN 'signature_invalid'
+                            ELSE 'possession_unproven' END, '{}', now() - n * interval '1 day'
+                    FROM generate_series(1, 12) AS n
+                    """)
+            }
+            let findings = try await DatabaseCheck(pool: pool, grace: .seconds(60), comparesTables: false).run()
+            let rejections = findings.filter { $0.subject == "rejections" }
+            #expect(rejections.map(\.level) == [.warning, .good])
+            #expect(
+                rejections.map(\.detail) == [
+                    "3 submissions were rejected in the last 7 days for transaction_not_found, the oldest 3 d ago",
+                    "3 submissions were rejected in the last 7 days for signature_invalid, the oldest 6 d ago",
+                ])
+            #expect(rejections.first?.remedy?.contains("countersign redrive") == true)
+            let parked = findings.filter { $0.subject == "parked posts" }
+            #expect(parked.map(\.level) == [.warning])
+            #expect(
+                parked.first?.detail == "3 submissions are parked for possession_unproven, the oldest for 12 d")
+        }
+    }
+
+    @Test func countingOutcomesReadsTheirIndexesAlone() async throws {
+        try await TestDatabase.with { pool in
+            try await pool.withConnection { connection in
+                try await connection.executeScript(
+                    """
+                    INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, proof, state, reason,
+                        outcome, settled_at)
+                    SELECT 'sub_' || n, 'a', 'b', 'transaction_id', 'k', 'r', n::text,
+                        CASE n % 100 WHEN 0 THEN 'rejected' WHEN 1 THEN 'parked' ELSE 'fulfilled' END,
+                        'transaction_not_found', '{}', now() - n * interval '1 minute'
+                    FROM generate_series(1, 20000) AS n
+                    """)
+                _ = try await connection.query("VACUUM ANALYZE submissions")
+                for (condition, index) in [
+                    ("state = 'rejected' AND settled_at > now() - interval '7 days'", "submissions_rejected"),
+                    ("state = 'parked'", "submissions_parked"),
+                ] {
+                    let plan = try await connection.query(
+                        "EXPLAIN SELECT reason, count(*), min(settled_at) FROM submissions WHERE \(condition) GROUP BY 1"
+                    )
+                    let text = try plan.rows.map { try $0.decode("QUERY PLAN", as: String.self) }.joined()
+                    #expect(text.contains("Index Only Scan using \(index)"), "\(text)")
+                }
+            }
         }
     }
 }

@@ -42,8 +42,10 @@ import Testing
     }
 
     @Test func whatIsUnclaimedIsNoDoubtThatNeedsSomebody() {
-        let unclaimed = BacklogStore.Parked(reason: "unclaimed", count: 187, oldestSeconds: 7300)
-        let doubt = BacklogStore.Parked(reason: "product_unknown", count: 2, oldestSeconds: 60)
+        let unclaimed = BacklogStore.Parked(
+            reason: "unclaimed", count: 187, oldestSeconds: 7300, oldestOrder: "production 1")
+        let doubt = BacklogStore.Parked(
+            reason: "product_unknown", count: 2, oldestSeconds: 60, oldestOrder: "production 2")
         #expect(DatabaseCheck.judge(parked: []).map(\.level) == [.good])
         #expect(DatabaseCheck.judge(parked: [unclaimed]).map(\.level) == [.good, .good])
         let findings = DatabaseCheck.judge(parked: [doubt, unclaimed])
@@ -51,6 +53,32 @@ import Testing
         #expect(findings.first?.detail == "2 for product_unknown, oldest 60 s")
         #expect(findings.last?.subject == "unclaimed")
         #expect(findings.last?.detail.contains("187") == true)
+    }
+
+    @Test func doubtsAboutPurchasesAreToldWithTheOldestAndARemedyEach() {
+        func judge(
+            _ conflicts: BacklogStore.OpenConflicts? = nil, _ doubles: BacklogStore.OpenDoubleGrants? = nil,
+            _ parked: [BacklogStore.Parked] = []
+        ) -> [Finding] {
+            PurchaseCheck.judge(conflicts: conflicts, doubleGrants: doubles, parked: parked)
+        }
+        #expect(judge().map(\.level) == [.good])
+        let parked = ["product_unknown", "purchase_ambiguous", "transaction_incomplete"].map {
+            BacklogStore.Parked(reason: $0, count: 2, oldestSeconds: 7300, oldestOrder: "sandbox 7")
+        }
+        let findings = judge(
+            BacklogStore.OpenConflicts(count: 3, oldestSeconds: 7300, oldest: "production 9"),
+            BacklogStore.OpenDoubleGrants(count: 4, oldestSeconds: nil), parked)
+        #expect(
+            findings.map(\.detail) == [
+                "Apple signed what contradicts an order, 3 times, the oldest 2 h ago: production 9",
+                "2 orders are parked for purchase_ambiguous, the oldest for 2 h: sandbox 7",
+                "2 orders are parked for transaction_incomplete, the oldest for 2 h: sandbox 7",
+                "4 items were granted twice, and nobody has decided",
+            ])
+        #expect(findings.allSatisfy { $0.level == .warning && $0.remedy?.contains("countersign") == true })
+        let others = DatabaseCheck.judge(parked: parked)
+        #expect(others.map(\.detail) == ["2 for product_unknown, oldest 2 h"], "each doubt is told of once")
     }
 
     @Test func alarmsNameTheReasonTheOldestAndWhoMustAct() {

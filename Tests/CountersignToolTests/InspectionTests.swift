@@ -11,7 +11,7 @@ import Testing
 @Suite(.enabled(if: TestDatabase.url != nil, "SKIPPED: COUNTERSIGN_TEST_POSTGRES is not set"))
 struct InspectionTests {
     /// A granted purchase of `player-1` with entry, balance, event and delivery, all in agreement.
-    private static let purchase = """
+    static let purchase = """
         INSERT INTO submissions (id, state, app, account, kind, partition_key, correlation_id, settled_at, outcome, proof)
         VALUES ('sub_1', 'fulfilled', 'a', 'player-1', 'signed_transaction', '1000', 'req_1', now(),
             '{"transactions": [{"environment": "sandbox", "transaction_id": "1000"}]}', 'x.y.z');
@@ -19,6 +19,8 @@ struct InspectionTests {
             original_transaction_id, purchase_date, signed_date, submission_id, correlation_id, granted_at, transaction)
         VALUES ('sandbox', '1000', 'granted', 'player-1', 'a', 'gems.100', 'consumable', 1, '1000', now(), now(),
             'sub_1', 'req_1', now(), '{}');
+        INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
+        VALUES ('sandbox', '1000', '1000', 'sub_1');
         INSERT INTO ledger_entries (environment, transaction_id, kind, sequence, app, account, item, amount)
         VALUES ('sandbox', '1000', 'grant', 1, 'a', 'player-1', 'gem', 100);
         INSERT INTO balances VALUES ('sandbox', 'a', 'player-1', 'gem', 100);
@@ -58,7 +60,7 @@ struct InspectionTests {
     @Test func inspectFindsWhatAnOperatorGaveByTheIdOfItsEvent() async throws {
         try await TestDatabase.with { pool in
             _ = try await LedgerStore.adjust(
-                environment: .production, app: "a", account: "alice",
+                environment: .production, app: "a", account: Account(stored: "alice"),
                 items: [.init(item: "dust", amount: -5), .init(item: "gem", amount: 100)], actor: "ada",
                 reason: "lost in the outage", allowsDebt: true, pool: pool)
             let id = try await pool.query("SELECT id FROM events").rows[0].decode("id", as: String.self)

@@ -37,7 +37,7 @@ struct SoldOrder: Sendable {
     static func insert(_ orders: [SoldOrder], _ pool: PostgresPool) async throws {
         _ = try await pool.query(
             """
-            INSERT INTO orders (environment, transaction_id, state, granted_at, account, app, product_id, product_type,
+            WITH inserted AS (INSERT INTO orders (environment, transaction_id, state, granted_at, account, app, product_id, product_type,
                 quantity, original_transaction_id, purchase_date, original_purchase_date, signed_date,
                 price_milliunits, currency, storefront, ownership, test_purchase, revocation_date, revocation_type,
                 revocation_percentage, submission_id, correlation_id, transaction)
@@ -47,6 +47,9 @@ struct SoldOrder: Sendable {
                 $7::timestamptz[], $8::int8[], $9::text[], $10::text[], $11::text[], $12::text[], $13::timestamptz[],
                 $14::text[], $15::int8[]) AS new (environment, id, app, product, type, purchased, original, price,
                 currency, storefront, ownership, test, revoked, revocation, percentage)
+            RETURNING environment, transaction_id, submission_id)
+            INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
+            SELECT environment, transaction_id, transaction_id, submission_id FROM inserted
             """,
             [
                 .textArray(orders.map(\.environment)), .textArray(orders.map(\.id)), .textArray(orders.map(\.app)),

@@ -29,7 +29,14 @@ struct DatabaseCheck: Sendable {
             overdue: try await backlog.overdue(grace: grace),
             oldestUnsettled: try await backlog.oldestUnsettledSeconds())
         findings += AlarmCheck.judge(try await AlarmStore(pool: pool).unsettled())
-        findings += Self.judge(parked: try await backlog.parkedOrders())
+        let outcomes = OutcomeCountStore(pool: pool)
+        findings += OutcomeCheck.judge(rejected: try await outcomes.rejected(within: OutcomeCheck.Limit.rejectedWithin))
+        findings += OutcomeCheck.judge(parked: try await outcomes.parked())
+        let parked = try await backlog.parkedOrders()
+        findings += Self.judge(parked: parked)
+        findings += PurchaseCheck.judge(
+            conflicts: try await backlog.openConflicts(), doubleGrants: try await backlog.openDoubleGrants(),
+            parked: parked)
         findings.append(Self.judge(disabled: try await backlog.disabledEndpoints()))
         if comparesTables {
             findings.append(Self.judge(try await ConsistencyCheck(pool: pool).run(examplesMaximum: 1)))
@@ -66,12 +73,13 @@ struct DatabaseCheck: Sendable {
         return [.good("backlog", "nothing is overdue; \(waiting ?? "every purchase has an outcome")")]
     }
 
-    /// Doubts that need somebody, apart from purchases that only wait for their buyer to post them.
+    /// Doubts that need somebody, apart from purchases that only wait for their buyer to post them, and from those of
+    /// `PurchaseCheck`.
     static func judge(parked: [BacklogStore.Parked]) -> [Finding] {
         func text(_ parked: BacklogStore.Parked) -> String {
             "\(parked.count) for \(parked.reason), oldest \(ToolOutput.age(parked.oldestSeconds))"
         }
-        let doubts = parked.filter { $0.reason != ReasonCode.unclaimed.rawValue }
+        let doubts = parked.filter { $0.reason != ReasonCode.unclaimed.rawValue && !PurchaseCheck.concerns($0) }
         let unclaimed = parked.filter { $0.reason == ReasonCode.unclaimed.rawValue }.map { group in
             Finding.good(
                 "unclaimed",

@@ -5,7 +5,10 @@ extension Dossier {
     var text: String {
         let parts: [(String, [String])] = [
             ("submissions", submissions.flatMap(\.lines)), ("orders", orders.flatMap(\.lines)),
-            ("ledger", ledgerEntries.map(\.line)), ("balances of the account", balances.map(\.line)),
+            ("transaction ids", orderTransactions.map(\.line)),
+            ("conflicts: data that contradicts the order, nothing was granted by it", purchaseConflicts.map(\.line)),
+            ("granted twice", doubleGrants.map(\.line)), ("ledger", ledgerEntries.map(\.line)),
+            ("balances of the account", balances.map(\.line)),
             ("entitlements of the account", entitlements.map(\.line)), ("owners", bindings.map(\.line)),
             ("subscription", subscriptions.map(\.line)), ("events", events.map(\.line)),
             ("deliveries", deliveries.map(\.line)), ("by hand", auditLog.map(\.line)),
@@ -71,6 +74,30 @@ extension Dossier.Order {
     }
 }
 
+extension Dossier.OrderTransaction {
+    var line: String {
+        let order = transactionId == orderTransactionId ? "the order's own" : "of the order \(orderTransactionId)"
+        return "\(environment) \(transactionId)  \(order), by \(submissionId), \(Dossier.time(createdAt))"
+            + (mergedAt.map { "; an order of its own until \(Dossier.time($0))" } ?? "")
+    }
+}
+
+extension Dossier.PurchaseConflict {
+    var line: String {
+        "\(id): \(environment) \(transactionId) by \(submissionId), \(Dossier.time(createdAt)), contradicts "
+            + "\(orderTransactionId) (\(cause)), "
+            + (resolvedAt.map { "resolved \(Dossier.time($0))" } ?? "OPEN")
+    }
+}
+
+extension Dossier.DoubleGrant {
+    var line: String {
+        let taken = corrected.map { ", \($0) taken back" } ?? ""
+        return "\(environment) \(orderTransactionId): \(amount) \(item) too many to \(account), \(state)\(taken)"
+            + (decidedAt.map { ", \(Dossier.time($0))" } ?? "")
+    }
+}
+
 extension Dossier.LedgerEntry {
     var line: String {
         "\(environment) \(transactionId ?? "by hand") \(kind) \(sequence): \(amount.magnitude) \(item) "
@@ -103,10 +130,9 @@ extension Dossier.Binding {
 
 extension Dossier.Subscription {
     var line: String {
-        let hasAccess = SubscriptionState(rawValue: state)?.hasAccess ?? false
-        return "\(environment) \(originalTransactionId)  \(state), \(productId) by \(transactionId) "
+        "\(environment) \(originalTransactionId)  \(state.rawValue), \(productId) by \(transactionId) "
             + "\(account.map { "of \($0)" } ?? "of nobody"); "
-            + (hasAccess ? "access until \(Dossier.time(accessUntil))" : "no access")
+            + (state.hasAccess ? "access until \(Dossier.time(accessUntil))" : "no access")
             + ", so since \(Dossier.time(changedAt))"
     }
 }

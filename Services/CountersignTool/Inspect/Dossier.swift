@@ -1,4 +1,5 @@
 import Foundation
+import PurchaseModel
 
 /// What an inspection found, as the database tells it; see `InspectionStore`.
 ///
@@ -6,6 +7,9 @@ import Foundation
 struct Dossier: Decodable, Sendable {
     let submissions: [Submission]
     let orders: [Order]
+    let orderTransactions: [OrderTransaction]
+    let purchaseConflicts: [PurchaseConflict]
+    let doubleGrants: [DoubleGrant]
     let ledgerEntries: [LedgerEntry]
     let balances: [Balance]
     let entitlements: [Entitlement]
@@ -29,6 +33,28 @@ struct Dossier: Decodable, Sendable {
         let testPurchase, revocationType, revokedAt: String?
         let quantity: Int
         let priceMilliunits, revocationPercentage: Int64?
+    }
+
+    /// One of Apple's transaction ids of an order.
+    struct OrderTransaction: Decodable, Sendable {
+        let environment, transactionId, orderTransactionId, submissionId, createdAt: String
+        /// When the order that had this id was merged into the other.
+        let mergedAt: String?
+    }
+
+    /// Signed data that contradicts what is known of an order.
+    struct PurchaseConflict: Decodable, Sendable {
+        let id: Int64
+        let environment, app, transactionId, orderTransactionId, cause, submissionId, createdAt: String
+        let resolvedAt: String?
+    }
+
+    /// What was granted more than once before orders were merged.
+    struct DoubleGrant: Decodable, Sendable {
+        let environment, orderTransactionId, app, account, item, state: String
+        let amount: Int64
+        let corrected: Int64?
+        let decidedAt: String?
     }
 
     struct LedgerEntry: Decodable, Sendable {
@@ -56,7 +82,8 @@ struct Dossier: Decodable, Sendable {
     }
 
     struct Subscription: Decodable, Sendable {
-        let environment, originalTransactionId, state, productId, transactionId, accessUntil, changedAt: String
+        let environment, originalTransactionId, productId, transactionId, accessUntil, changedAt: String
+        let state: SubscriptionState
         let account: String?
     }
 
@@ -82,7 +109,7 @@ struct Dossier: Decodable, Sendable {
 
     /// Reads the JSON of an inspection.
     ///
-    /// - Throws: `DecodingError`.
+    /// - Throws: `DecodingError`, for a state too that this version does not know.
     init(json: String) throws {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

@@ -14,7 +14,7 @@ struct AdjustCommand: AsyncParsableCommand {
 
     @Option(help: "The app's bundle id.") var app: String
     @Option(help: "production or sandbox.") var environment: StoreEnvironment = .production
-    @Option(help: "Whose balance: 1 to 255 printable characters.") var account: AccountName
+    @Option(help: "Whose balance: 1 to 255 printable characters.") var account: Account
     @Option(help: "An item and what is added: gem=+100, gem=-5. May be repeated.") var item: [String]
     @Option(help: "Why, for the audit log.") var reason: String
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
@@ -31,14 +31,14 @@ struct AdjustCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await failingPlainly {
-            let (environment, app, account, reason) = (environment, app, account.text, reason)
+            let (environment, app, account, reason) = (environment, app, account, reason)
             let (changes, actor, allowDebt) = (try changes(), actor ?? ToolActor.sessionUser, allowDebt)
             let adjusted = try await ToolSettings.load().withDatabase { pool in
                 try await LedgerStore.adjust(
                     environment: environment, app: app, account: account, items: changes, actor: actor, reason: reason,
                     allowsDebt: allowDebt, pool: pool)
             }
-            print(try Self.text(adjusted, changes, account: account))
+            print(try Self.text(adjusted, changes, account: account.text))
         }
     }
 

@@ -10,7 +10,7 @@ struct BindingsCommand: AsyncParsableCommand {
         discussion: "For what lasts: subscriptions and non-consumables. Of a consumable `countersign inspect` says it.")
 
     @Argument(help: "production or sandbox.") var environment: StoreEnvironment
-    @Argument(help: "Any transaction id of the lineage.") var transaction: String
+    @Argument(help: "Any transaction id of any order of the lineage.") var transaction: String
     @Flag(help: "Prints JSON.") var json = false
 
     func run() async throws {

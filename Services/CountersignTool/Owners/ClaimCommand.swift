@@ -16,8 +16,8 @@ struct ClaimCommand: AsyncParsableCommand {
     }
 
     @Argument(help: "production or sandbox.") var environment: StoreEnvironment
-    @Argument(help: "The transaction id.") var transaction: String
-    @Option(help: "Whose it is: 1 to 255 printable characters.") var account: AccountName
+    @Argument(help: "Any transaction id of the order.") var transaction: String
+    @Option(help: "Whose it is: 1 to 255 printable characters.") var account: Account
     @Option(help: "Why, for the audit log.") var reason: String
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
     @Option(help: "Seconds to wait for fulfillment.") var wait = 10.0
@@ -30,14 +30,16 @@ struct ClaimCommand: AsyncParsableCommand {
     func run() async throws {
         try await failingPlainly {
             let command = (environment, transaction, account.text, reason, actor ?? ToolActor.sessionUser, wait)
-            let (audit, outcome) = try await ToolSettings.load().withDatabase { pool in
+            let (claim, outcome) = try await ToolSettings.load().withDatabase { pool in
                 let (environment, transaction, account, reason, actor, wait) = command
                 let claim = try await OperatorClaimStore(pool: pool).claim(
                     environment: environment, transactionId: transaction, account: account, actor: actor, reason: reason
                 )
-                return (claim.auditId, try await Self.outcome(of: claim.auditId, within: .seconds(wait), pool: pool))
+                return (claim, try await Self.outcome(of: claim.auditId, within: .seconds(wait), pool: pool))
             }
-            print("claimed for \(account.text), audit \(audit)")
+            let order = claim.key.transactionId
+            if order != transaction { print("\(transaction) is a transaction id of the order \(order)") }
+            print("claimed for \(account.text), audit \(claim.auditId)")
             print(try sentence(outcome))
         }
     }
@@ -66,7 +68,7 @@ struct ClaimCommand: AsyncParsableCommand {
             throw ToolFailure(
                 "fulfillment has not taken it up yet; the claim stays, and is taken up when fulfillment runs")
         }
-        let standing = outcome.state + (outcome.reason.map { ", \($0)" } ?? "")
+        let standing = outcome.state.rawValue + (outcome.reason.map { ", \($0)" } ?? "")
         guard let owner = outcome.account, owner.utf8.elementsEqual(account.text.utf8) else {
             throw ToolFailure(
                 "fulfillment took it up, and did not give it: the order is \(standing), "

@@ -1,0 +1,54 @@
+import Persistence
+import PurchaseModel
+
+/// Says what is doubtful about purchases as such: data that contradicts itself, or lacks a field, and what was granted twice.
+enum PurchaseCheck {
+    private static let subject = "purchases"
+
+    /// Parked orders that are told of here, and what to do about them.
+    private static let remedies: [String: String] = [
+        "purchase_ambiguous":
+            "Apple's data says two things of one purchase: `countersign inspect` shows what contradicts the order; grant "
+            + "what is owed by `countersign adjust`",
+        "transaction_incomplete":
+            "Apple's data lacks what its type must have, such as the end of a period: they are granted by themselves when "
+            + "newer data has it; have the app post one anew, and see `countersign inspect`",
+    ]
+
+    /// Whether parked orders of a reason are told of here.
+    static func concerns(_ parked: BacklogStore.Parked) -> Bool { remedies[parked.reason] != nil }
+
+    static func judge(
+        conflicts: BacklogStore.OpenConflicts?, doubleGrants: BacklogStore.OpenDoubleGrants?,
+        parked: [BacklogStore.Parked]
+    ) -> [Finding] {
+        var findings: [Finding] = []
+        if let conflicts {
+            findings.append(
+                .warning(
+                    subject,
+                    "Apple signed what contradicts an order, \(conflicts.count) times, the oldest "
+                        + "\(ToolOutput.age(conflicts.oldestSeconds)) ago: \(conflicts.oldest)",
+                    remedy: "nothing was granted by it: see `countersign inspect` of its id, decide, and then UPDATE "
+                        + "purchase_conflicts SET resolved_at = now() WHERE id = …"))
+        }
+        for group in parked {
+            guard let remedy = remedies[group.reason] else { continue }
+            findings.append(
+                .warning(
+                    subject,
+                    "\(group.count) orders are parked for \(group.reason), the oldest for "
+                        + "\(ToolOutput.age(group.oldestSeconds)): \(group.oldestOrder)", remedy: remedy))
+        }
+        if let doubleGrants {
+            let age = doubleGrants.oldestSeconds.map { ", the oldest found \(ToolOutput.age($0)) ago" } ?? ""
+            findings.append(
+                .warning(
+                    subject, "\(doubleGrants.count) items were granted twice, and nobody has decided\(age)",
+                    remedy:
+                        "`countersign double-grants --state open` lists them by account: have each corrected, or left"))
+        }
+        guard findings.isEmpty else { return findings }
+        return [.good(subject, "none contradicts another, nothing is granted twice")]
+    }
+}
