@@ -17,7 +17,7 @@ extension EndToEnd {
                 try Data(try stack.setting("COUNTERSIGN_API_KEY").utf8).write(to: key)
                 defer { try? FileManager.default.removeItem(at: key) }
                 let played = try await Program(
-                    path: try stack.setting("COUNTERSIGN_BIN_DIR") + "/countersign",
+                    path: try stack.setting("COUNTERSIGN_BIN_DIR") + "/app-store-simulator",
                     arguments: [
                         "story", "run", Stack.root.appending(path: "Tests/Stories/\(name).yaml").path, "--simulator",
                         try stack.setting("COUNTERSIGN_SIMULATOR_URL"), "--backend",

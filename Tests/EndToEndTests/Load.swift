@@ -1,6 +1,6 @@
 import Foundation
 
-/// The producer script `countersign load`, against the stack under test.
+/// The producer script `app-store-simulator load`, against the stack under test.
 struct Load {
     private let stack: Stack
 
@@ -29,7 +29,7 @@ struct Load {
         let file = FileManager.default.temporaryDirectory.appending(path: "load-\(UUID().uuidString).json")
         defer { try? FileManager.default.removeItem(at: file) }
         let program = Program(
-            path: try stack.setting("COUNTERSIGN_BIN_DIR") + "/countersign",
+            path: try stack.setting("COUNTERSIGN_BIN_DIR") + "/app-store-simulator",
             arguments: [
                 "load", "--intake", try stack.setting("COUNTERSIGN_RECEIPT_INTAKE_URL"), "--simulator",
                 try stack.setting("COUNTERSIGN_SIMULATOR_URL"), "--app", "com.example.game", "--product", "gems.100",
