@@ -230,6 +230,6 @@ let package = Package(
                 "CountersignTool", "AppStore", "Messages", "Persistence", "PersistenceTesting", "Postgres",
                 "PurchaseModel", "ServiceRuntime", log,
             ]),
-        suite("EndToEndTests", ["Messages", "PurchaseModel", "Postgres", httpClient, nio, nioHTTP, log]),
+        suite("EndToEndTests", ["Messages", "PurchaseModel", "Postgres", crypto, httpClient, nio, nioHTTP, log]),
     ]
 )

@@ -9,7 +9,7 @@ extension EndToEnd {
             "a story comes out as it tells",
             arguments: [
                 "the-goods-arrive", "forged-receipts", "taken-back-and-given-back", "restored-by-another-player",
-                "claimed-with-the-e-mail",
+                "claimed-with-the-e-mail", "one-month-four-ids", "restored-on-a-second-phone", "a-family-of-three",
             ])
         func story(_ name: String) async throws {
             try await withStack { stack, _, database in

@@ -46,6 +46,8 @@ struct IntakeClient: Sendable {
     struct Sale: Decodable, Sendable {
         let transactionId: String
         let originalTransactionId: String
+        /// Apple's id of a subscription's period; nil for everything else.
+        let webOrderLineItemId: String?
         let signedTransaction: String
     }
 
@@ -81,9 +83,10 @@ struct IntakeClient: Sendable {
         return try MessageCoding.decode(Purchase.self, from: [UInt8](answer.body))
     }
 
-    /// What is known of a purchase, waiting for its outcome.
-    func status(of id: String, wait: Int = 25) async throws -> Purchase {
-        let answer = try await send(.GET, "\(intake)/v1/purchases/\(id)?wait=\(wait)", headers: jsonHeaders)
+    /// What the server is told of a purchase, or a player, waiting for its outcome.
+    func status(of id: String, wait: Int = 25, playerToken: String? = nil) async throws -> Purchase {
+        let answer = try await send(
+            .GET, "\(intake)/v1/purchases/\(id)?wait=\(wait)", headers: headers(playerToken: playerToken))
         guard answer.status == 200 || answer.status == 202 else {
             throw StackFailure("\(id): \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
         }
@@ -111,7 +114,10 @@ struct IntakeClient: Sendable {
         return try JSONDecoder().decode(Sales.self, from: answer.body).transactions
     }
 
-    var jsonHeaders: [String: String] {
-        ["content-type": "application/json", "authorization": "Bearer \(apiKey)"]
+    var jsonHeaders: [String: String] { headers() }
+
+    /// Those of the studio's server, or of a player's app.
+    func headers(playerToken: String? = nil) -> [String: String] {
+        ["content-type": "application/json", "authorization": "Bearer \(playerToken ?? apiKey)"]
     }
 }
