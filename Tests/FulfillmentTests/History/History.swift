@@ -54,6 +54,17 @@ struct History: Sendable {
         tokens = builder.registered
     }
 
+    /// The purchases that anybody tells of, by their first ids.
+    var purchases: Set<OrderKey> {
+        Set(
+            acts.flatMap(\.transactions).compactMap { transaction in
+                transaction.environment.map {
+                    OrderKey(
+                        environment: $0, transactionId: HistoryBuilder.firstId(of: transaction.transactionId))
+                }
+            })
+    }
+
     /// The app of this history.
     var app: String { Self.app(prefix) }
 
@@ -90,9 +101,7 @@ struct History: Sendable {
     ) -> Catalogue.Product {
         Catalogue.Product(
             id: id, type: type, items: items.map { Catalogue.ItemGrant(item: $0.key, amount: $0.value) },
-            entitlements: entitlements, takeBacks: takeBacks,
-            // A receipt does not say that it is a family member's: which policy gives what is tested where it is said.
-            family: .all)
+            entitlements: entitlements, takeBacks: takeBacks)
     }
 
     /// The verdicts of an act: one, or several where a large receipt comes in parts; what is claimed comes last.

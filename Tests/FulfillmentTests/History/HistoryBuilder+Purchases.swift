@@ -71,7 +71,7 @@ extension HistoryBuilder {
     }
 
     mutating func revokeFamily(_ id: String, at date: Date) {
-        change(id, at: date, as: "REVOKE") { transaction in
+        changeOne(id, at: date, as: "REVOKE") { transaction in
             transaction.revocationDate = date
             transaction.revocationReason = 0
             transaction.revocationType = "FAMILY_REVOKE"
@@ -85,7 +85,7 @@ extension HistoryBuilder {
         for _ in 0..<(isChosen(0.2) ? 2 : 1) {
             let date = last
             let percentage: Int64 = isChosen(0.4) ? Int64(Int.random(in: 1...99, using: &chance)) * 1_000 : 100_000
-            change(bought.transactionId, at: date, as: "REFUND") { transaction in
+            changeOne(bought.transactionId, at: date, as: "REFUND") { transaction in
                 transaction.revocationDate = date
                 transaction.revocationReason = 1
                 transaction.revocationType = percentage == 100_000 ? "REFUND_FULL" : "REFUND_PRORATED"
@@ -93,7 +93,7 @@ extension HistoryBuilder {
             }
             guard isChosen(0.5) else { return }
             last += days(1...20)
-            change(bought.transactionId, at: last, as: "REFUND_REVERSED") { transaction in
+            changeOne(bought.transactionId, at: last, as: "REFUND_REVERSED") { transaction in
                 transaction.revocationDate = nil
                 transaction.revocationReason = nil
                 transaction.revocationType = nil

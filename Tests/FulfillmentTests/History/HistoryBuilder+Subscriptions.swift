@@ -39,6 +39,8 @@ extension HistoryBuilder {
     ) -> Transaction {
         var transaction = purchase(lineage, id: id, product: product, at: date)
         transaction.expiresDate = date.addingTimeInterval(HistoryProducts.period(of: product))
+        // A family member's may have none.
+        if !lineage.isFamily { transaction.webOrderLineItemId = "line.\(id)" }
         return transaction
     }
 

@@ -23,6 +23,8 @@ struct HistoryBuilder {
     /// What becomes of a transaction at an instant.
     struct Change {
         let date: Date
+        /// The transaction id that Apple names in it, where other ids of the purchase may go on as if nothing was.
+        var named: String?
         let make: (inout Transaction) -> Void
     }
 
@@ -45,6 +47,8 @@ struct HistoryBuilder {
     /// As they were bought, and what became of them, by transaction id.
     private var transactions: [String: Transaction] = [:]
     private var changes: [String: [Change]] = [:]
+    /// The further transaction ids of a purchase, by its first.
+    var copies: [String: [Copy]] = [:]
     /// What is true of the next renewal from an instant on, by original transaction id; oldest first.
     private var renewals: [String: [(date: Date, value: RenewalStatement)]] = [:]
     private var lineages: [String: Lineage] = [:]
@@ -139,6 +143,7 @@ struct HistoryBuilder {
         ids.append(transaction.transactionId)
         transactions[transaction.transactionId] = transaction
         if let renewal { record(renewal, at: transaction.purchaseDate) }
+        copyPerhaps(transaction)
         tell(transaction.transactionId, at: transaction.purchaseDate, as: type)
     }
 
@@ -150,6 +155,15 @@ struct HistoryBuilder {
         tell(id, at: date, as: type)
     }
 
+    /// The same where Apple names one of the purchase's ids, as of a refund.
+    mutating func changeOne(
+        _ id: String, at date: Date, as type: String, _ make: @escaping (inout Transaction) -> Void
+    ) {
+        let named = anyId(of: id, at: date)
+        changes[id, default: []].append(Change(date: date, named: named, make: make))
+        tell(id, at: date, as: type, naming: named)
+    }
+
     mutating func record(_ renewal: RenewalStatement, at date: Date) {
         renewals[renewal.originalTransactionId, default: []].append((date, renewal))
     }
@@ -158,13 +172,16 @@ struct HistoryBuilder {
 
     /// What Apple signs about a transaction at an instant; `before` leaves out what changes at that very instant.
     private func signed(_ id: String, at date: Date, before isBefore: Bool = false) -> Transaction? {
-        guard var transaction = transactions[id], transaction.purchaseDate <= date else { return nil }
-        let made = (changes[id] ?? []).enumerated().filter {
-            isBefore ? $0.element.date < date : $0.element.date <= date
+        let first = Self.firstId(of: id)
+        guard var transaction = transactions[first], transaction.purchaseDate <= date else { return nil }
+        let copy = copies[first]?.first { $0.id == id }
+        let made = (changes[first] ?? []).enumerated().filter {
+            (isBefore ? $0.element.date < date : $0.element.date <= date) && isSeen($0.element, by: id, copy)
         }
         for change in made.sorted(by: { ($0.element.date, $0.offset) < ($1.element.date, $1.offset) }) {
             change.element.make(&transaction)
         }
+        copy?.apply(to: &transaction)
         transaction.signedDate = date
         transaction.evidence =
             #"{"transactionId":"\#(id)","signedDate":\#(Int(date.timeIntervalSince1970)),"#
@@ -180,19 +197,31 @@ struct HistoryBuilder {
     }
 
     /// Notifications, posts and later copies of one change.
-    mutating func tell(_ id: String, at date: Date, as type: String) {
+    ///
+    /// - Parameter named: the transaction id in the notification of the change itself; nil for any of the purchase's.
+    mutating func tell(_ id: String, at date: Date, as type: String, naming named: String? = nil) {
         guard let lineage = transactions[id].flatMap({ lineages[$0.originalTransactionId] }) else { return }
-        if isChosen(0.85) { notify(id, lineage, at: date.addingTimeInterval(seconds(0...4)), as: type) }
+        if isChosen(0.85) {
+            let date = date.addingTimeInterval(seconds(0...4))
+            notify(named ?? anyId(of: id, at: date), lineage, at: date, as: type)
+        }
         if lineage.owner.isPosted, isChosen(0.5) {
-            post(id, lineage, at: date.addingTimeInterval(seconds(0...90)))
+            let date = date.addingTimeInterval(seconds(0...90))
+            post(anyId(of: id, at: date), lineage, at: date)
         }
         // Apple's clock has milliseconds, and two statements may have the same one.
-        if isChosen(0.04) { notify(id, lineage, at: date, before: true, as: type) }
-        if isChosen(0.25) { notify(id, lineage, at: date.addingTimeInterval(days(0...40)), as: "DID_RENEW") }
-        if lineage.owner.isPosted, isChosen(0.2) { post(id, lineage, at: date.addingTimeInterval(days(0...40))) }
+        if isChosen(0.04) { notify(named ?? anyId(of: id, at: date), lineage, at: date, before: true, as: type) }
+        if isChosen(0.25) {
+            let date = date.addingTimeInterval(days(0...40))
+            notify(anyId(of: id, at: date), lineage, at: date, as: "DID_RENEW")
+        }
+        if lineage.owner.isPosted, isChosen(0.2) {
+            let date = date.addingTimeInterval(days(0...40))
+            post(anyId(of: id, at: date), lineage, at: date)
+        }
     }
 
-    private mutating func notify(
+    mutating func notify(
         _ id: String, _ lineage: Lineage, at date: Date, before isBefore: Bool = false, as type: String
     ) {
         guard let transaction = signed(id, at: date, before: isBefore) else { return }
@@ -203,7 +232,7 @@ struct HistoryBuilder {
                 renewals: renewal.map { [$0] } ?? [], consents: [], notification: type, parts: 1))
     }
 
-    private mutating func post(_ id: String, _ lineage: Lineage, at date: Date) {
+    mutating func post(_ id: String, _ lineage: Lineage, at date: Date) {
         guard let transaction = signed(id, at: date) else { return }
         acts.append(
             History.Act(
@@ -221,7 +250,10 @@ struct HistoryBuilder {
     private mutating func addReceipt(of player: Int) {
         let date = History.start.addingTimeInterval(days(5...239))
         let environment: StoreEnvironment = isChosen(0.1) ? .sandbox : .production
-        let held = ids.compactMap { receiptEntry($0, of: player, environment, at: date) }
+        let hasLineItems = isChosen(0.5)
+        let held = ids.flatMap { allIds(of: $0, at: date) }.compactMap { id in
+            receiptEntry(id, of: player, environment, at: date, hasLineItems: hasLineItems)
+        }
         guard !held.isEmpty else { return }
         let claimable = held.map(\.originalTransactionId).filter { lineages[$0]?.owner.isPosted == true }
         let claimed = claimable.randomElement(using: &chance)
@@ -234,7 +266,7 @@ struct HistoryBuilder {
 
     /// A transaction as a receipt has it; consumables leave it after a few days.
     private func receiptEntry(
-        _ id: String, of player: Int, _ environment: StoreEnvironment, at date: Date
+        _ id: String, of player: Int, _ environment: StoreEnvironment, at date: Date, hasLineItems: Bool
     ) -> Transaction? {
         guard let signed = signed(id, at: date), let lineage = lineages[signed.originalTransactionId],
             lineage.player == player, lineage.environment == environment,
@@ -247,6 +279,7 @@ struct HistoryBuilder {
         entry.originalPurchaseDate = signed.originalPurchaseDate
         entry.expiresDate = signed.expiresDate
         entry.revocationDate = signed.revocationDate
+        if hasLineItems { entry.webOrderLineItemId = signed.webOrderLineItemId }
         return entry
     }
 

@@ -15,12 +15,18 @@ struct HistoryState: Sendable {
     private(set) var nets: [String: [String: Int64]] = [:]
     private(set) var neverGranted: Set<String> = []
 
+    /// How many orders there are: as many as purchases that were told of.
+    private(set) var orderCount: Int64 = 0
+
     /// Reads the rows of a history.
+    ///
+    /// An order's own id is the one that came first, so every id is read as the purchase's first.
     init(of history: History, _ pool: PostgresPool) async throws {
         for (table, sql) in Self.queries {
             let result = try await pool.query(
                 """
-                SELECT replace(key, $2, '') AS key, replace(row::text, $2, '') AS row
+                SELECT regexp_replace(replace(key, $2, ''), \(Self.copy), '\\1', 'g') AS key,
+                    regexp_replace(replace(row::text, $2, ''), \(Self.copy), '\\1', 'g') AS row
                 FROM (\(sql)) AS read (key, row)
                 """, [.text(history.app), .text(history.prefix)])
             tables[table] = Dictionary(
@@ -30,11 +36,14 @@ struct HistoryState: Sendable {
         }
         let entries = try await pool.query(
             """
-            SELECT replace(o.environment || ' ' || o.transaction_id, $2, '') AS key, o.granted_at IS NULL AS ungranted,
+            SELECT regexp_replace(replace(o.environment || ' ' || o.transaction_id, $2, ''), \(Self.copy), '\\1') AS key,
+                o.granted_at IS NULL AS ungranted,
                 l.item, coalesce(sum(l.amount), 0)::int8 AS net
             FROM orders o LEFT JOIN ledger_entries l USING (environment, transaction_id)
             WHERE o.app = $1 GROUP BY 1, 2, 3
             """, [.text(history.app), .text(history.prefix)])
+        orderCount = try await pool.query("SELECT count(*) AS n FROM orders WHERE app = $1", [.text(history.app)])
+            .rows[0].decode("n")
         for row in entries.rows {
             let key = try row.decode("key", as: String.self)
             if try row.decode("ungranted", as: Bool.self) { neverGranted.insert(key) }
@@ -44,6 +53,9 @@ struct HistoryState: Sendable {
             }
         }
     }
+
+    /// The mark of a purchase's further ids, after a digit.
+    private static let copy = "'([0-9])x[1-4]'"
 
     // $1 is the app, $2 the prefix of its ids.
     private static let queries: KeyValuePairs<String, String> = [

@@ -10,7 +10,7 @@ import Testing
 
 /// The same signed data in any order, any number of times, in any batches, leaves the same rows.
 ///
-/// Every seed makes a history. It is settled once in its order, and once shuffled, repeated and cut at random, by four tasks
+/// Every seed makes a history, in which purchases have one to five transaction ids. It is settled once in its order, and once shuffled, repeated and cut at random, by four tasks
 /// at once. More seeds: `COUNTERSIGN_HISTORIES=1000`, others: `COUNTERSIGN_HISTORIES_FROM=5000`.
 @Suite("Shuffled histories", .serialized, .enabled(if: TestDatabase.url != nil, Bench.skipComment))
 struct HistoryTests {
@@ -41,6 +41,9 @@ struct HistoryTests {
                 var differences = first.differences(from: second)
                 if isLate(ordered) { differences.removeAll { second.isOfNobodysRefund($0) } }
                 #expect(!(first.tables["orders"] ?? [:]).isEmpty)
+                // One order a purchase, however many ids it has.
+                #expect(first.orderCount == ordered.purchases.count, "seed \(seed), in order")
+                #expect(second.orderCount == shuffled.purchases.count, "seed \(seed), shuffled")
                 #expect(
                     differences.isEmpty,
                     "seed \(seed), in order and shuffled:\n\(differences.prefix(12).joined(separator: "\n"))")
