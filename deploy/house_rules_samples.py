@@ -32,6 +32,25 @@ BAD = [
     ("notes/README.md", "# Notes\n", "top level", 1),
     ("deploy/x.sh", "cd /home/somebody/countersign\n", "path of one machine", 1),
     ("deploy/x.sh", "curl https://deb.debian.org/debian\n", "registry's address", 1),
+    ("Shared/PurchaseModel/A.swift", "import Foundation\nimport Crypto\n", "nothing but Foundation", 2),
+    ("Shared/Persistence/A.swift", "extension AlarmStore {\n    let sql = \"\"\"\n        UPDATE submissions SET a = 1\n"
+                                   "        \"\"\"\n}\n", "written by SubmissionStore only", 3),
+    ("Shared/Persistence/A.swift", "package enum OrderStore {}\n\nprivate struct B {\n    let a = \"INSERT INTO orders\"\n}\n",
+     "not by B", 4),
+    ("Shared/Persistence/A.swift", "enum SpendStore {\n    let a = \"DELETE FROM balances\"\n}\n", "not by SpendStore", 2),
+    ("Shared/Persistence/A.swift", "enum RateStore {\n    let a = \"INSERT INTO \\(table) (b)\"\n}\n", "name out", 2),
+    ("Services/Fulfillment/A.swift", "struct OrderStore {\n    let a = \"UPDATE orders SET b = 1\"\n}\n",
+     "written in Shared/Persistence/ only", 2),
+    ("Shared/Persistence/Migrations/0099_a.sql", "CREATE TABLE orders (\n);\nCREATE TABLE coupons (\n);\n",
+     "coupons has no writer", 3),
+    ("Shared/PurchaseModel/A.swift", "struct A {\n    let account: String?\n}\n", "an account is an `Account`", 2),
+    ("Services/Fulfillment/A.swift", "func a(_ b: Int, newOwner: String) {}\n", "an account is an `Account`", 1),
+    ("Shared/Persistence/A.swift", "var posters: [String] = []\n", "an account is an `Account`", 1),
+    ("Shared/PurchaseModel/A.swift", "struct LineageWord {}\n", "LineageWord: instead of `word`", 1),
+    ("Services/Fulfillment/A.swift", "enum A {\n    case b, ordersHeld\n}\n", "ordersHeld: instead of `held`", 2),
+    ("Services/Fulfillment/A.swift", "func a(\n    _ b: Int, as told: [Int]\n) {}\n", "told: instead of `told`", 2),
+    ("Shared/Persistence/A.swift", "let isStated = 1\n", "isStated: instead of `stated`", 1),
+    ("Shared/Persistence/A.swift", "let standingOrder = 1\n", "instead of `standing`", 1),
 ]
 
 GOOD = [
@@ -52,6 +71,19 @@ GOOD = [
     ("Shared/Kafka/README.md", "# Kafka\n\n```sh\n# a comment\n```\n\n## More\n"),
     ("deploy/postgres/README.md", "# PostgreSQL\n\n/usr/lib/postgresql, /var/lib/countersign, $HOME/work/x\n"),
     (".ci/run", "#!/usr/bin/env bash\n"),
+    ("Shared/PurchaseModel/A.swift", "package import Foundation\nimport struct Foundation.Date\n"),
+    ("Shared/Persistence/A.swift", "extension OrderStore {\n    struct B {\n        // INSERT INTO balances\n"
+                                   "        let a = \"INSERT INTO orders AS o (a) ON CONFLICT (a) DO UPDATE SET b = 1\"\n"
+                                   "        let c = \"WITH d AS (SELECT FROM balances FOR UPDATE) SELECT 1\"\n    }\n}\n"),
+    ("Shared/Persistence/A.swift", "enum IntentStore {\n    let a = \"INSERT INTO account_tokens (b)\"\n}\n"),
+    ("Shared/Persistence/Migrations/A.swift", "enum A {\n    let a = \"UPDATE orders SET b = 1\"\n}\n"),
+    ("Tests/PersistenceTests/A.swift", "let a = \"UPDATE orders SET b = 1\"\n"),
+    ("Shared/PurchaseModel/A.swift", "let account: Account\nlet ownership: String?\nlet owners: [String: Account]\n"
+                                     "let a = \"account: String\"\n"),
+    ("Shared/Persistence/Reading/A.swift", "let account: String\n"),
+    ("Services/ReceiptIntake/A.swift", "func a(account: String, told: Int) {}\n"),
+    ("Shared/PurchaseModel/A.swift", "let standing: SubscriptionStanding\nlet keyword = unstated(held: 1)\n"
+                                     "let sql = \"WITH told AS (SELECT 1)\"\n"),
 ]
 
 

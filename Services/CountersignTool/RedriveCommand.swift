@@ -41,7 +41,7 @@ struct RedriveCommand: AsyncParsableCommand {
         try await failingPlainly {
             let selection = selection
             let redriven = try await ToolSettings.load().withDatabase { pool in
-                try await ManualRedrive(pool: pool).redrive(
+                try await SubmissionStore(pool: pool).redrive(
                     selection, reason: reason, actor: actor ?? ToolActor.sessionUser, limit: limit)
             }
             for submission in redriven { print("\(submission.id) was \(submission.previousState), is due now") }
@@ -53,7 +53,7 @@ struct RedriveCommand: AsyncParsableCommand {
         }
     }
 
-    private var selection: ManualRedrive.Selection {
+    private var selection: SubmissionStore.Selection {
         if parked { return .parked }
         if let rejectedReason { return .rejected(reason: rejectedReason) }
         return .ids(submissions)

@@ -58,7 +58,7 @@ struct Assembly {
             try await parked.release(limit: limit)
         }
         let ends = Self.ends(configuration, pool, subscriptions, announce, logger)
-        let alarms = AlarmStore(pool: pool)
+        let alarms = SubmissionStore(pool: pool)
         services = ServiceAssembly(
             services: [
                 pool, DatabaseGuard(pool: pool, context: context), producer,

@@ -84,7 +84,7 @@ import Testing
     @Test func alarmsNameTheReasonTheOldestAndWhoMustAct() {
         func judge(_ reason: String) -> Finding? {
             AlarmCheck.judge([
-                AlarmStore.Alarmed(reason: ReasonCode(rawValue: reason), count: 3, oldestSeconds: 7300)
+                SubmissionStore.Alarmed(reason: ReasonCode(rawValue: reason), count: 3, oldestSeconds: 7300)
             ]).first
         }
         #expect(AlarmCheck.judge([]).map(\.level) == [.good])

@@ -210,7 +210,7 @@ struct InspectionTests {
                     ('sub_3', 'rejected', 'bundle_mismatch', 'a', 'p', 'signed_transaction', '1', 'r', now(),
                         '{}', 'x')
                 """, in: pool)
-            let redriven = try await ManualRedrive(pool: pool).redrive(
+            let redriven = try await SubmissionStore(pool: pool).redrive(
                 .rejected(reason: "sandbox_refused"), reason: "the policy was wrong", actor: "alex", limit: 10)
             #expect(redriven.map(\.id) == ["sub_2"])
             #expect(redriven.map(\.previousState) == ["rejected"])
@@ -228,7 +228,7 @@ struct InspectionTests {
 
     @Test func redriveLeavesFulfilledOnesAlone() async throws {
         try await withPurchase { pool in
-            let redriven = try await ManualRedrive(pool: pool).redrive(
+            let redriven = try await SubmissionStore(pool: pool).redrive(
                 .ids(["sub_1", "sub_9"]), reason: "x", actor: "alex", limit: 10)
             #expect(redriven.isEmpty)
         }

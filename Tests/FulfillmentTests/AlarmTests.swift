@@ -47,7 +47,7 @@ struct AlarmTests {
             try await age(bench, "s1", seconds: 3700)
             try await bench.lookForAlarms()
             #expect(bench.lines.all.map { $0.fields["reason"] } == ["no_verdict"])
-            #expect(try await AlarmStore(pool: bench.pool).unsettled().map(\.reason) == [.noVerdict])
+            #expect(try await SubmissionStore(pool: bench.pool).alarmed().map(\.reason) == [.noVerdict])
         }
     }
 
@@ -55,9 +55,9 @@ struct AlarmTests {
         try await Bench.with { bench in
             for index in 0..<40 { _ = try await bench.verdict("s\(index)", unavailable) }
             _ = try await bench.pool.query("UPDATE submissions SET received_at = now() - interval '2 hours'")
-            let store = AlarmStore(pool: bench.pool)
-            let found = try await withThrowingTaskGroup(of: [AlarmStore.Alarm].self) { group in
-                for _ in 0..<4 { group.addTask { try await store.raise(olderThan: .seconds(3600), limit: 15) } }
+            let store = SubmissionStore(pool: bench.pool)
+            let found = try await withThrowingTaskGroup(of: [SubmissionStore.Alarm].self) { group in
+                for _ in 0..<4 { group.addTask { try await store.raiseAlarms(olderThan: .seconds(3600), limit: 15) } }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
             #expect(Set(found.map(\.submissionId)).count == found.count)
@@ -91,7 +91,7 @@ struct AlarmTests {
             try await bench.lookForAlarms()
             #expect(bench.lines.all.count == RaiseAlarms.Limit.linesPerBatch + 1)
             #expect(bench.lines.all.last?.fields == ["count": "10"])
-            #expect(try await AlarmStore(pool: bench.pool).unsettled().map(\.count) == [60])
+            #expect(try await SubmissionStore(pool: bench.pool).alarmed().map(\.count) == [60])
         }
     }
 
@@ -102,9 +102,9 @@ struct AlarmTests {
             _ = try await bench.pool.query("UPDATE submissions SET received_at = now() - interval '2 hours'")
             try await bench.settle([refused, down])
             try await bench.lookForAlarms()
-            let gauge = AlarmedGauge(store: AlarmStore(pool: bench.pool))
+            let gauge = AlarmedGauge(store: SubmissionStore(pool: bench.pool))
             #expect(try await gauge.measure() == [.appStoreUnauthorized: 1, .appStoreUnavailable: 1])
-            let oldest = try await AlarmStore(pool: bench.pool).unsettled().map(\.oldestSeconds)
+            let oldest = try await SubmissionStore(pool: bench.pool).alarmed().map(\.oldestSeconds)
             #expect(oldest.allSatisfy { (7200...7300).contains($0) })
             try await bench.settle([try await bench.verdict("s2", .genuine([Bench.entry("t1")]))])
             #expect(try await gauge.measure() == [.appStoreUnauthorized: 1, .appStoreUnavailable: 0])

@@ -117,7 +117,7 @@ struct Bench: Sendable {
 
     /// Looks for submissions that are too old.
     func lookForAlarms() async throws {
-        try await RaiseAlarms(store: AlarmStore(pool: pool), age: alarmAge) { lines.add($0, $1) }.look()
+        try await RaiseAlarms(store: SubmissionStore(pool: pool), age: alarmAge) { lines.add($0, $1) }.look()
     }
 
     /// Looks for parked orders whose doubt is over.

@@ -81,9 +81,9 @@ struct FullTableTests {
             _ = try await EventStore(pool: pool).claimDue(limit: 200, lease: lease, leaseMaximum: lease)
         },
         Step("alarms and ages") { pool in
-            let alarms = AlarmStore(pool: pool)
-            _ = try await alarms.raise(olderThan: .seconds(3_600), limit: 100)
-            _ = try await alarms.unsettled()
+            let alarms = SubmissionStore(pool: pool)
+            _ = try await alarms.raiseAlarms(olderThan: .seconds(3_600), limit: 100)
+            _ = try await alarms.alarmed()
             _ = try await SubmissionStore(pool: pool).oldestUnsettled()
         },
     ]

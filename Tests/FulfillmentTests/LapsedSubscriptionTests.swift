@@ -74,6 +74,15 @@ struct LapsedSubscriptionTests {
         try await Self.withAnna(.owner) { bench in
             try await bench.notify("n2", Self.anew)
             #expect(try await bench.standing(of: "v4") == "granted - anna")
+            // Whoever paid is never told to finish, and be left with nothing.
+            for post in ["s2", "s3"] {
+                try await bench.post(post, Self.anew, by: "ben")
+                let outcome = try #require(try await bench.outcome(post))
+                #expect(outcome.state == .rejected && outcome.reason == .belongsToAnotherAccount && !outcome.finish)
+            }
+            // A period of the first run was nobody else's.
+            try await bench.post("s4", Self.first, by: "ben")
+            #expect(try await bench.outcome("s4")?.finish == true)
         }
     }
 

@@ -48,7 +48,7 @@ struct SubscriptionRefundTests {
             stated.priceMilliunits = nil
             stated.currency = nil
             stated.signedDate = Sub.day(41)
-            try await bench.post([stated.toldByReceipt])
+            try await bench.post([stated.fromReceipt])
             #expect(try await bench.standing()?.state == .revoked)
             #expect(try await bench.entitlements() == ["1 player 30 -", "2 player 60 refund"])
             #expect(try await bench.events() == ["started", "revoked"])

@@ -44,7 +44,7 @@ struct NotificationLifeTests {
             try await TestIntake.with(url: database.url) { intake in
                 let notification = try NotificationPayload.renewal()
                 let id = try await intake.notify(notification).id
-                let alarms = try await AlarmStore(pool: database.pool).raise(olderThan: .zero, limit: 10)
+                let alarms = try await SubmissionStore(pool: database.pool).raiseAlarms(olderThan: .zero, limit: 10)
                 #expect(alarms.map(\.submissionId) == [id])
                 #expect(try await BacklogStore(pool: database.pool).oldestUnsettledSeconds() != nil)
                 let dossier = try #require(try await InspectionStore(pool: database.pool).inspect(id))
@@ -59,7 +59,7 @@ struct NotificationLifeTests {
                 let told = try await intake.send(.get, "/v1/purchases/\(id)", token: TestIntake.serverKey)
                 #expect(told.status == 200 && told.state == "rejected")
                 #expect(try await intake.notify(notification).text == "{\"id\":\"\(id)\"}", "whatever became of it")
-                let redriven = try await ManualRedrive(pool: database.pool)
+                let redriven = try await SubmissionStore(pool: database.pool)
                     .redrive(.rejected(reason: "app_unknown"), reason: "listed", actor: "test", limit: 10)
                 #expect(redriven.map(\.id) == [id])
                 #expect(try await database.column("state", of: id) == "received")

@@ -238,16 +238,16 @@ struct SubmissionReopeningTests {
             let (pool, store) = (database.pool, SubmissionStore(pool: database.pool))
             _ = try await store.accept([submission("a")], lease: .seconds(60))
             _ = try await pool.query("UPDATE submissions SET received_at = now() - interval '30 days'")
-            #expect(try await AlarmStore(pool: pool).raise(olderThan: .seconds(3_600), limit: 10).count == 1)
+            #expect(try await SubmissionStore(pool: pool).raiseAlarms(olderThan: .seconds(3_600), limit: 10).count == 1)
             try await settle("a", Self.notFound, ago: 60, pool)
             #expect(try await store.accept([submission("a")], lease: .seconds(60)).new == ["a"])
             let oldest = try #require(try await store.oldestUnsettled())
             #expect(Date().timeIntervalSince(oldest) < 3_600)
             #expect(try await BacklogStore(pool: pool).oldestUnsettledSeconds() ?? .infinity < 3_600)
-            let alarms = AlarmStore(pool: pool)
-            #expect(try await alarms.unsettled() == [])
-            #expect(try await alarms.raise(olderThan: .seconds(3_600), limit: 10) == [])
-            #expect(try await alarms.raise(olderThan: .zero, limit: 10).count == 1, "it has its alarm again")
+            let alarms = SubmissionStore(pool: pool)
+            #expect(try await alarms.alarmed() == [])
+            #expect(try await alarms.raiseAlarms(olderThan: .seconds(3_600), limit: 10) == [])
+            #expect(try await alarms.raiseAlarms(olderThan: .zero, limit: 10).count == 1, "it has its alarm again")
         }
     }
 }

@@ -35,7 +35,7 @@ enum AlarmCheck {
     ]
 
     /// A finding for each reason: wrong where somebody must act, a warning where only waiting helps.
-    static func judge(_ alarmed: [AlarmStore.Alarmed]) -> [Finding] {
+    static func judge(_ alarmed: [SubmissionStore.Alarmed]) -> [Finding] {
         guard !alarmed.isEmpty else { return [.good(subject, "no purchase is too old without an outcome")] }
         return alarmed.map { group in
             let detail =

@@ -28,7 +28,7 @@ struct DatabaseCheck: Sendable {
         findings += Self.judge(
             overdue: try await backlog.overdue(grace: grace),
             oldestUnsettled: try await backlog.oldestUnsettledSeconds())
-        findings += AlarmCheck.judge(try await AlarmStore(pool: pool).unsettled())
+        findings += AlarmCheck.judge(try await SubmissionStore(pool: pool).alarmed())
         let outcomes = OutcomeCountStore(pool: pool)
         findings += OutcomeCheck.judge(rejected: try await outcomes.rejected(within: OutcomeCheck.Limit.rejectedWithin))
         findings += OutcomeCheck.judge(parked: try await outcomes.parked())

@@ -39,7 +39,7 @@ enum OutcomeCheck {
             + "it, or post from the studio's server; or buy with an intent's token",
         .environmentMissing:
             "signed before 2022: give the app an app_store_server_api, restart the workers, and Apple is asked for the "
-            + "environment after `countersign redrive`",
+            + "environment after `countersign redrive`; or, where it was paid for, `countersign claim`",
         .claimUnnamed: "have the app send the transaction_id of its account's purchase beside the receipt",
     ]
 

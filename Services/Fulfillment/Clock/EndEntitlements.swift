@@ -43,7 +43,7 @@ struct EndEntitlements: Sendable {
     /// - Throws: `PostgresError`; then they are told at the next look.
     func end(limit: Int) async throws -> Int {
         let (count, events) = try await pool.withTransaction { connection in
-            let ended = try await EntitlementEndStore.take(at: now?(), limit: limit, on: connection)
+            let ended = try await EntitlementStore.takeEnded(at: now?(), limit: limit, on: connection)
             let drafts = ended.filter { !$0.isCurrentPeriod && !$0.entitlements.isEmpty }.map {
                 EventDraft($0, correlationId: $0.correlationId)
             }
@@ -57,7 +57,7 @@ struct EndEntitlements: Sendable {
 
 extension EventDraft {
     /// That what an order gave to an account has ended.
-    init(_ ended: EntitlementEndStore.Ended, correlationId: String) {
+    init(_ ended: EntitlementStore.Ended, correlationId: String) {
         self.init(
             type: PurchaseEvent.entitlementExpired, environment: ended.key.environment, app: ended.app,
             account: ended.account, correlationId: correlationId,

@@ -51,7 +51,7 @@ struct ReleaseOrders: Sendable {
         try await ConsentStore.lock(takesUp: false, on: connection)
         let loaded = try await LoadDueOrders(now: now).load(candidates, claims, by: catalogue, on: connection)
         try await OperatorClaimStore.settle(Self.settledClaims(claims, loaded), on: connection)
-        try await BindingHistoryStore.write(Self.claimsWithoutLineage(loaded), on: connection)
+        try await LineageStore.append(Self.claimsWithoutLineage(loaded), on: connection)
         let decided = DecideBatch.decide(loaded)
         var drafts = try await write.write(decided, conflicts: [], by: catalogue, now: loaded.now, on: connection)
         drafts += try await subscriptions.settle(decided.lineages, renewals: [], on: connection)
@@ -71,12 +71,12 @@ struct ReleaseOrders: Sendable {
     }
 
     /// What operators said of orders without a lineage, such as consumables; the order's own id stands for it.
-    private static func claimsWithoutLineage(_ loaded: Loaded) -> [BindingHistoryStore.Binding] {
+    private static func claimsWithoutLineage(_ loaded: Loaded) -> [LineageStore.Binding] {
         loaded.orders.values.sorted { $0.key < $1.key }.compactMap { order in
             guard let claim = loaded.operatorClaims[order.key], order.isUnclaimed,
                 order.productType == .consumable || loaded.lineages[order.lineage] == nil
             else { return nil }
-            return BindingHistoryStore.Binding(
+            return LineageStore.Binding(
                 lineage: LineageKey(
                     environment: order.key.environment, originalTransactionId: order.key.transactionId),
                 app: order.app, change: BindingChange(from: nil, to: claim.account, cause: .operator),

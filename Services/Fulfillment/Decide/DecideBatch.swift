@@ -170,6 +170,7 @@ enum DecideBatch {
             if let ownership = decided.ownerships[purchase.lineage] {
                 summary.sharers = ownership.lineage.sharers
                 summary.limitedAccounts = ownership.limitedAccounts
+                summary.payersBesidesOwner = ownership.payersBesidesOwner
             }
             for statement in purchase.statements { summaries[statement.id] = summary }
         }

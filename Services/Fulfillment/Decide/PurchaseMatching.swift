@@ -60,7 +60,7 @@ struct PurchaseMatching {
         var found = targets(of: statement, matches)
         if let own {
             // What was held for a contradiction goes by its ids alone.
-            if isHeld(own, matches) { found = [] }
+            if isContradicted(own, matches) { found = [] }
             found.remove(own)
             if let other = found.first {
                 let place = put(statement, into: own, idMatch)
@@ -139,9 +139,9 @@ struct PurchaseMatching {
         }
     }
 
-    private func isHeld(_ target: Target, _ matches: [OrderStore.Match]) -> Bool {
+    private func isContradicted(_ target: Target, _ matches: [OrderStore.Match]) -> Bool {
         switch target {
-        case .purchase(let place): purchases[place].isHeld
+        case .purchase(let place): purchases[place].isContradicted
         case .stored(let key): matches.contains { $0.order.key == key && !$0.order.hasKeys }
         }
     }
@@ -165,7 +165,7 @@ struct PurchaseMatching {
     }
 
     private mutating func index(_ statement: Statement, at place: Int) {
-        guard !purchases[place].isHeld else { return }
+        guard !purchases[place].isContradicted else { return }
         let keys = PurchaseKeys(of: statement.transaction)
         for key in [keys.key, keys.fallback].compactMap(\.self) { byKey[Key(statement, key.text)] = place }
         if statement.transaction.isAutoRenewable, let lineItem = statement.transaction.lineItem {
@@ -194,7 +194,7 @@ extension PurchaseStatements {
     fileprivate var lineItem: String? { statements.lazy.compactMap(\.transaction.lineItem).first }
 
     /// Whether it was held for a contradiction: its keys may be another's.
-    fileprivate var isHeld: Bool { stored.map { !$0.hasKeys } ?? (conflict != nil) }
+    fileprivate var isContradicted: Bool { stored.map { !$0.hasKeys } ?? (conflict != nil) }
 
     fileprivate func isOf(_ app: String) -> Bool { statements[0].transaction.bundleId == app }
 }

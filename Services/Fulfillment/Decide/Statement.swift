@@ -45,13 +45,13 @@ struct Statement: Sendable {
     /// Whether it is among those that the poster claims.
     let isClaimed: Bool
 
-    /// Every statement of the verdicts in their order; what names no environment is left out: there is no order of it.
+    /// Every statement of the verdicts in their order.
     static func all(in verdicts: [Judged]) -> [Statement] {
         verdicts.flatMap { judged -> [Statement] in
             let claims = judged.verdict.claims.map { Set($0) }
             let reversesRefunds = judged.verdict.notification?.type == "REFUND_REVERSED"
-            return judged.transactions.compactMap { transaction in
-                guard let environment = transaction.environment else { return nil }
+            return judged.transactions.map { transaction in
+                let environment = transaction.orderEnvironment
                 var transaction = reversesRefunds ? transaction.reversingRefunds : transaction
                 // Production's purchases are paid for; a mark there is a mistake, and must not hold up a purchase.
                 if environment != .sandbox { transaction.testPurchase = nil }

@@ -102,7 +102,10 @@ struct LoadBatch: Sendable {
         var evidence: [LineageKey: [Int: LineageEvidence]] = [:]
         for purchase in purchases where purchase.conflict == nil {
             for statement in purchase.statements where lineages[statement.lineage] != nil {
-                guard statement.transaction.productType != .consumable else { continue }
+                // What names no environment may be a sandbox's, and says nothing of a lineage in production.
+                guard statement.transaction.productType != .consumable, statement.transaction.environment != nil else {
+                    continue
+                }
                 let verdict = statement.judged.verdict
                 var entry =
                     evidence[statement.lineage]?[statement.judged.place]

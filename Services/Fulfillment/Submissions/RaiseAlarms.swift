@@ -8,7 +8,7 @@ import ServiceRuntime
 ///
 /// It looks at the table and not at verdicts: what is held up before it gets one is the worst of all.
 struct RaiseAlarms: Sendable {
-    let store: AlarmStore
+    let store: SubmissionStore
     let age: Duration
     /// Writes one line; the logger's in the process.
     let write: @Sendable (_ message: String, _ fields: [(name: String, value: String)]) -> Void
@@ -34,14 +34,14 @@ struct RaiseAlarms: Sendable {
     func look() async throws {
         var found = Limit.batch
         while found == Limit.batch {
-            let alarms = try await store.raise(olderThan: age, limit: Limit.batch)
+            let alarms = try await store.raiseAlarms(olderThan: age, limit: Limit.batch)
             tell(alarms)
             found = alarms.count
         }
     }
 
     /// Tells of alarms that are committed: no proof and no account, since the id leads to both.
-    private func tell(_ alarms: [AlarmStore.Alarm]) {
+    private func tell(_ alarms: [SubmissionStore.Alarm]) {
         for alarm in alarms {
             Counter(label: "countersign_submission_alarms_total", dimensions: [("reason", alarm.reason.rawValue)])
                 .increment()
@@ -63,7 +63,7 @@ struct RaiseAlarms: Sendable {
     }
 
     /// Writes to a log, at level error.
-    static func logging(to logger: Logger, store: AlarmStore, age: Duration) -> RaiseAlarms {
+    static func logging(to logger: Logger, store: SubmissionStore, age: Duration) -> RaiseAlarms {
         RaiseAlarms(store: store, age: age) { message, fields in
             var metadata = Logger.Metadata()
             for field in fields { metadata[field.name] = "\(field.value)" }
@@ -79,11 +79,11 @@ actor AlarmedGauge {
     /// How often it is asked; a scrape in between sees the last answer.
     static let interval = Duration.seconds(15)
 
-    private let store: AlarmStore
-    /// Told at least once, so that they go back to zero; the reasons are a few fixed words.
-    private var told: Set<ReasonCode> = []
+    private let store: SubmissionStore
+    /// Measured at least once, so that they go back to zero; the reasons are a few fixed words.
+    private var measured: Set<ReasonCode> = []
 
-    init(store: AlarmStore) {
+    init(store: SubmissionStore) {
         self.store = store
     }
 
@@ -99,10 +99,10 @@ actor AlarmedGauge {
     /// - Returns: the number of each reason; zero where there is none any more.
     /// - Throws: `PostgresError`.
     func measure() async throws -> [ReasonCode: Int64] {
-        let alarmed = try await store.unsettled()
-        var counts = Dictionary(uniqueKeysWithValues: told.map { ($0, Int64(0)) })
+        let alarmed = try await store.alarmed()
+        var counts = Dictionary(uniqueKeysWithValues: measured.map { ($0, Int64(0)) })
         for group in alarmed { counts[group.reason] = group.count }
-        told.formUnion(counts.keys)
+        measured.formUnion(counts.keys)
         for (reason, count) in counts {
             Gauge(label: "countersign_submissions_alarmed", dimensions: [("reason", reason.rawValue)]).record(count)
         }

@@ -84,11 +84,8 @@ struct SettleSubmissions: Sendable {
             let verdict = judged.verdict
             let claims = verdict.notification == nil ? verdict.claims.map { Set($0) } : nil
             return judged.transactions.compactMap { transaction in
-                guard
-                    let key = transaction.environment.map({
-                        OrderKey(environment: $0, transactionId: transaction.transactionId)
-                    }), claims?.contains(transaction.transactionId) ?? true,
-                    let order = decided.summaries[key]?.key, decided.known.contains(order)
+                guard claims?.contains(transaction.transactionId) ?? true,
+                    let order = decided.summaries[transaction.orderKey]?.key, decided.known.contains(order)
                 else { return nil }
                 return (order, verdict.submissionId)
             }

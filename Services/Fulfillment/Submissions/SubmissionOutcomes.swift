@@ -16,7 +16,7 @@ enum SubmissionOutcomes {
         let verdict = judged.verdict
         let outcomes = transactions.map { transaction in
             let outcome = TransactionOutcome(transaction, state: nil, reason: nil)
-            return outcome.updated(by: outcome.key.flatMap { summaries[$0] }, poster: judged.poster)
+            return outcome.updated(by: summaries[outcome.key], poster: judged.poster)
         }
         // Apple posted it, and waits for nothing: what it holds is recorded.
         guard verdict.notification == nil else {
@@ -25,12 +25,15 @@ enum SubmissionOutcomes {
         if case .number(let account) = judged.evidence {
             return byNumber(outcomes, claimedBy: account, of: verdict, summaries)
         }
+        let hasPaid = outcomes.contains { outcome in
+            judged.poster.map { summaries[outcome.key]?.payersBesidesOwner.contains($0) ?? false } ?? false
+        }
         guard !outcomes.isEmpty else {
             return SubmissionOutcome(
                 state: .rejected, finish: false, reason: .receiptWithoutPurchases,
                 detail: "the receipt is genuine and holds no purchase; have the app refresh it and post it again")
         }
-        guard let claims = verdict.claims.map({ Set($0) }) else { return outcome(outcomes, mine: outcomes) }
+        guard let claims = verdict.claims.map({ Set($0) }) else { return outcome(outcomes, mine: outcomes, hasPaid) }
         guard claims.isSubset(of: outcomes.map(\.transactionId)) else {
             return SubmissionOutcome(
                 state: .rejected, finish: false, reason: .transactionNotInReceipt,
@@ -38,7 +41,7 @@ enum SubmissionOutcomes {
                 transactions: outcomes)
         }
         guard !claims.isEmpty else { return unnamed(outcomes) }
-        return outcome(outcomes, mine: outcomes.filter { claims.contains($0.transactionId) })
+        return outcome(outcomes, mine: outcomes.filter { claims.contains($0.transactionId) }, hasPaid)
     }
 
     /// Knowing a number proves nothing: of what is not the poster's by Apple's token, nothing is shown.
@@ -49,7 +52,7 @@ enum SubmissionOutcomes {
         let claims = verdict.claims.map { Set($0) }
         let mine = outcomes.filter { outcome in
             claims?.contains(outcome.transactionId) ?? true
-                && outcome.key.flatMap { summaries[$0] }?.isUsable(by: account) ?? false
+                && summaries[outcome.key]?.isUsable(by: account) ?? false
         }
         return mine.isEmpty ? unproven : self.outcome(mine, mine: mine)
     }
@@ -76,10 +79,10 @@ enum SubmissionOutcomes {
         }
         let byId = Dictionary(orders.map { ($0.id, $0) }) { first, _ in first }
         let outcomes = submission.outcome.transactions.map { transaction in
-            transaction.updated(by: transaction.key.flatMap { byId[$0]?.summary }, poster: submission.account)
+            transaction.updated(by: byId[transaction.key]?.summary, poster: submission.account)
         }
         if submission.outcome.reason == .claimUnnamed { return unnamed(outcomes) }
-        return outcome(outcomes, mine: outcomes.filter { $0.key.map { byId[$0]?.isAwaited ?? false } ?? true })
+        return outcome(outcomes, mine: outcomes.filter { byId[$0.key]?.isAwaited ?? false })
     }
 
     /// The orders that a parked submission waits for: its own; all of a receipt of which nothing was named.
@@ -89,10 +92,7 @@ enum SubmissionOutcomes {
         let isAll = outcome.reason == .claimUnnamed
         let claims = judged.verdict.claims.map { Set($0) }
         let keys = judged.transactions.filter { isAll || claims?.contains($0.transactionId) ?? true }.compactMap {
-            transaction in
-            transaction.environment.flatMap {
-                summaries[OrderKey(environment: $0, transactionId: transaction.transactionId)]?.key
-            }
+            summaries[$0.orderKey]?.key
         }
         return Set(keys).sorted()
     }
@@ -114,12 +114,16 @@ enum SubmissionOutcomes {
         return outcome(outcomes, mine: mine.isEmpty ? outcomes : mine)
     }
 
-    /// - Parameter mine: those of them that the poster claims; the others are only listed.
-    private static func outcome(_ outcomes: [TransactionOutcome], mine: [TransactionOutcome]) -> SubmissionOutcome {
+    /// - Parameters:
+    ///   - mine: those of them that the poster claims; the others are only listed.
+    ///   - hasPaid: whether the poster may have paid for what the product's policy leaves to the owner.
+    private static func outcome(
+        _ outcomes: [TransactionOutcome], mine: [TransactionOutcome], _ hasPaid: Bool = false
+    ) -> SubmissionOutcome {
         if mine.contains(where: { $0.reason == .environmentMissing }) {
             return SubmissionOutcome(
                 state: .parked, finish: false, reason: .environmentMissing,
-                detail: "Apple signed it before its data named an environment; a person decides",
+                detail: "Apple signed it before its data named an environment; it is recorded, and a person decides",
                 transactions: outcomes)
         }
         if let parked = mine.first(where: { $0.state == .parked && !$0.isAnothers }) {
@@ -128,6 +132,14 @@ enum SubmissionOutcomes {
                 detail: "recorded and held; it is granted once the doubt is resolved", transactions: outcomes)
         }
         if !mine.isEmpty, mine.allSatisfy(\.isAnothers) {
+            // Whoever paid is not told to finish, and be left with nothing: support has to see it.
+            if hasPaid {
+                return SubmissionOutcome(
+                    state: .rejected, finish: false, reason: .belongsToAnotherAccount,
+                    detail:
+                        "the subscription is another account's, which has what was paid anew: log in to that account, or "
+                        + "ask support", transactions: outcomes)
+            }
             let isLimited = mine.contains { $0.reason == .restoreLimitReached }
             return SubmissionOutcome(
                 state: .rejected, finish: true,
@@ -154,10 +166,6 @@ extension TransactionOutcome {
     /// The same as its order stands now; as it is where no order is known.
     fileprivate func updated(by order: OrderSummary?, poster: Account?) -> TransactionOutcome {
         var outcome = self
-        guard key != nil else {
-            outcome.reason = .environmentMissing
-            return outcome
-        }
         guard let order else { return outcome }
         outcome.state = order.state
         outcome.reason = order.reason

@@ -30,9 +30,9 @@ struct SettleSubscriptions: Sendable {
         let derived = derive(try await SubscriptionStore.bases(of: concerned, on: connection))
         let steps = SubscriptionStep.all(from: before, to: derived)
         try await SubscriptionStore.write(steps.filter(\.isChange).map(\.after), on: connection)
-        let superseded = try await SubscriptionEntitlementStore.write(
+        let superseded = try await EntitlementStore.endPeriods(
             derived.map {
-                SubscriptionEntitlementStore.Ends(
+                EntitlementStore.Ends(
                     lineage: $0.basis.lineage, transactionId: $0.standing.transactionId,
                     accessUntil: $0.standing.accessUntil)
             }, on: connection)
@@ -45,7 +45,7 @@ struct SettleSubscriptions: Sendable {
     private func lost(
         by superseded: [OrderKey], causes: [LineageKey: String], on connection: PostgresConnection
     ) async throws -> [EventDraft] {
-        let lost = try await EntitlementEndStore.superseded(superseded, at: now?(), on: connection)
+        let lost = try await EntitlementStore.superseded(superseded, at: now?(), on: connection)
         return lost.filter { !$0.entitlements.isEmpty }.map { lost in
             let lineage = LineageKey(
                 environment: lost.key.environment, originalTransactionId: lost.transaction.originalTransactionId)
@@ -60,7 +60,7 @@ struct SettleSubscriptions: Sendable {
     func drafts(
         of steps: [SubscriptionStep], causes: [LineageKey: String] = [:], on connection: PostgresConnection
     ) async throws -> [EventDraft] {
-        let bearings = try await SubscriptionEntitlementStore.bearings(
+        let bearings = try await EntitlementStore.bearings(
             of: steps.filter(\.concernsAccess).map(\.order), at: now?(), on: connection)
         return steps.flatMap {
             $0.drafts(correlationId: causes[$0.after.basis.lineage], bearings: bearings[$0.order] ?? [])
@@ -111,7 +111,7 @@ struct SubscriptionStep: Sendable {
     /// - Parameters:
     ///   - correlationId: of what led to it; the current order's where the clock did.
     ///   - bearings: what the current period gives, and to whom.
-    func drafts(correlationId: String?, bearings: [SubscriptionEntitlementStore.Bearing]) -> [EventDraft] {
+    func drafts(correlationId: String?, bearings: [EntitlementStore.Bearing]) -> [EventDraft] {
         let owner = after.basis.account
         let own = bearings.first { $0.account == owner }
         let sharers = bearings.filter { $0.account != owner }
@@ -123,7 +123,7 @@ struct SubscriptionStep: Sendable {
     }
 
     private func draft(
-        _ change: SubscriptionChange, to account: Account, _ bearing: SubscriptionEntitlementStore.Bearing?,
+        _ change: SubscriptionChange, to account: Account, _ bearing: EntitlementStore.Bearing?,
         _ correlationId: String?
     ) -> EventDraft {
         let names: [String]? =

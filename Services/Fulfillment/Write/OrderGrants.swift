@@ -16,12 +16,12 @@ enum OrderGrants {
             var payload = PurchaseEvent.Payload(order.transaction, decision)
             payload.entries = written.cut[order.key] ?? payload.entries
             var drafts = [draft(type(of: order.state), of: order, payload)] + shares(order)
-            for (bearer, names) in (frozen[order.key] ?? []).sorted(by: { $0.key < $1.key }) {
+            for (recipient, names) in (frozen[order.key] ?? []).sorted(by: { $0.key < $1.key }) {
                 // It was bought before a guardian withdrew consent, and comes after.
                 var frozen = draft(
                     PurchaseEvent.consentRescinded, of: order,
                     PurchaseEvent.Payload(transaction: order.transaction, state: order.state, entitlements: names))
-                frozen.account = bearer.customer.account
+                frozen.account = recipient.customer.account
                 drafts.append(frozen)
             }
             return drafts

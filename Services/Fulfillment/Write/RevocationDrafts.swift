@@ -7,13 +7,14 @@ enum RevocationDrafts {
     /// To each account that an order concerns: its owner, and who got its items.
     static func drafts(
         of transitions: [OrderTransition], _ entries: [LedgerStore.Entry],
-        _ names: [EntitlementRevision.Bearer: [String]]
+        _ names: [EntitlementStore.Recipient: [String]]
     ) -> [EventDraft] {
         let entries = Dictionary(grouping: entries) { $0.cause.order }
         let names = Dictionary(grouping: names) { $0.key.key }
         return transitions.flatMap { transition -> [EventDraft] in
-            guard let type = eventType(of: transition) else { return [] }
             let entries = entries[transition.key] ?? []
+            let isCorrected = transition.becameFamilyCopy && !(entries.isEmpty && names[transition.key] == nil)
+            guard let type = isCorrected ? PurchaseEvent.adjusted : eventType(of: transition) else { return [] }
             let names = Dictionary((names[transition.key] ?? []).map { ($0.key.customer, $0.value) }) { first, _ in
                 first
             }

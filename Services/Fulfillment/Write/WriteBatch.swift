@@ -15,9 +15,9 @@ struct WriteBatch: Sendable {
         let ownerships = Array(decided.ownerships.values)
         try await LineageStore.write(
             ownerships.filter { $0.lineage != $0.before }.map(\.lineage), on: connection)
-        try await BindingHistoryStore.write(
+        try await LineageStore.append(
             decided.bindings.map { ownership, change in
-                BindingHistoryStore.Binding(
+                LineageStore.Binding(
                     lineage: ownership.lineage.key, app: ownership.lineage.app, change: change.binding,
                     submissionId: change.submissionId, auditId: change.auditId)
             }, on: connection)
@@ -36,24 +36,24 @@ struct WriteBatch: Sendable {
     // MARK: - Lineages
 
     private func moveEntitlements(of ownerships: [Ownership], on connection: PostgresConnection) async throws {
-        try await LineageMoveStore.move(
+        try await EntitlementStore.move(
             ownerships.compactMap { ownership in
                 guard ownership.hasNewOwner, let from = ownership.before.owner, let to = ownership.lineage.owner else {
                     return nil
                 }
-                return LineageMoveStore.Move(lineage: ownership.lineage.key, from: from, to: to)
+                return EntitlementStore.Move(lineage: ownership.lineage.key, from: from, to: to)
             }, on: connection)
-        try await LineageMoveStore.unshare(
+        try await EntitlementStore.unshare(
             ownerships.flatMap { ownership in
                 ownership.before.sharers.subtracting(ownership.lineage.sharers)
                     .filter { $0 != ownership.lineage.owner }.sorted()
                     .map { (lineage: ownership.lineage.key, account: $0) }
             }, on: connection)
-        try await LineageMoveStore.share(
+        try await EntitlementStore.share(
             ownerships.flatMap { ownership in
                 ownership.lineage.sharers.subtracting(ownership.before.sharers).sorted().compactMap { sharer in
                     ownership.lineage.owner.map {
-                        LineageMoveStore.Share(
+                        EntitlementStore.Share(
                             lineage: ownership.lineage.key, app: ownership.lineage.app, owner: $0, account: sharer)
                     }
                 }
@@ -64,10 +64,10 @@ struct WriteBatch: Sendable {
     private func bindingDrafts(
         of decided: Decided, at now: Date, on connection: PostgresConnection
     ) async throws -> [EventDraft] {
-        let told = decided.bindings.filter { $0.change.binding.from != nil }
-        let names = try await LineageMoveStore.entitlements(
-            of: Set(told.map(\.ownership.lineage.key)), at: now, on: connection)
-        return told.flatMap { ownership, change in
+        let announced = decided.bindings.filter { $0.change.binding.from != nil }
+        let names = try await EntitlementStore.entitlements(
+            of: Set(announced.map(\.ownership.lineage.key)), at: now, on: connection)
+        return announced.flatMap { ownership, change in
             [change.binding.from, change.binding.to].compactMap(\.self).map { account in
                 EventDraft(
                     type: change.binding.cause == .share ? PurchaseEvent.shared : PurchaseEvent.transferred,
@@ -93,8 +93,8 @@ struct WriteBatch: Sendable {
             changed.compactMap { taking($0, by: catalogue) }, alsoLocking: OrderGrants.holdings(of: decided),
             on: connection)
         let granted = try await OrderGrants.write(decided, on: connection)
-        let names = try await reviseEntitlements(of: changed, on: connection)
-        let frozen = try await ConsentStore.freeze(changed.filter(\.movesConsent).map(\.key), on: connection)
+        let names = try await reviseEntitlements(of: changed, by: catalogue, on: connection)
+        let frozen = try await EntitlementStore.freeze(changed.filter(\.movesConsent).map(\.key), on: connection)
         var drafts = RevocationDrafts.drafts(of: changed, entries, names) + granted
         for frozen in frozen {
             guard let transition = changed.first(where: { $0.key == frozen.key }) else { continue }
@@ -107,22 +107,40 @@ struct WriteBatch: Sendable {
         let transaction = transition.transaction
         // Of what is sold no more, as little is taken as of what says nothing.
         let product = catalogue.product(app: transaction.bundleId, id: transaction.productId)
-        return transition.takeBack.map { takeBack in
-            LedgerStore.Taking(key: transition.key, takeBack: takeBack) { product?.takeBack(of: $0) ?? .toZero }
+        guard let takeBack = transition.takeBack,
+            transition.becameFamilyCopy || takeBack.shareBefore != takeBack.shareAfter
+        else { return nil }
+        return LedgerStore.Taking(
+            key: transition.key, takeBack: takeBack,
+            bringsItems: family(of: transition, by: catalogue).givesItems(to: transaction)
+        ) {
+            product?.takeBack(of: $0) ?? .toZero
         }
+    }
+
+    private func family(of transition: OrderTransition, by catalogue: Catalogue) -> FamilyPolicy {
+        let transaction = transition.transaction
+        return catalogue.product(app: transaction.bundleId, id: transaction.productId)?.family ?? .entitlements
     }
 
     /// - Returns: what each account may use no more, or again.
     private func reviseEntitlements(
-        of transitions: [OrderTransition], on connection: PostgresConnection
-    ) async throws -> [EntitlementRevision.Bearer: [String]] {
-        let revoked = transitions.filter { $0.change == .revoked || $0.change == .revokedOtherwise }
-        let lost = try await EntitlementRevision.revoke(
-            revoked.map { ($0.key, $0.transaction.isFamilyRevoke ? .familyRevoke : .refund) }, on: connection)
-        try await EntitlementRevision.move(
+        of transitions: [OrderTransition], by catalogue: Catalogue, on connection: PostgresConnection
+    ) async throws -> [EntitlementStore.Recipient: [String]] {
+        let withheld = Set(
+            transitions.filter { !family(of: $0, by: catalogue).givesEntitlements(to: $0.transaction) }.map(\.key))
+        let lost = try await EntitlementStore.revoke(
+            transitions.compactMap { transition in
+                if transition.becameFamilyCopy, withheld.contains(transition.key) {
+                    return (transition.key, .familyCopy)
+                }
+                guard transition.change == .revoked || transition.change == .revokedOtherwise else { return nil }
+                return (transition.key, transition.transaction.isFamilyRevoke ? .familyRevoke : .refund)
+            }, on: connection)
+        try await EntitlementStore.moveEnds(
             transitions.compactMap { transition in transition.movedEnd.map { (transition.key, $0) } }, on: connection)
-        let given = try await EntitlementRevision.restore(
-            transitions.filter { $0.change == .reinstated }.map(\.key), on: connection)
+        let given = try await EntitlementStore.restore(
+            transitions.filter { $0.change == .reinstated && !withheld.contains($0.key) }.map(\.key), on: connection)
         return lost.merging(given) { first, _ in first }
     }
 }

@@ -78,7 +78,7 @@ extension OpenAPISchemas {
                 revoked_because: { $ref: '#/components/schemas/EntitlementRevocation' }
                 active: { type: boolean, description: Whether it has neither ended nor been taken back. }
             EntitlementRevocation:
-              description: refund, family_revoke, consent_rescinded, upgraded; more will come.
+              description: refund, family_revoke, family_copy, consent_rescinded, upgraded; more will come.
               type: string
               pattern: '^[a-z_]+$'
             OrderBinding:

@@ -54,7 +54,7 @@ extension OrderStory {
         let text =
             switch (entry.kind, entry.amount > 0) {
             case ("reversal", true): "Gave \(amount) back to \(account)"
-            case ("correction", _): "Took \(amount) from \(account), which it had been granted twice"
+            case ("correction", _): "Took \(amount) from \(account), which should not have got it"
             case (_, true): "Credited \(amount) to \(account)"
             case (_, false): "Took \(amount) from \(account)"
             }
@@ -75,6 +75,7 @@ extension OrderStory {
             switch cause {
             case "refund": "Apple refunded it"
             case "family_revoke": "Family Sharing ended"
+            case "family_copy": "it is a family member's copy"
             case "consent_rescinded": "a guardian withdrew consent"
             case "upgraded": "the subscription was upgraded"
             default: "of “\(words(cause))”"

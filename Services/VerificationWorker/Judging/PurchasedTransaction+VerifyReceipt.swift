@@ -61,7 +61,7 @@ extension Transaction {
         updated.signedDate = max(signedDate, newer.signedDate)
         // With the type from one and the owner from the other it could be taken for a signed transaction, which ends a
         // refund of which a receipt knows nothing.
-        return updated.toldByReceipt
+        return updated.fromReceipt
     }
 
     /// What can be shown later of an answer that nobody signed.

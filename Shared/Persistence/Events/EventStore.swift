@@ -111,4 +111,16 @@ package struct EventStore: Sendable {
                 body: try row.decode("body"))
         }
     }
+
+    /// Notes that the notification service has events: they are due no longer, in the caller's transaction.
+    ///
+    /// - Throws: `PostgresError`.
+    @inline(never)  // See `AuditLog`.
+    static func handOver(_ ids: [String], on connection: PostgresConnection) async throws {
+        _ = try await connection.query(
+            """
+            UPDATE events SET due_at = NULL WHERE id IN (
+                SELECT id FROM events WHERE id = ANY($1) AND due_at IS NOT NULL ORDER BY id FOR UPDATE)
+            """, [.textArray(ids)])
+    }
 }

@@ -2,7 +2,7 @@ package import Foundation
 package import Postgres
 package import PurchaseModel
 
-/// What orders bring to accounts: entries and balances by `LedgerStore`, and the table `entitlements`.
+/// What orders bring to accounts: entries and balances by `LedgerStore`, entitlements by `EntitlementStore`.
 package enum GrantStore {
     /// What one order gives to one account.
     package struct Grant: Sendable {
@@ -38,7 +38,7 @@ package enum GrantStore {
         /// What was credited, of orders of which not everything fitted into a balance; see `LedgerStore.Limit`.
         package var cut: [OrderKey: [Catalogue.ItemGrant]] = [:]
         /// Entitlements that may not be used, because a guardian withdrew consent before.
-        package var frozen: [EntitlementRevision.Bearer: [String]] = [:]
+        package var frozen: [EntitlementStore.Recipient: [String]] = [:]
     }
 
     /// Writes the entries, adds them to the balances, and writes the entitlements, in the caller's transaction, which has
@@ -60,7 +60,7 @@ package enum GrantStore {
                 }
             }
         }
-        written.frozen = try await writeEntitlements(grants, on: connection)
+        written.frozen = try await EntitlementStore.grant(grants, on: connection)
         return written
     }
 
@@ -78,12 +78,16 @@ package enum GrantStore {
                 amount: item.amount)
         }
     }
+}
 
+extension EntitlementStore {
+    /// Writes what orders give.
+    ///
     /// - Returns: those that may not be used.
-    private static func writeEntitlements(
-        _ grants: [Grant], on connection: PostgresConnection
-    ) async throws -> [EntitlementRevision.Bearer: [String]] {
-        var rows: [(grant: Grant, name: String)] = []
+    static func grant(
+        _ grants: [GrantStore.Grant], on connection: PostgresConnection
+    ) async throws -> [Recipient: [String]] {
+        var rows: [(grant: GrantStore.Grant, name: String)] = []
         for grant in grants {
             for name in Set(grant.entitlements).sorted() { rows.append((grant, name)) }
         }
@@ -110,6 +114,6 @@ package enum GrantStore {
                 .textArray(rows.map(\.grant.account.text)), .textArray(rows.map(\.name)),
                 .textArray(rows.map(\.grant.key.transactionId)), .timestamptzArray(rows.map(\.grant.expiresDate)),
             ])
-        return try EntitlementRevision.names(result)
+        return try names(result)
     }
 }

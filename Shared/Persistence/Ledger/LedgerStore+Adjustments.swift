@@ -49,12 +49,12 @@ extension LedgerStore {
         _ changes: [Catalogue.ItemGrant], of customer: Customer, actor: String, reason: String,
         allowsDebt: Bool, eventLease: Duration, on connection: PostgresConnection
     ) async throws -> Adjusted {
-        let held = try await lock(Set(changes.map { Holding(customer: customer, item: $0.item) }), on: connection)
+        let locked = try await lock(Set(changes.map { Holding(customer: customer, item: $0.item) }), on: connection)
         var shortages: [Shortage] = []
         var beyond: [String] = []
         var balances: [Catalogue.ItemGrant] = []
         for change in changes {
-            let balance = held[Holding(customer: customer, item: change.item), default: 0]
+            let balance = locked[Holding(customer: customer, item: change.item), default: 0]
             let (after, overflow) = balance.addingReportingOverflow(change.amount)
             if !overflow, after < 0, change.amount < 0, !allowsDebt {
                 shortages.append(Shortage(item: change.item, balance: balance, needed: -change.amount))
@@ -66,15 +66,10 @@ extension LedgerStore {
         }
         guard shortages.isEmpty else { return .insufficient(shortages) }
         guard beyond.isEmpty else { return .beyondLimit(beyond) }
-        let noted = try await connection.query(
-            "INSERT INTO audit_log (actor, action, subject, reason) VALUES ($1, 'adjust', $2, $3) RETURNING id",
-            [
-                .text(actor), .text("\(customer.environment.rawValue) \(customer.app) \(customer.account.text)"),
-                .text(reason),
-            ])
-        guard let auditId = try noted.rows.first?.decode("id", as: Int64.self) else {
-            throw PostgresError(code: .decodingFailed, reason: "audit_log gave no id")
-        }
+        let auditId = try await AuditLog.write(
+            "adjust", of: "\(customer.environment.rawValue) \(customer.app) \(customer.account.text)", actor: actor,
+            reason: reason, on: connection
+        ).id
         try await post(
             changes.enumerated().map { index, change in
                 Entry(

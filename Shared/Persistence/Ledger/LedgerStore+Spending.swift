@@ -30,11 +30,11 @@ extension LedgerStore {
     ) async throws -> Spent {
         let needed = try summed(items)
         guard needed.allSatisfy({ $0.amount > 0 }) else { throw LedgerError.amountOutOfRange }
-        let held = try await lockExisting(needed.map { Holding(customer: customer, item: $0.item) }, on: connection)
+        let locked = try await lockExisting(needed.map { Holding(customer: customer, item: $0.item) }, on: connection)
         var shortages: [Shortage] = []
         var left: [Catalogue.ItemGrant] = []
         for need in needed {
-            let balance = held[Holding(customer: customer, item: need.item), default: 0]
+            let balance = locked[Holding(customer: customer, item: need.item), default: 0]
             if balance < need.amount {
                 shortages.append(Shortage(item: need.item, balance: balance, needed: need.amount))
             } else {

@@ -10,11 +10,16 @@ extension LedgerStore {
         package let takeBack: TakeBack
         /// How far it goes, by item.
         package let policy: @Sendable (String) -> TakeBackPolicy
+        /// Whether it brings items at all; a family member's copy may not, and then all that is left is corrected.
+        package let bringsItems: Bool
 
-        /// Makes one.
-        package init(key: OrderKey, takeBack: TakeBack, policy: @escaping @Sendable (String) -> TakeBackPolicy) {
+        package init(
+            key: OrderKey, takeBack: TakeBack, bringsItems: Bool = true,
+            policy: @escaping @Sendable (String) -> TakeBackPolicy
+        ) {
             self.key = key
             self.takeBack = takeBack
+            self.bringsItems = bringsItems
             self.policy = policy
         }
     }
@@ -29,7 +34,7 @@ extension LedgerStore {
     package static func takeBack(
         _ takings: [Taking], alsoLocking grants: Set<Holding>, on connection: PostgresConnection
     ) async throws -> [Entry] {
-        let takings = takings.filter { $0.takeBack.shareBefore != $0.takeBack.shareAfter }
+        let takings = takings.filter { !$0.bringsItems || $0.takeBack.shareBefore != $0.takeBack.shareAfter }
         let lines = try await lines(of: takings.map(\.key), on: connection)
         guard !lines.isEmpty else { return [] }
         let holdings = grants.union(lines.values.flatMap { $0.sums.map(\.holding) })
@@ -37,25 +42,35 @@ extension LedgerStore {
         var entries: [Entry] = []
         for taking in takings.sorted(by: { $0.key < $1.key }) {
             guard let order = lines[taking.key] else { continue }
-            var taken = order.revocations
-            var given = order.reversals
+            var sequences = order.sequences
             for sum in order.sums {
-                let due = taking.takeBack.change(
-                    granted: sum.granted, taken: sum.taken, balance: balances[sum.holding, default: 0],
-                    policy: taking.policy(sum.holding.item))
-                // Where several ids of a purchase were refunded, each as an order, one of them is given back.
-                let change = due > 0 ? min(due, max(0, sum.once - (sum.granted - sum.taken))) : due
+                let change = change(of: sum, by: taking, balance: balances[sum.holding, default: 0])
                 guard change != 0 else { continue }
                 balances[sum.holding, default: 0] += change
-                if change > 0 { given += 1 } else { taken += 1 }
+                let cause: Cause =
+                    change > 0
+                    ? .reversal(taking.key)
+                    : taking.bringsItems ? .revocation(taking.key) : .correction(taking.key)
+                sequences[cause.kind, default: 0] += 1
                 entries.append(
                     Entry(
-                        cause: change > 0 ? .reversal(taking.key) : .revocation(taking.key),
-                        sequence: change > 0 ? given : taken, customer: sum.holding.customer, item: sum.holding.item,
-                        amount: change))
+                        cause: cause, sequence: sequences[cause.kind, default: 1], customer: sum.holding.customer,
+                        item: sum.holding.item, amount: change))
             }
         }
         return try await post(entries, on: connection)
+    }
+
+    private static func change(of sum: OrderLines.Sum, by taking: Taking, balance: Int64) -> Int64 {
+        let policy = taking.policy(sum.holding.item)
+        guard taking.bringsItems else {
+            let rest = max(0, sum.granted - sum.taken)
+            return policy == .toNegative ? -rest : -min(rest, max(balance, 0))
+        }
+        let due = taking.takeBack.change(
+            granted: sum.granted, taken: sum.taken, balance: balance, policy: policy)
+        // Where several ids of a purchase were refunded, each as an order, one of them is given back.
+        return due > 0 ? min(due, max(0, sum.once - (sum.granted - sum.taken))) : due
     }
 
     /// What the ledger says of one order.
@@ -71,9 +86,8 @@ extension LedgerStore {
 
         /// By account and item, sorted.
         var sums: [Sum] = []
-        /// The last sequence of each kind.
-        var revocations: Int32 = 0
-        var reversals: Int32 = 0
+        /// The last sequence of each kind of line.
+        var sequences: [String: Int32] = [:]
     }
 
     private static func lines(
@@ -86,8 +100,9 @@ extension LedgerStore {
                 coalesce(sum(l.amount) FILTER (WHERE l.kind IN ('grant', 'correction')), 0)::int8 AS granted,
                 coalesce(max(l.amount) FILTER (WHERE l.kind = 'grant'), 0) AS once,
                 coalesce(-sum(l.amount) FILTER (WHERE l.kind IN ('revocation', 'reversal')), 0)::int8 AS taken,
-                coalesce(max(l.sequence) FILTER (WHERE l.kind = 'revocation'), 0) AS revocations,
-                coalesce(max(l.sequence) FILTER (WHERE l.kind = 'reversal'), 0) AS reversals
+                coalesce(max(l.sequence) FILTER (WHERE l.kind = 'revocation'), 0) AS revocation,
+                coalesce(max(l.sequence) FILTER (WHERE l.kind = 'reversal'), 0) AS reversal,
+                coalesce(max(l.sequence) FILTER (WHERE l.kind = 'correction'), 0) AS correction
             FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
             JOIN ledger_entries l USING (environment, transaction_id)
             GROUP BY l.environment, l.transaction_id, l.app, l.account, l.item
@@ -97,14 +112,16 @@ extension LedgerStore {
         for row in result.rows {
             let key = try row.orderKey()
             let holding = try holding(row)
-            lines[key, default: OrderLines()].sums.append(
+            var order = lines[key] ?? OrderLines()
+            order.sums.append(
                 OrderLines.Sum(
                     holding: holding, granted: try row.decode("granted"), once: try row.decode("once"),
                     taken: try row.decode("taken")))
-            let revocations = max(lines[key]?.revocations ?? 0, try row.decode("revocations"))
-            let reversals = max(lines[key]?.reversals ?? 0, try row.decode("reversals"))
-            lines[key]?.revocations = revocations
-            lines[key]?.reversals = reversals
+            for kind in ["revocation", "reversal", "correction"] {
+                let last: Int32 = try row.decode(kind)
+                order.sequences[kind] = max(order.sequences[kind] ?? 0, last)
+            }
+            lines[key] = order
         }
         return lines
     }

@@ -33,7 +33,7 @@ package enum LedgerStore {
         case revocation(OrderKey)
         /// Apple gave it back after all.
         case reversal(OrderKey)
-        /// It was granted twice, by orders that were one purchase.
+        /// It was granted twice, by orders that were one purchase, or for what turned out to be a family member's copy.
         case correction(OrderKey)
         /// A player spent it: the id of the row in `spends`.
         case spend(Int64)
@@ -173,12 +173,12 @@ package enum LedgerStore {
         var amounts = try await lock(refused, on: connection)
         var cut: [Entry] = []
         for entry in entries where refused.contains(entry.holding) {
-            let held = bounded(amounts[entry.holding, default: 0])
+            let old = bounded(amounts[entry.holding, default: 0])
             let fitting =
                 entry.amount > 0
-                ? min(entry.amount, max(0, Limit.balance - held)) : max(entry.amount, min(0, -Limit.balance - held))
+                ? min(entry.amount, max(0, Limit.balance - old)) : max(entry.amount, min(0, -Limit.balance - old))
             guard fitting != 0 else { continue }
-            amounts[entry.holding] = held + fitting
+            amounts[entry.holding] = old + fitting
             cut.append(
                 Entry(
                     cause: entry.cause, sequence: entry.sequence, customer: entry.customer, item: entry.item,

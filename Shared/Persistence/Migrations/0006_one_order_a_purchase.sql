@@ -89,7 +89,12 @@ CREATE TABLE lineage_claims (
     PRIMARY KEY (environment, original_transaction_id, account, transaction_id, signed_date)
 );
 
--- What was granted twice before this migration is corrected by lines of their own kind.
+-- A receipt does not say that it is a family member's copy: what it brought is taken back once Apple says so.
+ALTER TABLE entitlements DROP CONSTRAINT entitlements_cause_is_known,
+    ADD CONSTRAINT entitlements_cause_is_known
+        CHECK (revoked_because IN ('refund', 'family_revoke', 'family_copy', 'consent_rescinded', 'upgraded'));
+
+-- What was granted twice before this migration, or for a family member's copy, is corrected by lines of their own kind.
 ALTER TABLE ledger_entries DROP CONSTRAINT ledger_entries_kind_is_known,
     ADD CONSTRAINT ledger_entries_kind_is_known
         CHECK (kind IN ('grant', 'revocation', 'reversal', 'spend', 'adjustment', 'correction'));

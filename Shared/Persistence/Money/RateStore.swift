@@ -48,42 +48,37 @@ package struct RateStore: Sendable {
     /// - Returns: the id of the line in `audit_log`.
     /// - Throws: `PostgresError`; for a rate beyond 0 to 1,000,000 or a storefront that is no three capital letters, too.
     package func add(_ row: NewRow, from day: RevenueDay, actor: String, reason: String) async throws -> Int64 {
-        let (table, columns, values, subject) = Self.statement(of: row)
-        let places = (0..<values.count).map { "$\($0 + 5)" }.joined(separator: ", ")
-        let result = try await pool.query(
-            """
-            WITH noted AS (
-                INSERT INTO audit_log (actor, action, subject, reason) VALUES ($1, 'set_rate', $2, $3) RETURNING id
-            )
-            INSERT INTO \(table) (audit_id, valid_from, \(columns))
-            SELECT id, $4::date, \(places) FROM noted RETURNING audit_id
-            """,
-            [.text(actor), .text("\(subject) from \(day)"), .text(reason), .text(day.description)] + values)
-        guard let added = result.rows.first else {
-            throw PostgresError(code: .decodingFailed, reason: "\(table) gave no id")
+        let (insertion, values, subject) = Self.statement(of: row)
+        let places = (0..<values.count).map { "$\($0 + 3)" }.joined(separator: ", ")
+        return try await pool.withTransaction { connection in
+            let line = try await AuditLog.write(
+                "set_rate", of: "\(subject) from \(day)", actor: actor, reason: reason, on: connection)
+            _ = try await connection.query(
+                "\(insertion) VALUES ($1, $2::date, \(places))", [.int8(line.id), .text(day.description)] + values)
+            return line.id
         }
-        return try added.decode("audit_id")
     }
 
     private static func statement(
         of row: NewRow
-    ) -> (table: String, columns: String, values: [PostgresValue], subject: String) {
+    ) -> (insertion: String, values: [PostgresValue], subject: String) {
         switch row {
         case .commission(let program, let storefront, let kind, let ppm):
             (
-                "commission_rates", "program, storefront, kind, rate_ppm",
+                "INSERT INTO commission_rates (audit_id, valid_from, program, storefront, kind, rate_ppm)",
                 [.text(program.rawValue), .text(storefront), .text(kind.rawValue), .int4(ppm)],
                 "commission \(program.rawValue) \(kind.rawValue) \(storefront ?? "everywhere else") \(ppm) ppm"
             )
         case .tax(let storefront, let ppm, let isIncluded):
             (
-                "tax_rates", "storefront, rate_ppm, is_included",
+                "INSERT INTO tax_rates (audit_id, valid_from, storefront, rate_ppm, is_included)",
                 [.text(storefront), .int4(ppm), .bool(isIncluded)],
                 "tax \(storefront) \(ppm) ppm, \(isIncluded ? "included" : "not included")"
             )
         case .program(let app, let program):
             (
-                "app_commission_programs", "app, program", [.text(app), .text(program.rawValue)],
+                "INSERT INTO app_commission_programs (audit_id, valid_from, app, program)",
+                [.text(app), .text(program.rawValue)],
                 "program \(app) \(program.rawValue)"
             )
         }

@@ -1,7 +1,7 @@
 /// Rules of entitlements: whose they are, that nothing is in force that Apple took back, and nothing missing that it did not.
 extension ConsistencyCheck {
     static let entitlementRules = [
-        entitlementsOfOrders, toldEntitlements, takenEntitlements, keptEntitlements, rescinded,
+        entitlementsOfOrders, announcedEntitlements, takenEntitlements, revokedEntitlements, rescinded,
     ]
 
     private static let entitlementsOfOrders = Rule(
@@ -18,7 +18,7 @@ extension ConsistencyCheck {
                         AND (s.environment, s.original_transaction_id) = (o.environment, o.original_transaction_id))
             """)
 
-    private static let toldEntitlements = Rule(
+    private static let announcedEntitlements = Rule(
         name: "granted_orders_have_entitlements",
         sentence: "what the fulfilled event of an order named has an entitlement of the order's account",
         sql: """
@@ -45,7 +45,7 @@ extension ConsistencyCheck {
             WHERE o.state = 'revoked' AND e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > now())
             """)
 
-    private static let keptEntitlements = Rule(
+    private static let revokedEntitlements = Rule(
         name: "entitlements_are_taken_with_cause",
         sentence: "no entitlement of a granted order is taken back by a refund, and none is frozen without a withdrawn "
             + "consent",

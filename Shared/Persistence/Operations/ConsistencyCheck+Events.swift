@@ -1,15 +1,15 @@
 /// Rules of events: what was told is what was written, once.
 extension ConsistencyCheck {
-    static let eventRules = [told, toldTaken, oneEvent, refundEvents, sequences]
+    static let eventRules = [announcedGrants, announcedRevocations, oneEvent, refundEvents, sequences]
 
-    private static let told = Rule(
+    private static let announcedGrants = Rule(
         name: "events_tell_what_was_granted", sentence: "fulfilled events name exactly the amounts of the entries",
-        sql: toldAndWritten(types: ["iap.transaction.fulfilled"], kinds: ["grant"]))
+        sql: announcedAndWritten(types: ["iap.transaction.fulfilled"], kinds: ["grant"]))
 
-    private static let toldTaken = Rule(
+    private static let announcedRevocations = Rule(
         name: "events_tell_what_was_taken",
         sentence: "events of refunds, reversals and family sharing name exactly the amounts of the entries",
-        sql: toldAndWritten(types: refundTypes + ["iap.refund.reversed"], kinds: ["revocation", "reversal"]))
+        sql: announcedAndWritten(types: refundTypes + ["iap.refund.reversed"], kinds: ["revocation", "reversal"]))
 
     private static let refundTypes = ["iap.refund.granted", "iap.family.revoked"]
 
@@ -20,9 +20,9 @@ extension ConsistencyCheck {
         FROM events v LEFT JOIN merged_orders m USING (environment, transaction_id))
         """
 
-    private static func list(_ words: [String]) -> String { words.map { "'\($0)'" }.joined(separator: ", ") }
+    private static func list(_ names: [String]) -> String { names.map { "'\($0)'" }.joined(separator: ", ") }
 
-    private static func toldAndWritten(types: [String], kinds: [String]) -> String {
+    private static func announcedAndWritten(types: [String], kinds: [String]) -> String {
         """
         SELECT format('%s %s %s: told %s, entries %s', environment, transaction_id, item,
             coalesce(told.amount, 0), coalesce(written.amount, 0)) AS subject

@@ -1,7 +1,7 @@
 /// Rules of purchases: an order is one purchase, each of its transaction ids leads to it, and it granted once.
 extension ConsistencyCheck {
     static let purchaseRules = [
-        ownIds, idsOfOrders, keys, distinct, lineItems, merged, broughtBy, idsToldBy, ends,
+        ownIds, idsOfOrders, keys, distinct, lineItems, merged, broughtBy, idSources, ends,
     ]
     static let doubleGrantRules = [grantedOnce, doublesDecided, corrections]
 
@@ -118,7 +118,7 @@ extension ConsistencyCheck {
             FROM orders o LEFT JOIN submissions s ON s.id = o.submission_id WHERE s.app IS DISTINCT FROM o.app
             """)
 
-    private static let idsToldBy = Rule(
+    private static let idSources = Rule(
         name: "transaction_ids_have_their_submission",
         sentence: "every transaction id has the submission or notification that told of it",
         sql: """
@@ -163,7 +163,8 @@ extension ConsistencyCheck {
 
     private static let corrections = Rule(
         name: "corrections_are_what_was_decided",
-        sentence: "a correction took what was decided, no more than was granted twice, and nothing without a decision",
+        sentence: "a correction took what was decided, no more than was granted twice, and nothing without a decision, "
+            + "but for what a family member's copy brought",
         sql: """
             SELECT format('%s %s, %s of %s: %s, granted twice %s, decided %s, taken %s', environment, transaction_id, item,
                 account, coalesce(d.state, 'not recorded'), coalesce(d.amount, 0), coalesce(d.corrected, 0),
@@ -175,6 +176,8 @@ extension ConsistencyCheck {
                 SELECT environment, transaction_id, app, account, item, -sum(amount) AS taken FROM ledger_entries
                 WHERE kind = 'correction' GROUP BY 1, 2, 3, 4, 5) l
                 USING (environment, transaction_id, app, account, item)
-            WHERE coalesce(l.taken, 0) <> coalesce(d.corrected, 0) OR d.corrected > d.amount OR d.corrected < 0
+            LEFT JOIN (SELECT environment, transaction_id, ownership FROM orders) o USING (environment, transaction_id)
+            WHERE coalesce(l.taken, 0) <> coalesce(d.corrected, 0) AND ownership IS DISTINCT FROM 'FAMILY_SHARED'
+                OR d.corrected > d.amount OR d.corrected < 0
             """)
 }

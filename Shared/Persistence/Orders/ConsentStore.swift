@@ -49,6 +49,15 @@ package enum ConsentStore {
         guard !consents.isEmpty else { return [] }
         let newer = try await write(consents, on: connection)
         guard !newer.isEmpty else { return [] }
+        return try await EntitlementStore.freeze(by: newer, on: connection)
+    }
+}
+
+extension EntitlementStore {
+    /// - Returns: what could be used until now, by order and account.
+    fileprivate static func freeze(
+        by consents: [RescindedConsent], on connection: PostgresConnection
+    ) async throws -> [ConsentStore.Frozen] {
         let result = try await connection.query(
             """
             UPDATE entitlements e SET revoked_at = now(), revoked_because = 'consent_rescinded'
@@ -59,7 +68,7 @@ package enum ConsentStore {
                 AND o.purchase_date <= c.signed_date AND e.revoked_at IS NULL
             RETURNING e.environment, e.transaction_id, e.app, e.account, e.entitlement, o.transaction, o.state,
                 (e.expires_at IS NULL OR e.expires_at > now()) AS was_usable
-            """, columns(newer))
+            """, ConsentStore.columns(consents))
         return try frozen(result)
     }
 
@@ -69,7 +78,9 @@ package enum ConsentStore {
     ///
     /// - Returns: what could be used until now, by order and account.
     /// - Throws: `PostgresError`.
-    package static func freeze(_ keys: [OrderKey], on connection: PostgresConnection) async throws -> [Frozen] {
+    package static func freeze(
+        _ keys: [OrderKey], on connection: PostgresConnection
+    ) async throws -> [ConsentStore.Frozen] {
         guard !keys.isEmpty else { return [] }
         let result = try await connection.query(
             """
@@ -86,22 +97,24 @@ package enum ConsentStore {
         return try frozen(result)
     }
 
-    private static func frozen(_ result: PostgresResult) throws -> [Frozen] {
-        var frozen: [EntitlementRevision.Bearer: Frozen] = [:]
+    private static func frozen(_ result: PostgresResult) throws -> [ConsentStore.Frozen] {
+        var frozen: [Recipient: ConsentStore.Frozen] = [:]
         for row in result.rows where try row.decode("was_usable", as: Bool.self) {
-            let bearer = try EntitlementRevision.bearer(row)
+            let recipient = try recipient(row)
             let name: String = try row.decode("entitlement")
-            if frozen[bearer] != nil {
-                frozen[bearer]?.entitlements.append(name)
+            if frozen[recipient] != nil {
+                frozen[recipient]?.entitlements.append(name)
             } else {
-                frozen[bearer] = Frozen(
-                    key: bearer.key, customer: bearer.customer, entitlements: [name],
+                frozen[recipient] = ConsentStore.Frozen(
+                    key: recipient.key, customer: recipient.customer, entitlements: [name],
                     transaction: try row.json("transaction", as: Transaction.self), state: try row.orderState())
             }
         }
         return frozen.sorted { $0.key < $1.key }.map(\.value)
     }
+}
 
+extension ConsentStore {
     /// - Returns: those that are news.
     private static func write(
         _ consents: [RescindedConsent], on connection: PostgresConnection
@@ -136,7 +149,7 @@ package enum ConsentStore {
     }
 
     /// `$1` to `$4`.
-    private static func columns(_ consents: [RescindedConsent]) -> [PostgresValue] {
+    fileprivate static func columns(_ consents: [RescindedConsent]) -> [PostgresValue] {
         [
             .textArray(consents.map(\.environment.rawValue)), .textArray(consents.map(\.bundleId)),
             .textArray(consents.map(\.appTransactionId)), .timestamptzArray(consents.map(\.signedDate)),

@@ -17,7 +17,7 @@ struct OrderColumn: Sendable {
         /// Written when the order is granted for the first time, and never again.
         case atGrant
         /// A key that is known is never lost, but for a consumable's, which needs none.
-        case keyKept
+        case neverCleared
         /// Part of the order's key.
         case never
     }
@@ -60,10 +60,10 @@ struct OrderColumn: Sendable {
         text("app_transaction_id", \.appTransactionId), text("web_order_line_item_id", \.lineItem),
         OrderColumn(
             name: "purchase_key", type: "text", values: { .textArray($0.map(\.purchaseKeys.key?.text)) },
-            update: .keyKept),
+            update: .neverCleared),
         OrderColumn(
             name: "fallback_key", type: "text", values: { .textArray($0.map(\.purchaseKeys.fallback?.text)) },
-            update: .keyKept),
+            update: .neverCleared),
         // In production nobody pays nothing, whatever a message says.
         OrderColumn(name: "test_purchase", type: "text") {
             .textArray($0.map { $0.key.environment == .sandbox ? $0.transaction.testPurchase?.rawValue : nil })

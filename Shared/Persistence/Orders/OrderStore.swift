@@ -141,7 +141,7 @@ package enum OrderStore {
             return switch column.update {
             case .replaced: "\(name) = new.\(name)"
             case .atGrant: "\(name) = CASE WHEN new.is_grant THEN new.\(name) ELSE o.\(name) END"
-            case .keyKept:
+            case .neverCleared:
                 "\(name) = CASE WHEN new.product_type <> 'consumable' THEN coalesce(new.\(name), o.\(name)) END"
             case .never: nil
             }

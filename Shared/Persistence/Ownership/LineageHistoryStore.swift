@@ -26,14 +26,14 @@ package enum LineageHistoryStore {
             var history = LineageHistory()
             let ids: [String] = try row.decode("claim_ids")
             let dates: [Date] = try row.decode("claim_dates")
-            let claimants: [String] = try row.decode("claim_accounts")
+            let claimants = try row.decode("claim_accounts", as: [String].self).map(Account.init(stored:))
             guard ids.count == dates.count, ids.count == claimants.count else {
                 throw PostgresError(code: .decodingFailed, reason: "lineage_claims gave columns of different lengths")
             }
             for index in ids.indices {
-                history.heardClaims.insert(
+                history.appliedClaims.insert(
                     LineageClaim.Identity(
-                        account: Account(stored: claimants[index]), transactionId: ids[index],
+                        account: claimants[index], transactionId: ids[index],
                         signedDate: dates[index]))
             }
             history.transfers = try row.decode("transfers")

@@ -2,7 +2,7 @@ import Foundation
 package import Postgres
 package import PurchaseModel
 
-/// The tables `lineages` and `lineage_shares`: whose everything is that has one original transaction id and is not used up.
+/// The tables `lineages` and `binding_history`: whose everything is that has one original transaction id and is not used up.
 package enum LineageStore {
     /// Locks lineages in the caller's transaction, sorted, before any order; those that are not there are made.
     ///

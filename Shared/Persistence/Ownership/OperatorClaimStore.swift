@@ -64,8 +64,9 @@ package struct OperatorClaimStore: Sendable {
 
     /// Writes down whose an order is, with a row in `audit_log`, in one transaction.
     ///
-    /// An order can be claimed while it is parked without an account: because nobody claimed it (`unclaimed`), or because
-    /// its token is nobody's (`account_token_unknown`).
+    /// An order can be claimed while it is parked without an account: because nobody claimed it (`unclaimed`), its token is
+    /// nobody's (`account_token_unknown`), its data contradicts another's (`purchase_ambiguous`), or names no environment
+    /// (`environment_missing`): then the claim says that it was paid for.
     ///
     /// - Parameters:
     ///   - transactionId: any of Apple's transaction ids of the order; claim and audit line name the order's own.
@@ -83,25 +84,13 @@ package struct OperatorClaimStore: Sendable {
         return try await pool.withTransaction { connection in
             let key = try await Self.lockClaimable(
                 OrderKey(environment: environment, transactionId: transactionId), on: connection)
-            let result = try await connection.query(
-                """
-                WITH noted AS (
-                    INSERT INTO audit_log (actor, action, subject, reason) VALUES ($1, 'claim', $2, $3)
-                    RETURNING id, created_at
-                ), claimed AS (
-                    INSERT INTO operator_claims (audit_id, environment, transaction_id, account)
-                    SELECT id, $4, $5, $6 FROM noted
-                )
-                SELECT id, created_at FROM noted
-                """,
-                [
-                    .text(actor), .text("\(environment.rawValue) \(key.transactionId) \(account)"), .text(reason),
-                    .text(environment.rawValue), .text(key.transactionId), .text(account),
-                ])
-            guard let row = result.rows.first else {
-                throw PostgresError(code: .decodingFailed, reason: "audit_log gave no id")
-            }
-            return Noted(auditId: try row.decode("id"), key: key, createdAt: try row.decode("created_at"))
+            let line = try await AuditLog.write(
+                "claim", of: "\(environment.rawValue) \(key.transactionId) \(account)", actor: actor, reason: reason,
+                on: connection)
+            _ = try await connection.query(
+                "INSERT INTO operator_claims (audit_id, environment, transaction_id, account) VALUES ($1, $2, $3, $4)",
+                [.int8(line.id), .text(environment.rawValue), .text(key.transactionId), .text(account)])
+            return Noted(auditId: line.id, key: key, createdAt: line.createdAt)
         }
     }
 

@@ -45,7 +45,7 @@ package struct AccountStore: Sendable {
         package let expiresAt: Date?
         /// When it was taken back; it is no entitlement any more.
         package let revokedAt: Date?
-        /// Why it was taken back: `refund`, `family_revoke`, `consent_rescinded`, `upgraded`.
+        /// Why it was taken back: `refund`, `family_revoke`, `family_copy`, `consent_rescinded`, `upgraded`.
         package let revokedBecause: String?
         /// Whether it may be used: neither ended, by the database's clock, nor taken back.
         package let isActive: Bool

@@ -73,7 +73,7 @@ package enum WaitingSubmissionStore {
     ) async throws -> [String: [NamedOrder]] {
         var asked: [(submission: String, id: OrderKey, isListed: Bool)] = []
         for submission in submissions {
-            for id in submission.outcome.transactions.compactMap(\.key) { asked.append((submission.id, id, true)) }
+            for id in submission.outcome.transactions.map(\.key) { asked.append((submission.id, id, true)) }
             for key in changed { asked.append((submission.id, key, false)) }
         }
         guard !asked.isEmpty else { return [:] }
@@ -131,8 +131,6 @@ package enum WaitingSubmissionStore {
 }
 
 extension TransactionOutcome {
-    /// The order's key; nil where Apple's data names no environment, and there is no order.
-    package var key: OrderKey? {
-        environment.map { OrderKey(environment: $0, transactionId: transactionId) }
-    }
+    /// What finds its order: under production where Apple's data names no environment.
+    package var key: OrderKey { OrderKey(environment: environment ?? .production, transactionId: transactionId) }
 }

@@ -55,12 +55,7 @@ package struct DeliveryStore: Sendable {
                 ON CONFLICT DO NOTHING
                 """,
                 [.textArray(deliveries.map(\.eventId)), .textArray(deliveries.map(\.endpointId))])
-            _ = try await connection.query(
-                """
-                UPDATE events SET due_at = NULL WHERE id IN (
-                    SELECT id FROM events WHERE id = ANY($1) AND due_at IS NOT NULL ORDER BY id FOR UPDATE)
-                """,
-                [.textArray(eventIds)])
+            try await EventStore.handOver(eventIds, on: connection)
         }
     }
 

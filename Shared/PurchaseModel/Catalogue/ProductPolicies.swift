@@ -25,6 +25,14 @@ package enum FamilyPolicy: String, Codable, Sendable, Hashable, CaseIterable {
     /// The same as the purchase.
     case all
     case nothing
+
+    /// Whether a transaction brings its product's items.
+    package func givesItems(to transaction: Transaction) -> Bool { self == .all || !transaction.isFamilyCopy }
+
+    /// Whether a transaction brings its product's entitlements.
+    package func givesEntitlements(to transaction: Transaction) -> Bool {
+        self != .nothing || !transaction.isFamilyCopy
+    }
 }
 
 /// A restore policy and its limits.

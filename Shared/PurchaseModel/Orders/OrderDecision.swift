@@ -89,14 +89,18 @@ package struct OrderDecision: Sendable, Hashable {
     ///   - product: the catalogue's word on the product; nil when it has none.
     ///   - catalogueVersion: the number of that catalogue.
     ///   - isAmbiguous: whether what Apple signed contradicts what is known of the purchase.
+    ///   - isOperators: whether an operator decided that it was paid for, where Apple's data names no environment.
     package static func decide(
         _ transaction: Transaction, owner: OrderOwner, sharers: Set<Account> = [], product: Catalogue.Product?,
-        catalogueVersion: Int64? = nil, isAmbiguous: Bool = false
+        catalogueVersion: Int64? = nil, isAmbiguous: Bool = false, isOperators: Bool = false
     ) -> OrderDecision {
         if transaction.revocationDate != nil {
             return OrderDecision(.revoked, .revokedByApple, account: owner.account)
         }
         if isAmbiguous { return OrderDecision(.parked, .purchaseAmbiguous, account: nil) }
+        guard transaction.environment != nil || isOperators else {
+            return OrderDecision(.parked, .environmentMissing, account: nil)
+        }
         guard let account = owner.account else {
             return OrderDecision(.parked, owner == .tokenUnknown ? .accountTokenUnknown : .unclaimed, account: nil)
         }
@@ -110,17 +114,17 @@ package struct OrderDecision: Sendable, Hashable {
         guard transaction.expiresDate != nil || product.type != .autoRenewable else {
             return OrderDecision(.parked, .transactionIncomplete, account: account)
         }
-        let isFamilyCopy = transaction.isFamilyCopy && product.family != .all
         guard let items = multiplied(product.items, by: transaction.quantity) else {
             return OrderDecision(.parked, .amountTooLarge, account: account)
         }
         // Apple says when a subscription ends that it renews; of others only the studio knows.
         let end = transaction.expiresDate ?? product.duration?.end(after: transaction.purchaseDate)
         return OrderDecision(
-            .granted, nil, account: account, sharers: sharers, items: isFamilyCopy ? [] : items,
-            entitlements: isFamilyCopy && product.family == .nothing ? [] : product.entitlements,
-            entitledUntil: end,
-            catalogueVersion: catalogueVersion, isPriceExpected: product.isPriceExpected(of: transaction))
+            .granted, nil, account: account, sharers: sharers,
+            items: product.family.givesItems(to: transaction) ? items : [],
+            entitlements: product.family.givesEntitlements(to: transaction) ? product.entitlements : [],
+            entitledUntil: end, catalogueVersion: catalogueVersion,
+            isPriceExpected: product.isPriceExpected(of: transaction))
     }
 
     private static func multiplied(_ items: [Catalogue.ItemGrant], by quantity: Int) -> [Catalogue.ItemGrant]? {

@@ -16,3 +16,13 @@ package struct OrderKey: Sendable, Hashable, Comparable {
         (left.environment.rawValue, left.transactionId) < (right.environment.rawValue, right.transactionId)
     }
 }
+
+extension Transaction {
+    /// The environment that its order stands under.
+    ///
+    /// What Apple signed before its data named one stands under production and is held there (decision 0001).
+    package var orderEnvironment: StoreEnvironment { environment ?? .production }
+
+    /// What finds its order.
+    package var orderKey: OrderKey { OrderKey(environment: orderEnvironment, transactionId: transactionId) }
+}

@@ -50,7 +50,8 @@ package enum OrderRules {
         let terms = terms(transaction)
         let decision = OrderDecision.decide(
             transaction, owner: terms.owner, sharers: terms.sharers, product: terms.product,
-            catalogueVersion: terms.catalogueVersion, isAmbiguous: isAmbiguous(stored, transaction, terms))
+            catalogueVersion: terms.catalogueVersion, isAmbiguous: isAmbiguous(stored, transaction, terms),
+            isOperators: terms.isOperators)
         if let stored, purchase == stored.purchase, decision.state == stored.state, decision.reason == stored.reason,
             decision.account == stored.account
         {

@@ -11,6 +11,9 @@ package struct OrderSummary: Sendable, Hashable {
     package var sharers: Set<Account>
     /// Accounts that the restore policy's limit keeps from it; known only to whoever just settled it.
     package var limitedAccounts: Set<Account> = []
+    /// Accounts that may have paid for it, and do not have it, by the product's policy `new_purchase: owner`; known only to
+    /// whoever just settled it.
+    package var payersBesidesOwner: Set<Account> = []
     /// That no money was paid, and why it was bought; nil for everything else.
     package let testPurchase: TestPurchase?
 

@@ -88,6 +88,12 @@ package struct OrderTransition: Sendable {
         return transaction.expiresDate
     }
 
+    /// Whether it was granted before Apple said that it is a family member's copy: a receipt does not tell.
+    package var becameFamilyCopy: Bool {
+        guard let before, before.wasGranted, let known = before.purchase?.transaction else { return false }
+        return transaction.isFamilyCopy && !known.isFamilyCopy
+    }
+
     /// Whether a guardian's rescinded consent may reach the order that did not before.
     package var movesConsent: Bool {
         guard let before, before.wasGranted, let known = before.purchase?.transaction else { return false }

@@ -45,7 +45,7 @@ package struct Lineage: Sendable, Hashable {
 /// What is known of a lineage beside its row, where that may decide whose it becomes.
 package struct LineageHistory: Sendable, Hashable {
     /// The claims that were heard before, and not refused.
-    package var heardClaims: Set<LineageClaim.Identity> = []
+    package var appliedClaims: Set<LineageClaim.Identity> = []
     /// When a restore policy moved it.
     package var transfers: [Date] = []
     /// Whether an entitlement of its owner is in force.

@@ -62,6 +62,9 @@ package struct Ownership: Sendable {
         Set(claims.filter { $0.refused == .restoreLimitReached }.map(\.account))
     }
 
+    /// The accounts that showed evidence of a period that was paid anew, and that its product leaves to the owner.
+    package private(set) var payersBesidesOwner: Set<Account> = []
+
     /// Applies what a verdict or an operator brings.
     ///
     /// - Parameters:
@@ -127,7 +130,7 @@ package struct Ownership: Sendable {
         let signedDate = min(newest.signedDate, evidence.proofSignedDate ?? newest.signedDate)
         let identity = LineageClaim.Identity(
             account: account, transactionId: newest.transactionId, signedDate: signedDate)
-        guard !history.heardClaims.contains(identity) else { return }
+        guard !history.appliedClaims.contains(identity) else { return }
         var refused: ReasonCode?
         let paidAnew = free.filter(isPaidAnew).map(\.transaction).max { $1.isNewer(than: $0) }
         if lineage.owner == nil {
@@ -137,9 +140,10 @@ package struct Ownership: Sendable {
         } else if let paid = paidAnew {
             bind(to: account, .purchase, paid, evidence)
         } else if !lineage.sharers.contains(account) {
+            if free.contains(where: { isLeftToOwner($0.transaction) }) { payersBesidesOwner.insert(account) }
             refused = restore(newest, for: account, evidence, now: now, rule: rule(newest))
         }
-        if refused == nil { history.heardClaims.insert(identity) }
+        if refused == nil { history.appliedClaims.insert(identity) }
         claims.append(
             LineageClaim(
                 lineage: lineage.key, account: account, transactionId: newest.transactionId,
@@ -271,6 +275,12 @@ extension Ownership {
             let start = runs.newRun(of: transaction.purchaseDate)
         else { return false }
         return start > lineage.claimedPurchaseDate ?? .distantPast && runs.isNewest(start)
+    }
+
+    /// Whether a period was paid anew, by whomever, and its product leaves such to the owner.
+    private func isLeftToOwner(_ transaction: Transaction) -> Bool {
+        transaction.isAutoRenewable && transaction.appAccountToken == nil
+            && rule(transaction).newPurchase == .owner && runs.newRun(of: transaction.purchaseDate) != nil
     }
 
     private func leavesNewPurchases(_ period: SubscriptionRuns.Period) -> Bool {

@@ -67,12 +67,12 @@ package struct Purchase: Sendable, Hashable {
         // A restored copy may have the date of the restore; the purchase was before.
         joined.purchaseDate = sorted.map(\.purchaseDate).min() ?? joined.purchaseDate
         joined.originalPurchaseDate = sorted.compactMap(\.originalPurchaseDate).min()
-        if let revoked = Self.standingRevocation(of: sorted) { joined.takeRevocation(of: revoked) }
+        if let revoked = Self.revocationInForce(of: sorted) { joined.takeRevocation(of: revoked) }
         return joined
     }
 
     /// The statement whose revocation counts: of those that no reversal came after, the newest.
-    private static func standingRevocation(of statements: [Transaction]) -> Transaction? {
+    private static func revocationInForce(of statements: [Transaction]) -> Transaction? {
         let reversed = statements.compactMap(\.refundReversedDate).max() ?? .distantPast
         return statements.filter { $0.revocationDate != nil && $0.revocationSource.date > reversed }
             .max { left, right in

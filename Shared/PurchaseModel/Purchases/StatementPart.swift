@@ -5,7 +5,7 @@ struct StatementPart: Sendable {
     /// Its name in `StatementSources.parts`.
     let name: String
     /// Whether a statement tells it.
-    let isStated: @Sendable (Transaction) -> Bool
+    let isPresent: @Sendable (Transaction) -> Bool
     /// Whether the first one's content comes before the second one's, in some fixed order.
     let isBefore: @Sendable (Transaction, Transaction) -> Bool
     /// Takes it over.
@@ -31,7 +31,7 @@ struct StatementPart: Sendable {
     private func source(
         of transaction: Transaction, _ base: StatementSources.Source
     ) -> StatementSources.Source? {
-        transaction.sources?.parts[name] ?? (isStated(transaction) || isNewestFirst && base.isSigned ? base : nil)
+        transaction.sources?.parts[name] ?? (isPresent(transaction) || isNewestFirst && base.isSigned ? base : nil)
     }
 
     private func isLess(_ left: StatementSources.Source, _ right: StatementSources.Source) -> Bool {
@@ -48,10 +48,11 @@ extension StatementPart {
             StatementPart("original_transaction_id", \.originalTransactionId), StatementPart("product_id", \.productId),
             StatementPart("quantity", \.quantity), StatementPart("purchase_date", \.purchaseDate),
             StatementPart(
-                name: "product_type", isStated: { $0.productType != .unstated },
+                name: "product_type", isPresent: { $0.productType != .unstated },
                 isBefore: { $0.productType.rawValue < $1.productType.rawValue },
                 copy: { $1.productType = $0.productType }),
         ] + [
+            StatementPart("environment", \.environment) { $0.rawValue },
             StatementPart("original_purchase_date", \.originalPurchaseDate),
             StatementPart("expires_date", \.expiresDate), StatementPart("token", \.appAccountToken) { $0.uuidString },
             StatementPart("ownership", \.ownership), StatementPart("storefront", \.storefront),
@@ -66,7 +67,7 @@ extension StatementPart {
         ] + [price, offer, revocation, revocationShare]
 
     private static let price = StatementPart(
-        name: "price", isStated: { $0.priceMilliunits != nil },
+        name: "price", isPresent: { $0.priceMilliunits != nil },
         isBefore: {
             ($0.priceMilliunits ?? .min, $0.currency ?? "") < ($1.priceMilliunits ?? .min, $1.currency ?? "")
         },
@@ -76,7 +77,7 @@ extension StatementPart {
         })
 
     private static let offer = StatementPart(
-        name: "offer", isStated: { $0.offerType != nil || $0.offerIdentifier != nil || $0.offerDiscountType != nil },
+        name: "offer", isPresent: { $0.offerType != nil || $0.offerIdentifier != nil || $0.offerDiscountType != nil },
         isBefore: {
             ($0.offerType ?? .min, $0.offerIdentifier ?? "", $0.offerDiscountType ?? "", $0.offerPeriod ?? "")
                 < ($1.offerType ?? .min, $1.offerIdentifier ?? "", $1.offerDiscountType ?? "", $1.offerPeriod ?? "")
@@ -93,7 +94,7 @@ extension StatementPart {
 
     // Of two revocations of one date the later counts, and any before none.
     private static let revocation = StatementPart(
-        name: revocationName, isStated: { $0.revocationDate != nil },
+        name: revocationName, isPresent: { $0.revocationDate != nil },
         isBefore: {
             ($0.revocationDate ?? .distantPast, $0.revocationReason ?? .min)
                 < ($1.revocationDate ?? .distantPast, $1.revocationReason ?? .min)
@@ -106,7 +107,7 @@ extension StatementPart {
     // Every statement tells it, also by leaving it out: a receipt that has the same refund later does not know that it
     // was a part only, or the end of a family.
     private static let revocationShare = StatementPart(
-        name: revocationShareName, isStated: { _ in true },
+        name: revocationShareName, isPresent: { _ in true },
         isBefore: {
             ($0.revocationPercentage ?? .min, $0.revocationType ?? "")
                 < ($1.revocationPercentage ?? .min, $1.revocationType ?? "")
@@ -120,7 +121,7 @@ extension StatementPart {
         _ name: String, _ path: any WritableKeyPath<Transaction, Value> & Sendable
     ) {
         self.init(
-            name: name, isStated: { _ in true }, isBefore: { $0[keyPath: path] < $1[keyPath: path] },
+            name: name, isPresent: { _ in true }, isBefore: { $0[keyPath: path] < $1[keyPath: path] },
             copy: { $1[keyPath: path] = $0[keyPath: path] })
     }
 
@@ -135,7 +136,7 @@ extension StatementPart {
         rank: @escaping @Sendable (Value) -> Rank
     ) {
         self.init(
-            name: name, isStated: { $0[keyPath: path] != nil },
+            name: name, isPresent: { $0[keyPath: path] != nil },
             isBefore: { left, right in
                 guard let right = right[keyPath: path].map(rank) else { return false }
                 return left[keyPath: path].map { rank($0) < right } ?? true

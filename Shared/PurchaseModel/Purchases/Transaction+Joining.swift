@@ -44,14 +44,14 @@ extension Transaction {
     }
 
     /// The same, as the word of a receipt or of verifyReceipt, although it may state as much as a signed transaction.
-    package var toldByReceipt: Transaction {
-        var told = self
-        told.sources = looksSigned ? StatementSources(isSigned: false, parts: [:]) : nil
-        return told
+    package var fromReceipt: Transaction {
+        var statement = self
+        statement.sources = looksSigned ? StatementSources(isSigned: false, parts: [:]) : nil
+        return statement
     }
 
     /// Whether one statement is a signed transaction: those state product type, ownership and price, while a receipt
-    /// states one of the three at the most; both together, what verifyReceipt says of a receipt, state two (``toldByReceipt``).
+    /// states one of the three at the most; both together, what verifyReceipt says of a receipt, state two (``fromReceipt``).
     /// (Prices are missing in what Apple signed before 2023.)
     private var looksSigned: Bool {
         (productType == .unstated ? 0 : 1) + (ownership == nil ? 0 : 1) + (priceMilliunits == nil ? 0 : 1) >= 2

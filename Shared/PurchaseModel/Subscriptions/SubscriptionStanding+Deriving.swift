@@ -134,7 +134,7 @@ extension [Transaction] {
     /// The ids of the periods whose place another has taken before they ended.
     ///
     /// The rule for readers and tests: over a subscription's rows the database applies it
-    /// (`SubscriptionEntitlementStore`), and shuffled histories hold the two to each other.
+    /// (`EntitlementStore`), and shuffled histories hold the two to each other.
     package var supersededPeriods: Set<String> {
         let periods = periods
         return Set(

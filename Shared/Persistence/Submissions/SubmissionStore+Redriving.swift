@@ -1,16 +1,9 @@
-package import Postgres
+import Postgres
 
 /// Gives settled submissions another run on a person's word, and writes down who did it and why.
 ///
 /// It is harmless to granted orders: verification and granting are idempotent, so a run more changes nothing of them.
-package struct ManualRedrive: Sendable {
-    private let pool: PostgresPool
-
-    /// Works on the database of a pool.
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
+extension SubmissionStore {
     /// Which submissions.
     package enum Selection: Sendable {
         /// These, unless they are fulfilled.
@@ -46,8 +39,8 @@ package struct ManualRedrive: Sendable {
             case .parked: ("state = $1", .text("parked"))
             case .rejected(let reason): ("state = 'rejected' AND reason = $1", .text(reason))
             }
-        let result = try await pool.withTransaction { connection in
-            try await connection.query(
+        return try await pool.withTransaction { connection in
+            let result = try await connection.query(
                 """
                 WITH chosen AS (
                     SELECT id, state FROM submissions WHERE \(condition) ORDER BY id LIMIT $2 FOR UPDATE
@@ -56,14 +49,15 @@ package struct ManualRedrive: Sendable {
                         due_at = now(), attempts = 0
                     FROM chosen WHERE submissions.id = chosen.id
                     RETURNING submissions.id, chosen.state
-                ), noted AS (
-                    INSERT INTO audit_log (actor, action, subject, reason) SELECT $3, 'redrive', id, $4 FROM changed
                 )
                 SELECT id, state FROM changed ORDER BY id
-                """, [argument, .int8(Int64(limit)), .text(actor), .text(reason)])
-        }
-        return try result.rows.map { row in
-            Redriven(id: try row.decode("id"), previousState: try row.decode("state"))
+                """, [argument, .int8(Int64(limit))])
+            let redriven = try result.rows.map { row in
+                Redriven(id: try row.decode("id"), previousState: try row.decode("state"))
+            }
+            _ = try await AuditLog.write(
+                "redrive", of: redriven.map(\.id), actor: actor, reason: reason, on: connection)
+            return redriven
         }
     }
 }

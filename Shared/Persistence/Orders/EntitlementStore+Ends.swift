@@ -4,7 +4,7 @@ package import Postgres
 package import PurchaseModel
 
 /// Entitlements that end, and the column `entitlements.end_told_at`: which ends that came by the clock are told.
-package enum EntitlementEndStore {
+extension EntitlementStore {
     /// What one order gave to one account, and which has ended.
     package struct Ended: Sendable {
         /// The order.
@@ -32,14 +32,16 @@ package enum EntitlementEndStore {
     ///   - now: nil for the database's clock, by which entitlements are read, too.
     ///   - limit: the most orders to take.
     /// - Throws: `PostgresError`; `DecodingError`, for an order that nobody of us wrote.
-    package static func take(at now: Date?, limit: Int, on connection: PostgresConnection) async throws -> [Ended] {
+    package static func takeEnded(
+        at now: Date?, limit: Int, on connection: PostgresConnection
+    ) async throws -> [Ended] {
         try await connection.query(takeStatement, [.timestamptz(now), .int8(Int64(limit))]).rows.map(ended)
     }
 
     /// What accounts lost of orders whose place an upgrade took, and which had not ended.
     ///
     /// - Parameters:
-    ///   - orders: as `SubscriptionEntitlementStore.write` returned them.
+    ///   - orders: as `endPeriods(_:on:)` returned them.
     ///   - now: nil for the database's clock.
     /// - Throws: `PostgresError`; `DecodingError`, for an order that nobody of us wrote.
     package static func superseded(
@@ -97,7 +99,7 @@ package enum EntitlementEndStore {
         """
         SELECT e.environment, e.transaction_id, e.app, e.account, o.correlation_id,
             coalesce(array_agg(e.entitlement ORDER BY e.entitlement)
-                FILTER (WHERE \(SubscriptionEntitlementStore.isOnlyByIt(at: time))), '{}') AS entitlements,
+                FILTER (WHERE \(isOnlyByIt(at: time))), '{}') AS entitlements,
             (o.transaction - 'evidence')::text AS transaction,
             \(SubscriptionStore.isPeriod) AND o.transaction_id IS NOT DISTINCT FROM s.transaction_id
                 AS is_current_period

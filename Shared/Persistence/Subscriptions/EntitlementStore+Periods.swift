@@ -3,7 +3,7 @@ package import Postgres
 package import PurchaseModel
 
 /// What the periods of subscriptions let accounts use, in the table `entitlements`.
-package enum SubscriptionEntitlementStore {
+extension EntitlementStore {
     /// Where a subscription's periods end.
     package struct Ends: Sendable {
         /// Which.
@@ -29,7 +29,7 @@ package enum SubscriptionEntitlementStore {
     ///
     /// - Returns: the orders whose place was taken just now.
     /// - Throws: `PostgresError`.
-    package static func write(_ ends: [Ends], on connection: PostgresConnection) async throws -> [OrderKey] {
+    package static func endPeriods(_ ends: [Ends], on connection: PostgresConnection) async throws -> [OrderKey] {
         guard !ends.isEmpty else { return [] }
         let result = try await connection.query(
             writeStatement,

@@ -2,17 +2,19 @@ package import Foundation
 package import Postgres
 package import PurchaseModel
 
-/// Entitlements that change because their order does, in transactions that have `ConsentStore.lock(takesUp:on:)`.
-package enum EntitlementRevision {
+/// The tables `entitlements` and `lineage_shares`: what orders let accounts use.
+///
+/// It is changed in transactions that have `ConsentStore.lock(takesUp:on:)`.
+package enum EntitlementStore {
     /// Whose entitlements by which order.
-    package struct Bearer: Sendable, Hashable, Comparable {
+    package struct Recipient: Sendable, Hashable, Comparable {
         /// The order.
         package let key: OrderKey
         /// The account.
         package let customer: Customer
 
         /// By order, then by account.
-        package static func < (left: Bearer, right: Bearer) -> Bool {
+        package static func < (left: Recipient, right: Recipient) -> Bool {
             left.key == right.key ? left.customer < right.customer : left.key < right.key
         }
     }
@@ -23,6 +25,8 @@ package enum EntitlementRevision {
         case refund
         /// Family Sharing ended.
         case familyRevoke = "family_revoke"
+        /// It turned out to be a family member's copy, of a product that gives those nothing.
+        case familyCopy = "family_copy"
     }
 
     /// Takes the entitlements of orders back, in the caller's transaction.
@@ -31,7 +35,7 @@ package enum EntitlementRevision {
     /// - Throws: `PostgresError`.
     package static func revoke(
         _ orders: [(key: OrderKey, cause: Cause)], on connection: PostgresConnection
-    ) async throws -> [Bearer: [String]] {
+    ) async throws -> [Recipient: [String]] {
         guard !orders.isEmpty else { return [:] }
         let result = try await connection.query(
             """
@@ -42,7 +46,8 @@ package enum EntitlementRevision {
                 JOIN unnest($1::text[], $2::text[], $3::text[]) AS new (environment, transaction_id, cause)
                     USING (environment, transaction_id)
             ), lost AS (
-                UPDATE entitlements e SET revoked_at = coalesce(e.revoked_at, now()), revoked_because = old.cause
+                UPDATE entitlements e SET revoked_at = coalesce(e.revoked_at, now()),
+                    revoked_because = CASE WHEN e.revoked_because = 'family_copy' THEN 'family_copy' ELSE old.cause END
                 FROM old
                 WHERE (e.account, e.app, e.environment, e.entitlement, e.transaction_id)
                     = (old.account, old.app, old.environment, old.entitlement, old.transaction_id)
@@ -66,7 +71,7 @@ package enum EntitlementRevision {
     /// - Throws: `PostgresError`.
     package static func restore(
         _ keys: [OrderKey], on connection: PostgresConnection
-    ) async throws -> [Bearer: [String]] {
+    ) async throws -> [Recipient: [String]] {
         guard !keys.isEmpty else { return [:] }
         let result = try await connection.query(
             """
@@ -93,7 +98,7 @@ package enum EntitlementRevision {
     /// An end that was told and now lies later is told again when it comes.
     ///
     /// - Throws: `PostgresError`.
-    package static func move(
+    package static func moveEnds(
         _ ends: [(key: OrderKey, expiresDate: Date)], on connection: PostgresConnection
     ) async throws {
         guard !ends.isEmpty else { return }
@@ -106,13 +111,13 @@ package enum EntitlementRevision {
             """, OrderStore.keyColumns(ends.map(\.key)) + [.timestamptzArray(ends.map(\.expiresDate))])
     }
 
-    static func bearer(_ row: PostgresRow) throws -> Bearer {
-        Bearer(key: try row.orderKey(), customer: try row.customer())
+    static func recipient(_ row: PostgresRow) throws -> Recipient {
+        Recipient(key: try row.orderKey(), customer: try row.customer())
     }
 
-    static func names(_ result: PostgresResult) throws -> [Bearer: [String]] {
-        var names: [Bearer: [String]] = [:]
-        for row in result.rows { names[try bearer(row), default: []].append(try row.decode("entitlement")) }
+    static func names(_ result: PostgresResult) throws -> [Recipient: [String]] {
+        var names: [Recipient: [String]] = [:]
+        for row in result.rows { names[try recipient(row), default: []].append(try row.decode("entitlement")) }
         return names
     }
 }

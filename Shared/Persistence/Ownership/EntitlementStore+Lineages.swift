@@ -2,10 +2,10 @@ package import Foundation
 package import Postgres
 package import PurchaseModel
 
-/// Moves what hangs on a lineage to another account, orders and entitlements, and shares it.
+/// Entitlements that move to another account with their lineage, and those that accounts share.
 ///
 /// Ledger entries stay: they say who got the items.
-package enum LineageMoveStore {
+extension EntitlementStore {
     /// A lineage that one account had, and another has now.
     package struct Move: Sendable, Hashable {
         /// The lineage.

@@ -2,7 +2,7 @@ package import Postgres
 package import PurchaseModel
 
 /// The table `binding_history`: every binding that ever was; append-only.
-package enum BindingHistoryStore {
+extension LineageStore {
     /// One row.
     package struct Binding: Sendable, Hashable {
         /// The lineage; of a consumable the order's own id stands for it.
@@ -34,7 +34,7 @@ package enum BindingHistoryStore {
     /// `binding_history_once_per_submission`, and with it the whole transaction.
     ///
     /// - Throws: `PostgresError`.
-    package static func write(_ bindings: [Binding], on connection: PostgresConnection) async throws {
+    package static func append(_ bindings: [Binding], on connection: PostgresConnection) async throws {
         guard !bindings.isEmpty else { return }
         _ = try await connection.query(
             """

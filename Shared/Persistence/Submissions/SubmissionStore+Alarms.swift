@@ -1,15 +1,8 @@
-package import Postgres
+import Postgres
 package import PurchaseModel
 
 /// The column `submissions.alarmed_at`: what is too old without an outcome, and due all the same.
-package struct AlarmStore: Sendable {
-    private let pool: PostgresPool
-
-    /// Works on the database of a pool.
-    package init(pool: PostgresPool) {
-        self.pool = pool
-    }
-
+extension SubmissionStore {
     /// A submission that was found too old just now; each is found once, and once more when it was reopened.
     package struct Alarm: Sendable, Hashable {
         /// The submission.
@@ -43,7 +36,7 @@ package struct AlarmStore: Sendable {
     ///
     /// - Parameter limit: the most to mark.
     /// - Throws: `PostgresError`.
-    package func raise(olderThan age: Duration, limit: Int) async throws -> [Alarm] {
+    package func raiseAlarms(olderThan age: Duration, limit: Int) async throws -> [Alarm] {
         let result = try await pool.query(
             """
             UPDATE submissions SET alarmed_at = now()
@@ -64,7 +57,7 @@ package struct AlarmStore: Sendable {
     /// What has an alarm and still no outcome, by reason.
     ///
     /// - Throws: `PostgresError`.
-    package func unsettled() async throws -> [Alarmed] {
+    package func alarmed() async throws -> [Alarmed] {
         let result = try await pool.query(
             """
             SELECT coalesce(reason, $1) AS reason, count(*) AS count,
