@@ -51,9 +51,8 @@ struct PurchaseRoutes: Sendable {
             try await accountTokens.learn(accountToken, app: app, account: name, logger: context.logger)
         }
         return try await submissions.accept(
-            PurchaseSubmissions.Posting(
-                app: caller.app, account: account.text, proof: proof, isServer: caller.isServer,
-                expectedEnvironment: environment, correlationId: context.correlationId), isAwaited: isAwaited)
+            proof, from: caller, account: account, expectedEnvironment: environment,
+            correlationId: context.correlationId, isAwaited: isAwaited)
     }
 
     /// Tells how a submission stands; another account's does not exist for the caller.

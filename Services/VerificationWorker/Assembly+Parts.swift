@@ -32,11 +32,11 @@ struct Parts {
         let settings = try KafkaSettings.consumer(
             context.settings, group: group, topic: Topics.submissions, batchMaximum: configuration.batchMaximum)
         return try consumer(settings) { batch in
-            var settled: [JudgedSubmission] = []
+            var settled: [(submission: SubmissionMessage, finding: Finding)] = []
             var asked: [Received<SubmissionMessage>] = []
             for (received, outcome) in zip(batch, await judge.outcomes(for: batch.map(\.message))) {
                 switch outcome {
-                case .settled(let finding): settled.append(.init(submission: received.message, finding: finding))
+                case .settled(let finding): settled.append((received.message, finding))
                 case .needsLookup: asked.append(received)
                 }
             }
@@ -59,7 +59,7 @@ struct Parts {
         return try consumer(settings) { batch in
             let messages = batch.map(\.message)
             let findings = await judge.findings(for: messages)
-            try await publish.publish(zip(messages, findings).map { JudgedSubmission(submission: $0, finding: $1) })
+            try await publish.publish(zip(messages, findings).map { (submission: $0, finding: $1) })
         }
     }
 

@@ -86,6 +86,17 @@ struct LapsedSubscriptionTests {
         }
     }
 
+    @Test func `a renewal that came late, after failed payments, is no new purchase`() async throws {
+        try await Self.withAnna { bench in
+            try await bench.notify("n2", Self.season(4, reason: "RENEWAL"))
+            #expect(try await bench.standing(of: "v4") == "granted - anna")
+            // Nobody who has the next month's signed data gets the subscription by it.
+            try await bench.post("s2", Self.renewedAnew, by: "ben")
+            #expect(try await bench.outcome("s2")?.reason == .belongsToAnotherAccount)
+            #expect(try await bench.standing(of: "v5") == "granted - anna")
+        }
+    }
+
     @Test func `who claims what was claimed already gets what the restore policy gives`() async throws {
         try await Self.withAnna { bench in
             try await bench.post("s2", Self.anew, by: "ben")

@@ -13,8 +13,8 @@ enum RevocationDrafts {
         let names = Dictionary(grouping: names) { $0.key.key }
         return transitions.flatMap { transition -> [EventDraft] in
             let entries = entries[transition.key] ?? []
-            let isCorrected = transition.becameFamilyCopy && !(entries.isEmpty && names[transition.key] == nil)
-            guard let type = isCorrected ? PurchaseEvent.adjusted : eventType(of: transition) else { return [] }
+            let changesNothing = entries.isEmpty && names[transition.key] == nil
+            guard let type = eventType(of: transition, changesNothing: changesNothing) else { return [] }
             let names = Dictionary((names[transition.key] ?? []).map { ($0.key.customer, $0.value) }) { first, _ in
                 first
             }
@@ -38,9 +38,10 @@ enum RevocationDrafts {
     }
 
     /// Nil where nobody needs to know.
-    private static func eventType(of transition: OrderTransition) -> String? {
+    private static func eventType(of transition: OrderTransition, changesNothing: Bool) -> String? {
         switch transition.change {
-        case .decided, .restated: nil
+        case .decided: nil
+        case .restated: transition.becameFamilyCopy && !changesNothing ? PurchaseEvent.adjusted : nil
         case .revoked, .revokedOtherwise:
             transition.transaction.isFamilyRevoke ? PurchaseEvent.familyRevoked : PurchaseEvent.refundGranted
         case .reinstated: PurchaseEvent.refundReversed

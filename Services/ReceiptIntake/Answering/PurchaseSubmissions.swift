@@ -12,17 +12,6 @@ struct PurchaseSubmissions: Sendable {
     let statuses: Statuses
     let possession: PossessionAnswers
 
-    /// What a caller posts, checked as far as intake checks.
-    struct Posting: Sendable {
-        let app: String
-        let account: String
-        let proof: PurchaseProof
-        /// Whether the studio's server key posts it.
-        let isServer: Bool
-        var expectedEnvironment: StoreEnvironment?
-        let correlationId: String
-    }
-
     /// A submission that is on disk.
     struct Accepted: Sendable {
         /// The submission's id.
@@ -39,22 +28,25 @@ struct PurchaseSubmissions: Sendable {
     ///
     /// - Parameter isAwaited: whether the caller is going to wait for the outcome.
     /// - Throws: `PostgresError`, `IntakeOverloadedError`; then the caller is to post again, which is harmless.
-    func accept(_ posting: Posting, isAwaited: Bool) async throws -> Accepted {
-        let proof = posting.proof
+    func accept(
+        _ proof: PurchaseProof, from caller: Caller, account: Account, expectedEnvironment: StoreEnvironment?,
+        correlationId: String, isAwaited: Bool
+    ) async throws -> Accepted {
+        let (app, account, isServer) = (caller.app, account.text, caller.isServer)
         let id = SubmissionIdentifier.make(
-            app: posting.app, account: posting.account, kind: proof.kind, proof: proof.text,
-            namedTransactionId: proof.namedTransactionId, isPlayersNumber: proof.isNumber && !posting.isServer)
+            app: app, account: account, kind: proof.kind, proof: proof.text,
+            namedTransactionId: proof.namedTransactionId, isPlayersNumber: proof.isNumber && !isServer)
         let conceals = possession.conceals(
-            app: posting.app, kind: proof.kind, named: proof.namedTransactionId, isServer: posting.isServer)
+            app: app, kind: proof.kind, named: proof.namedTransactionId, isServer: isServer)
         // Before the row is written, since the outcome may come before the commit's answer does.
         let waiter = isAwaited ? waiters.register(id) : nil
         if conceals { waiter?.passOver { PossessionAnswers.isTelling($0, of: proof.kind) } }
         let submission = SubmissionStore.NewSubmission(
             message: SubmissionMessage(
-                submissionId: id, app: posting.app, account: posting.account, kind: proof.kind, proof: proof.text,
-                attempt: 0, correlationId: posting.correlationId, namedTransactionId: proof.namedTransactionId,
-                expectedEnvironment: posting.expectedEnvironment, isAwaited: waiter != nil),
-            partitionKey: PartitionKey.make(proof, account: posting.account), isServer: posting.isServer)
+                submissionId: id, app: app, account: account, kind: proof.kind, proof: proof.text, attempt: 0,
+                correlationId: correlationId, namedTransactionId: proof.namedTransactionId,
+                expectedEnvironment: expectedEnvironment, isAwaited: waiter != nil),
+            partitionKey: PartitionKey.make(proof, account: account), isServer: isServer)
         do {
             let acceptance = try await batcher.submit(submission)
             return Accepted(

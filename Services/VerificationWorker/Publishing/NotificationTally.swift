@@ -17,7 +17,7 @@ struct NotificationTally: Sendable {
     let logger: Logger
 
     /// Counts the notifications of a batch.
-    func count(_ judged: [JudgedSubmission]) {
+    func count(_ judged: [(submission: SubmissionMessage, finding: Finding)]) {
         var counts: [String: Int] = [:]
         for entry in judged {
             if case .unknown(let reason, _) = entry.finding.verdict, reason == .appAppleIdMismatch {

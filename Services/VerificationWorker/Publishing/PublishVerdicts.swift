@@ -3,18 +3,12 @@ import Messages
 import Metrics
 import PurchaseModel
 
-/// A submission and what was found out about it.
-struct JudgedSubmission: Sendable {
-    let submission: SubmissionMessage
-    let finding: Finding
-}
-
 /// Sends verdicts to fulfillment; returns when the broker has them all, so that offsets may be committed.
 struct PublishVerdicts: Sendable {
     let publisher: EventPublisher
     let notifications: NotificationTally
 
-    func publish(_ judged: [JudgedSubmission]) async throws {
+    func publish(_ judged: [(submission: SubmissionMessage, finding: Finding)]) async throws {
         var events: [(topic: String, event: CloudEvent)] = []
         for entry in judged {
             let key = VerdictParts.key(for: entry.submission, entry.finding)

@@ -104,7 +104,8 @@ enum MergedGrants {
         """
     // The clock works it out anew, should more have changed than the name of its order.
     private static let subscriptionsStatement = """
-        UPDATE subscriptions s SET transaction_id = merged.order_transaction_id, due_at = least(s.due_at, now()),
+        UPDATE subscriptions s SET transaction_id = merged.order_transaction_id,
+            due_at = CASE WHEN s.due_at IS NOT NULL THEN least(s.due_at, now()) END,
             standing = jsonb_set(s.standing, '{transaction_id}', to_jsonb(merged.order_transaction_id))
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
             AS merged (environment, transaction_id, order_transaction_id, original_transaction_id)

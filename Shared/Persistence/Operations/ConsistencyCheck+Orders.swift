@@ -38,7 +38,8 @@ extension ConsistencyCheck {
                 SELECT FROM submissions same
                 CROSS JOIN LATERAL jsonb_to_recordset(same.outcome -> 'transactions')
                     AS t (environment text, transaction_id text)
-                JOIN order_transactions i USING (environment, transaction_id)
+                JOIN order_transactions i
+                    ON (i.environment, i.transaction_id) = (coalesce(t.environment, 'production'), t.transaction_id)
                 JOIN orders o ON (o.environment, o.transaction_id) = (i.environment, i.order_transaction_id)
                 WHERE same.id = s.id AND same.state = 'fulfilled'
                     AND (o.state <> 'parked' OR same.reason = 'revoked_by_apple')
@@ -56,7 +57,8 @@ extension ConsistencyCheck {
             WHERE s.state = 'parked' AND s.reason NOT IN ('environment_missing', 'possession_unproven')
                 AND NOT EXISTS (
                 SELECT FROM jsonb_to_recordset(s.outcome -> 'transactions') AS t (environment text, transaction_id text)
-                JOIN order_transactions i USING (environment, transaction_id)
+                JOIN order_transactions i
+                    ON (i.environment, i.transaction_id) = (coalesce(t.environment, 'production'), t.transaction_id)
                 JOIN submission_transactions l ON (l.environment, l.transaction_id, l.submission_id)
                     = (i.environment, i.order_transaction_id, s.id)
                 JOIN orders o ON (o.environment, o.transaction_id) = (l.environment, l.transaction_id)

@@ -157,7 +157,7 @@ extension OrderStore {
     static let columns = """
         o.environment, o.transaction_id, o.app, o.original_transaction_id, o.state, o.reason, o.account,
         o.granted_at IS NOT NULL AS was_granted, o.product_type, o.product_id, o.purchase_date, o.expires_date,
-        o.app_account_token, o.test_purchase, o.submission_id, o.correlation_id, o.web_order_line_item_id,
+        o.app_account_token, o.transaction ->> 'transaction_reason' AS transaction_reason, o.test_purchase, o.submission_id, o.correlation_id, o.web_order_line_item_id,
         (o.purchase_key IS NOT NULL OR o.fallback_key IS NOT NULL OR o.product_type = 'consumable') AS has_keys
         """
 
@@ -169,6 +169,7 @@ extension OrderStore {
             productType: ProductType(rawValue: try row.decode("product_type")),
             purchaseDate: try row.decode("purchase_date"), expiresDate: try row.decodeIfPresent("expires_date"),
             token: try row.decodeIfPresent("app_account_token"),
+            transactionReason: try row.decodeIfPresent("transaction_reason"),
             testPurchase: try row.decodeIfPresent("test_purchase", as: String.self).map { TestPurchase(rawValue: $0) },
             submissionId: try row.decode("submission_id"), correlationId: try row.decode("correlation_id"),
             hasKeys: try row.decode("has_keys"), purchase: purchase)

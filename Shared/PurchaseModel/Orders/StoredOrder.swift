@@ -18,6 +18,8 @@ package struct StoredOrder: Sendable, Hashable {
     package let expiresDate: Date?
     /// The appAccountToken that Apple's data has for it.
     package let token: UUID?
+    /// Apple's `transactionReason`: `PURCHASE`, `RENEWAL`; nil where it is not known.
+    package let transactionReason: String?
     package let testPurchase: TestPurchase?
     /// The submission that brought it, or claimed it later.
     package let submissionId: String
@@ -31,7 +33,8 @@ package struct StoredOrder: Sendable, Hashable {
     package init(
         key: OrderKey, app: String, lineage: LineageKey, state: OrderState, reason: ReasonCode?, account: Account?,
         wasGranted: Bool, productType: ProductType, purchaseDate: Date, expiresDate: Date?, token: UUID?,
-        testPurchase: TestPurchase?, submissionId: String, correlationId: String, hasKeys: Bool, purchase: Purchase?
+        transactionReason: String?, testPurchase: TestPurchase?, submissionId: String, correlationId: String,
+        hasKeys: Bool, purchase: Purchase?
     ) {
         self.key = key
         self.app = app
@@ -44,6 +47,7 @@ package struct StoredOrder: Sendable, Hashable {
         self.purchaseDate = purchaseDate
         self.expiresDate = expiresDate
         self.token = token
+        self.transactionReason = transactionReason
         self.testPurchase = testPurchase
         self.submissionId = submissionId
         self.correlationId = correlationId

@@ -237,10 +237,11 @@ extension Ownership {
     }
 
     /// Whether an order goes where its lineage goes: all that has an owner, and what Apple took back while it was
-    /// unclaimed, but for what has a token that is not the lineage's.
+    /// unclaimed, but for what has a token that is not the lineage's, or waits for whoever paid anew.
     package func takes(_ order: StoredOrder) -> Bool {
         guard order.account == nil else { return true }
         return order.state == .revoked && (order.token == nil || order.token == lineage.token)
+            && !(order.isPeriod && isOpen(period(order)))
     }
 
     /// Whether Apple signed it after what bound the lineage last.
@@ -290,11 +291,10 @@ extension Ownership {
     private func period(_ order: StoredOrder) -> SubscriptionRuns.Period {
         let current = history.currentAccess
         let end = order.expiresDate ?? .distantFuture
-        let transaction = order.purchase?.transaction
         return SubscriptionRuns.Period(
             transactionId: order.key.transactionId, purchaseDate: order.purchaseDate,
             accessEnd: current?.order == order.key ? max(current?.until ?? end, end) : end,
-            hasToken: order.token != nil, reason: transaction?.transactionReason, isOwned: order.account != nil)
+            hasToken: order.token != nil, reason: order.transactionReason, isOwned: order.account != nil)
     }
 
     private func period(_ statement: LineageEvidence.Statement) -> SubscriptionRuns.Period {

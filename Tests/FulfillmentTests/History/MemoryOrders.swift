@@ -116,7 +116,8 @@ struct MemoryOrders {
             reason: transition.reason, account: transition.account,
             wasGranted: transition.isGrant || transition.before?.wasGranted ?? false,
             productType: transaction.productType, purchaseDate: transaction.purchaseDate,
-            expiresDate: transaction.expiresDate, token: transaction.appAccountToken, testPurchase: nil,
+            expiresDate: transaction.expiresDate, token: transaction.appAccountToken,
+            transactionReason: transaction.transactionReason, testPurchase: nil,
             submissionId: transition.source.submissionId, correlationId: transition.source.correlationId,
             hasKeys: transition.conflict == nil && transition.before?.hasKeys ?? true, purchase: transition.purchase)
         orders[order.key] = order
