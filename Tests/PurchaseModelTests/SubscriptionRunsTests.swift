@@ -13,7 +13,7 @@ struct SubscriptionRunsTests {
         owned: Bool = false
     ) -> SubscriptionRuns.Period {
         SubscriptionRuns.Period(
-            transactionId: id, purchaseDate: day(from), accessEnd: day(to), hasToken: token, reason: reason,
+            transactionId: id, purchaseDate: day(from), end: day(to), hasToken: token, reason: reason,
             isOwned: owned)
     }
 

@@ -28,6 +28,7 @@ enum DecideBatch {
 
     private static func ownerships(_ loaded: Loaded) -> [LineageKey: Ownership] {
         let catalogue = loaded.catalogue
+        let periods = periods(loaded)
         return Dictionary(
             uniqueKeysWithValues: loaded.lineages.map { key, lineage in
                 var ownership = Ownership(lineage) { transaction in
@@ -37,7 +38,7 @@ enum DecideBatch {
                 let evidences = (loaded.evidence[key] ?? []).filter { evidence in
                     evidence.statements.allSatisfy { $0.transaction.bundleId == lineage.app }
                 }
-                ownership.note(periods: evidences.flatMap(\.statements))
+                ownership.note(periods: periods[key] ?? [])
                 for evidence in evidences {
                     ownership.apply(evidence, tokens: loaded.tokens, now: loaded.now)
                     // The orders of the batch are not written yet; who claims the lineage next must reckon with them.
@@ -48,6 +49,23 @@ enum DecideBatch {
                 ownership.noteWaiting()
                 return (key, ownership)
             })
+    }
+
+    /// The periods of the batch with all that is known of each: not as single statements have them, or it would matter
+    /// which came together.
+    private static func periods(_ loaded: Loaded) -> [LineageKey: [LineageEvidence.Statement]] {
+        var periods: [LineageKey: [LineageEvidence.Statement]] = [:]
+        for var purchase in loaded.purchases where purchase.conflict == nil && purchase.hasPeriod {
+            if let stored = purchase.stored {
+                // What came exactly so before is known by what is stored.
+                guard let locked = loaded.orders[stored.key], locked.purchase != nil else { continue }
+                purchase.stored = locked
+            }
+            periods[purchase.lineage, default: []].append(
+                LineageEvidence.Statement(
+                    transaction: purchase.purchase.transaction, order: purchase.stored, isClaimed: false))
+        }
+        return periods
     }
 
     private static func isInUse(
@@ -72,7 +90,7 @@ enum DecideBatch {
                 order.account != account
             else { continue }
             orders[order.key]?.account = account
-            decided.moved.append((order.key, account))
+            decided.moved.append(Decided.Move(order: order, account: account))
             if order.state == .parked, ownership.hasNewOwner { decided.changed.append(order.key) }
         }
         return orders

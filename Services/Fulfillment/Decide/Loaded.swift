@@ -33,13 +33,19 @@ struct Decided: Sendable {
     /// What becomes of orders, those of the batch first.
     var transitions: [OrderTransition] = []
     /// Orders that go to another account with their lineage.
-    var moved: [(key: OrderKey, account: Account)] = []
+    var moved: [Move] = []
     /// How the orders of the batch stand afterwards, by each transaction id that the batch names.
     var summaries: [OrderKey: OrderSummary] = [:]
     /// Orders that others may wait for: parked before, and decided anew.
     var changed: [OrderKey] = []
     /// The orders of the batch that were there before.
     var known: Set<OrderKey> = []
+
+    struct Move: Sendable {
+        /// As it was.
+        let order: StoredOrder
+        let account: Account
+    }
 
     /// Everything that came about in lineages, in the order of their keys.
     var bindings: [(ownership: Ownership, change: Ownership.Change)] {
@@ -48,7 +54,9 @@ struct Decided: Sendable {
 
     /// The lineages of which an order, the owner, a sharer or the token changed, with the correlation id of what led to it.
     var lineages: [LineageKey: String] {
-        var lineages = ownerships.compactMapValues(\.correlationId)
+        // A period may become its owner's without a new owner: one that waited for whoever paid it.
+        var lineages = Dictionary(moved.map { ($0.order.lineage, $0.order.correlationId) }) { first, _ in first }
+        lineages.merge(ownerships.compactMapValues(\.correlationId)) { $1 }
         for transition in transitions where ownerships[transition.lineage] != nil && transition.changesLineage {
             lineages[transition.lineage] = transition.correlationId
         }

@@ -47,6 +47,9 @@ struct PurchaseStatements: Sendable {
         return known.adding(transactions)
     }
 
+    /// Whether it is a period of a subscription, by any of its statements.
+    var hasPeriod: Bool { statements.contains { $0.transaction.isAutoRenewable } }
+
     /// Whether nothing can follow but for whose its lineage is: it came so before, and has an account.
     var isSettled: Bool {
         isRepetition && stored.map { $0.wasGranted || $0.account != nil } ?? false

@@ -22,7 +22,7 @@ struct WriteBatch: Sendable {
                     submissionId: change.submissionId, auditId: change.auditId)
             }, on: connection)
         try await LineageHistoryStore.note(ownerships.flatMap(\.claims), on: connection)
-        try await OrderStore.give(decided.moved, on: connection)
+        try await OrderStore.give(decided.moved.map { ($0.order.key, $0.account) }, on: connection)
         try await moveEntitlements(of: ownerships, on: connection)
         var drafts = try await bindingDrafts(of: decided, at: now, on: connection)
         let transitions = decided.transitions

@@ -38,12 +38,6 @@ package enum LineageHistoryStore {
             }
             history.transfers = try row.decode("transfers")
             history.isInUse = try row.decode("is_in_use")
-            if let order = try row.decodeIfPresent("current_transaction_id", as: String.self),
-                let until = try row.decodeIfPresent("access_until", as: Date.self)
-            {
-                history.currentAccess = LineageHistory.CurrentAccess(
-                    order: OrderKey(environment: key.environment, transactionId: order), until: until)
-            }
             histories[key] = history
         }
         return histories
@@ -88,9 +82,7 @@ package enum LineageHistoryStore {
                     ON e.environment = o.environment AND e.transaction_id = o.transaction_id
                         AND e.account = o.account AND e.app = o.app
                 WHERE o.environment = asked.environment AND o.original_transaction_id = asked.original_transaction_id
-                    AND e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > $4)) AS is_in_use,
-            s.transaction_id AS current_transaction_id,
-            CASE WHEN isfinite(s.access_until) THEN s.access_until END AS access_until
+                    AND e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > $4)) AS is_in_use
         FROM unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
         CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(c.transaction_id ORDER BY c.transaction_id, c.signed_date, c.account), '{}')
@@ -103,7 +95,5 @@ package enum LineageHistoryStore {
             WHERE c.environment = asked.environment AND c.original_transaction_id = asked.original_transaction_id
                 AND c.account = ANY($3) AND c.refused IS NULL
         ) claims
-        LEFT JOIN subscriptions s ON s.environment = asked.environment
-            AND s.original_transaction_id = asked.original_transaction_id
         """
 }

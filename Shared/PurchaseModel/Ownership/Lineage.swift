@@ -50,20 +50,8 @@ package struct LineageHistory: Sendable, Hashable {
     package var transfers: [Date] = []
     /// Whether an entitlement of its owner is in force.
     package var isInUse = false
-    /// The order of its subscription's current period, and until when that gives access, grace included.
-    package var currentAccess: CurrentAccess?
     /// All of its orders, as they are stored.
     package var orders: [StoredOrder] = []
-
-    package struct CurrentAccess: Sendable, Hashable {
-        package let order: OrderKey
-        package let until: Date
-
-        package init(order: OrderKey, until: Date) {
-            self.order = order
-            self.until = until
-        }
-    }
 
     package init() {}
 }

@@ -88,6 +88,8 @@ package struct Ownership: Sendable {
     }
 
     /// Takes note of the periods of a batch, before any of it is applied: what they follow decides who paid for them.
+    ///
+    /// - Parameter statements: of each period one, with all that is known of it.
     package mutating func note(periods statements: [LineageEvidence.Statement]) {
         for order in history.orders where order.isPeriod { runs.add(period(order)) }
         for statement in statements where statement.transaction.isAutoRenewable {
@@ -288,20 +290,19 @@ extension Ownership {
         !ownersPeriods.contains(period.transactionId)
     }
 
+    // Grace does not lengthen it: whether it is still known depends on what came when, and Apple names renewals as such.
     private func period(_ order: StoredOrder) -> SubscriptionRuns.Period {
-        let current = history.currentAccess
-        let end = order.expiresDate ?? .distantFuture
-        return SubscriptionRuns.Period(
+        SubscriptionRuns.Period(
             transactionId: order.key.transactionId, purchaseDate: order.purchaseDate,
-            accessEnd: current?.order == order.key ? max(current?.until ?? end, end) : end,
-            hasToken: order.token != nil, reason: order.transactionReason, isOwned: order.account != nil)
+            end: order.expiresDate ?? .distantFuture, hasToken: order.token != nil, reason: order.transactionReason,
+            isOwned: order.account != nil)
     }
 
     private func period(_ statement: LineageEvidence.Statement) -> SubscriptionRuns.Period {
         let transaction = statement.transaction
         return SubscriptionRuns.Period(
             transactionId: statement.order?.key.transactionId ?? transaction.transactionId,
-            purchaseDate: transaction.purchaseDate, accessEnd: transaction.expiresDate ?? .distantFuture,
+            purchaseDate: transaction.purchaseDate, end: transaction.expiresDate ?? .distantFuture,
             hasToken: transaction.appAccountToken != nil, reason: transaction.transactionReason,
             isOwned: statement.order?.account != nil)
     }

@@ -8,8 +8,8 @@ struct SubscriptionRuns: Sendable {
     struct Period: Sendable {
         let transactionId: String
         let purchaseDate: Date
-        /// Until when it gives access.
-        let accessEnd: Date
+        /// When it ends, by Apple.
+        let end: Date
         let hasToken: Bool
         /// Apple's `transactionReason`; nil where it is not known.
         let reason: String?
@@ -18,7 +18,7 @@ struct SubscriptionRuns: Sendable {
 
         /// How late a renewal may begin, whose reason is not known, as receipts do not tell it: an hour, and less of the
         /// short periods of the sandbox.
-        var tolerance: TimeInterval { min(3_600, max(0, accessEnd.timeIntervalSince(purchaseDate)) / 10) }
+        var tolerance: TimeInterval { min(3_600, max(0, end.timeIntervalSince(purchaseDate)) / 10) }
 
         /// Apple renewed it: the payment was the old one's, however late.
         var isRenewal: Bool { reason == "RENEWAL" }
@@ -29,12 +29,12 @@ struct SubscriptionRuns: Sendable {
 
     mutating func add(_ period: Period) {
         if let place = periods.firstIndex(where: { $0.transactionId == period.transactionId }) {
-            // What is stored knows whether it is owned, what was signed knows the reason.
+            // What is added later knows more: it holds what the batch says, too.
             let known = periods[place]
             periods[place] = Period(
-                transactionId: period.transactionId, purchaseDate: period.purchaseDate,
-                accessEnd: max(known.accessEnd, period.accessEnd), hasToken: known.hasToken || period.hasToken,
-                reason: known.reason ?? period.reason, isOwned: known.isOwned || period.isOwned)
+                transactionId: period.transactionId, purchaseDate: period.purchaseDate, end: period.end,
+                hasToken: known.hasToken || period.hasToken, reason: period.reason ?? known.reason,
+                isOwned: known.isOwned || period.isOwned)
         } else {
             periods.append(period)
         }
@@ -50,7 +50,7 @@ struct SubscriptionRuns: Sendable {
             if let end, end.addingTimeInterval(period.tolerance) < period.purchaseDate, !period.isRenewal {
                 start = period.hasToken ? nil : period.purchaseDate
             }
-            end = max(end ?? .distantPast, period.accessEnd)
+            end = max(end ?? .distantPast, period.end)
         }
         return start
     }

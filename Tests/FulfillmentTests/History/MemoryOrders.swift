@@ -47,7 +47,7 @@ struct MemoryOrders {
                 claims[key, default: []].insert(claim.identity)
             }
         }
-        for (key, account) in decided.moved { orders[key]?.account = account }
+        for move in decided.moved { orders[move.order.key]?.account = move.account }
         for transition in decided.transitions { write(transition) }
     }
 
