@@ -19,7 +19,8 @@ extension PurchaseEvent {
     package static let transferred = "iap.customer.transferred"
     /// `iap.customer.shared`: another account may use it, too; told to both.
     package static let shared = "iap.customer.shared"
-    /// `iap.account.adjusted`: an operator gave or took by hand.
+    /// `iap.account.adjusted`: an operator gave or took by hand, or what was granted too much was corrected; the entries
+    /// say which.
     package static let adjusted = "iap.account.adjusted"
 
     /// `iap.entitlement.expired`: the end came by the clock, or an upgrade took its place, and nothing else gives it; of a

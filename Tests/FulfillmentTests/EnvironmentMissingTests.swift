@@ -63,6 +63,26 @@ struct EnvironmentMissingTests {
         }
     }
 
+    @Test func `once Apple says that it is production's, whoever has the old proof has it`() async throws {
+        try await Self.with { bench in
+            try await bench.notify("n1", Self.known(.production))
+            #expect(try await bench.standing(of: "t") == "parked unclaimed -")
+            try await bench.post("s1", Self.pro(), by: "anna")
+            #expect(try await bench.standing(of: "t") == "granted - anna")
+            #expect(try await bench.outcome("s1")?.state == .fulfilled)
+        }
+    }
+
+    @Test func `an old proof of another moment is no proof of it`() async throws {
+        try await Self.with { bench in
+            try await bench.notify("n1", Self.known(.production))
+            var other = Self.pro()
+            other.purchaseDate += 86_400
+            try await bench.post("s1", other, by: "anna")
+            #expect(try await bench.standing(of: "t") == "parked unclaimed -")
+        }
+    }
+
     @Test func `what turns out to be the sandbox's is an order of its own there`() async throws {
         try await Self.with { bench in
             try await bench.post("s1", Self.pro(), by: "anna")

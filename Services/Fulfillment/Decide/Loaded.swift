@@ -22,6 +22,8 @@ struct Loaded: Sendable {
     var operatorClaims: [OrderKey: OperatorClaimStore.Due] = [:]
     /// Orders to be decided anew although nothing is said of them: their doubt may be over.
     var candidates: Set<OrderKey> = []
+    /// The JSON of what the batch says.
+    var bodies = TransactionBodies.none
     let catalogue: Catalogue
     /// When limits are counted, and entitlements are in force.
     let now: Date

@@ -47,6 +47,22 @@ struct PurchaseStatements: Sendable {
         return known.adding(transactions)
     }
 
+    /// Whether it is known of which environment a statement is: it says so, or what it tells is known of a purchase that
+    /// was made at the same moment. (A production's and a sandbox's purchase may have one id.)
+    func knowsEnvironment(of statement: Statement) -> Bool {
+        let transaction = statement.transaction
+        guard transaction.environment == nil else { return true }
+        if let stored, stored.reason != .environmentMissing, stored.lineage == statement.lineage,
+            stored.purchaseDate.milliseconds == transaction.purchaseDate.milliseconds
+        {
+            return true
+        }
+        return statements.contains { other in
+            other.transaction.environment != nil && other.lineage == statement.lineage
+                && other.transaction.purchaseDate.milliseconds == transaction.purchaseDate.milliseconds
+        }
+    }
+
     /// Whether it is a period of a subscription, by any of its statements.
     var hasPeriod: Bool { statements.contains { $0.transaction.isAutoRenewable } }
 

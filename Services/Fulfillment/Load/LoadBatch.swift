@@ -34,23 +34,28 @@ struct LoadBatch: Sendable {
         var loaded = Loaded(catalogue: catalogue, now: now())
         let statements = Statement.all(in: verdicts)
         guard !statements.isEmpty else { return loaded }
-        loaded.tokens = try await AccountTokenStore.accounts(
-            of: Set(statements.compactMap(\.transaction.appToken)), on: connection)
+        let named = Set(statements.compactMap(\.transaction.appToken))
+        loaded.tokens = try await AccountTokenStore.accounts(of: named, on: connection)
         // Lineages first: who holds one is alone with its orders, and with the ids of their purchases.
         loaded.lineages = try await lineages(of: statements, by: catalogue, on: connection)
+        loaded.bodies = try TransactionBodies(of: statements.map(\.transaction))
         let matches = try await OrderStore.matches(
-            of: statements.map { ($0.environment, $0.transaction) }, on: connection)
+            of: statements.map { ($0.environment, $0.transaction) }, loaded.bodies, on: connection)
         let matching = PurchaseMatching(statements, matches: matches, catalogue: catalogue)
         loaded.purchases = matching.purchases
         loaded.conflicts = matching.conflicts
         loaded.foreign = matching.foreign
         loaded.evidence = Self.evidence(of: matching.purchases, in: loaded.lineages)
-        try await lockOrders(&loaded, on: connection)
+        try await lockOrders(&loaded, named: named, on: connection)
         return loaded
     }
 
     /// Locks the orders that may change, and reads what is known of lineages that may.
-    private func lockOrders(_ loaded: inout Loaded, on connection: PostgresConnection) async throws {
+    ///
+    /// - Parameter named: the tokens that the batch names, which were looked for already.
+    private func lockOrders(
+        _ loaded: inout Loaded, named: Set<AppToken>, on connection: PostgresConnection
+    ) async throws {
         let concerned = loaded.lineages.filter { key, lineage in
             LineageConcern.needsOrders(lineage, loaded.evidence[key] ?? [], tokens: loaded.tokens)
         }
@@ -59,12 +64,14 @@ struct LoadBatch: Sendable {
         loaded.orders = Dictionary(orders.map { ($0.key, $0) }) { first, _ in first }
         loaded.histories = try await Self.histories(
             of: concerned.map(\.key), evidence: loaded.evidence, orders: orders, now: loaded.now, on: connection)
-        // What is stored may have a token that the batch does not name, as a receipt does not: it counts all the same.
+        // What is stored may have a token that the batch does not name, as a receipt does not: it counts all the same. One
+        // that the batch names and that was registered since is left to whoever looks for parked orders: which orders are
+        // locked was decided without it.
         let further = Set(
             orders.filter { !$0.wasGranted }.compactMap { order in
                 order.token.map { AppToken(app: order.app, token: $0) }
             }
-        ).subtracting(loaded.tokens.keys)
+        ).subtracting(named)
         loaded.tokens.merge(try await AccountTokenStore.accounts(of: further, on: connection)) { first, _ in first }
     }
 
@@ -103,9 +110,8 @@ struct LoadBatch: Sendable {
         for purchase in purchases where purchase.conflict == nil {
             for statement in purchase.statements where lineages[statement.lineage] != nil {
                 // What names no environment may be a sandbox's, and says nothing of a lineage in production.
-                guard statement.transaction.productType != .consumable, statement.transaction.environment != nil else {
-                    continue
-                }
+                guard statement.transaction.productType != .consumable, purchase.knowsEnvironment(of: statement)
+                else { continue }
                 let verdict = statement.judged.verdict
                 var entry =
                     evidence[statement.lineage]?[statement.judged.place]

@@ -15,7 +15,7 @@ enum EventSentence {
         PurchaseEvent.consentRescinded: "a guardian withdrew consent, and it may not be used",
         PurchaseEvent.transferred: "what one account had, another has now",
         PurchaseEvent.shared: "another account may use it, too",
-        PurchaseEvent.adjusted: "an operator gave or took by hand",
+        PurchaseEvent.adjusted: "items were given or taken by hand, or to correct a grant",
         PurchaseEvent.entitlementExpired: "what it entitled to has ended",
         PurchaseEvent.subscriptionStarted: "the subscription began, or began again",
         PurchaseEvent.subscriptionRenewed: "another period of the subscription is paid for",
