@@ -121,6 +121,7 @@ let package = Package(
                 .embedInCode("Migrations/0005_estimate_proceeds.sql"),
                 .embedInCode("Migrations/0006_one_order_a_purchase.sql"),
                 .embedInCode("Migrations/0007_keep_purchases_unique.sql"),
+                .embedInCode("Migrations/0008_look_up_less.sql"),
             ]),
         shared(
             "ServiceRuntime",

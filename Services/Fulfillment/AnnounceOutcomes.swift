@@ -9,13 +9,13 @@ struct AnnounceOutcomes: Sendable {
 
     private static let source = "fulfillment"
 
-    func announce(events: [EventStore.StoredEvent], settlements: [SettlementMessage]) async {
+    func announce(events: [EventStore.StoredEvent], settlements: [SubmissionStore.Settled]) async {
         let now = Date()
-        var messages: [(topic: String, event: CloudEvent)] = settlements.compactMap { settlement in
-            guard let data = try? MessageCoding.encode(settlement) else { return nil }
+        var messages: [(topic: String, event: CloudEvent)] = settlements.map { settled in
+            let id = settled.message.submissionId
             let event = CloudEvent(
-                id: settlement.submissionId, type: SettlementMessage.type, source: Self.source, time: now,
-                subject: settlement.submissionId, key: settlement.submissionId, data: data)
+                id: id, type: SettlementMessage.type, source: Self.source, time: now, subject: id, key: id,
+                data: Array(settled.body.utf8))
             return (Topics.events, event)
         }
         messages += events.map { event in

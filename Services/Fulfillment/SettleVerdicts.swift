@@ -44,7 +44,7 @@ struct SettleVerdicts: Sendable {
     private struct Settled: Sendable {
         let decided: Decided
         let events: [EventStore.StoredEvent]
-        let settlements: [SettlementMessage]
+        let settlements: [SubmissionStore.Settled]
     }
 
     // Locks are taken in one order everywhere, so that batches cannot dead-lock: consents; lineages; orders by key, old ones
@@ -56,8 +56,7 @@ struct SettleVerdicts: Sendable {
         let judged = try await load.judged(verdicts, on: connection)
         let loaded = try await load.load(judged, by: catalogue, on: connection)
         let decided = DecideBatch.decide(loaded)
-        var drafts = try await write.write(
-            decided, conflicts: loaded.conflicts, by: catalogue, now: loaded.now, on: connection)
+        var drafts = try await write.write(decided, of: loaded, on: connection)
         drafts += try await consents.settle(
             judged.flatMap { judged in judged.verdict.rescindedConsents.map { ($0, judged.verdict.correlationId) } },
             on: connection)
@@ -76,7 +75,7 @@ struct SettleVerdicts: Sendable {
         Counter(label: "countersign_orders_granted_total").increment(by: settled.decided.grantedCount)
         Counter(label: "countersign_orders_claimed_total").increment(by: settled.decided.claimedCount)
         for settlement in settled.settlements {
-            let outcome = settlement.outcome
+            let outcome = settlement.message.outcome
             Counter(
                 label: "countersign_submissions_settled_total",
                 dimensions: [("state", outcome.state.rawValue), ("reason", outcome.reason?.rawValue ?? "")]

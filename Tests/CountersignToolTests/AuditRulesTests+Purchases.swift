@@ -12,14 +12,12 @@ extension AuditRulesTests {
         Damage(
             rule: "transaction_ids_lead_to_orders",
             sql: """
-                ALTER TABLE order_transactions DROP CONSTRAINT order_transactions_have_an_order;
                 INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
                 VALUES ('production', 'b4', 'b9', 'sub_b1')
                 """, named: "production b4: order b9 is not there"),
         Damage(
             rule: "transaction_ids_lead_to_orders",
             sql: """
-                ALTER TABLE order_transactions DROP CONSTRAINT order_transactions_have_an_order;
                 INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
                 VALUES ('sandbox', 'b4', 'b1', 'sub_b1')
                 """, named: "sandbox b4: order b1 is not there"),

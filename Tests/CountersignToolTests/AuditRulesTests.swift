@@ -175,6 +175,10 @@ struct AuditRulesTests {
             rule: "unclaimed_orders_are_nobodys",
             sql: "UPDATE orders SET account = 'fay' WHERE transaction_id = 'p1'", named: "production p1"),
         Damage(
+            rule: "orders_have_their_catalogue",
+            sql: "UPDATE orders SET catalogue_version = 99 WHERE transaction_id = 'p1'",
+            named: "production p1: catalogue 99"),
+        Damage(
             rule: "fulfilled_submissions_have_orders",
             sql: "UPDATE submissions SET account = 'ben' WHERE id = 'sub_c1'", named: "sub_c1 of ben"),
         Damage(

@@ -43,6 +43,25 @@ struct SettlingBenchmark {
                 "settling: \(Int(Double(Self.batches * Self.batch) / seconds)) purchases/s,",
                 String(format: "%.1f statements and", Double(statements - 1) / Double(Self.batches)),
                 String(format: "%.1f rows read a batch of %d", Double(rows) / Double(Self.batches), Self.batch))
+            try await Self.printStatements(bench)
+        }
+    }
+
+    /// What each statement took of the server's time for a batch, the dearest first.
+    private static func printStatements(_ bench: Bench) async throws {
+        let result = try await bench.pool.query(
+            """
+            SELECT total_exec_time + total_plan_time AS milliseconds, calls,
+                left(regexp_replace(query, '\\s+', ' ', 'g'), 100) AS query
+            FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
+            WHERE d.datname = current_database() ORDER BY 1 DESC LIMIT 15
+            """)
+        for row in result.rows {
+            print(
+                "statement:",
+                String(format: "%7.3f ms", try row.decode("milliseconds", as: Double.self) / Double(batches)),
+                String(format: "%5.2f calls", Double(try row.decode("calls", as: Int64.self)) / Double(batches)),
+                try row.decode("query", as: String.self))
         }
     }
 

@@ -53,8 +53,8 @@ struct NotificationLifeTests {
                 #expect(row["kind"] as? String == "server_notification" && row["account"] as? String == "")
                 #expect(!dossier.contains(notification.prefix(40)))
                 let refused = SubmissionOutcome(state: .rejected, finish: false, reason: .appUnknown)
-                try await database.pool.withTransaction {
-                    try await SubmissionStore.settle([(id: id, outcome: refused)], on: $0)
+                _ = try await database.pool.withTransaction {
+                    try await SubmissionStore.settle([SettlementMessage(submissionId: id, outcome: refused)], on: $0)
                 }
                 let told = try await intake.send(.get, "/v1/purchases/\(id)", token: TestIntake.serverKey)
                 #expect(told.status == 200 && told.state == "rejected")

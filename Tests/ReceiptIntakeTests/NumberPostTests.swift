@@ -43,7 +43,7 @@ struct NumberPostTests {
             // Whatever it was before.
             _ = try await connection.query(
                 "UPDATE submissions SET state = 'received', outcome = NULL, due_at = now() WHERE id = $1", [.text(id)])
-            try await SubmissionStore.settle([(id: id, outcome: outcome)], on: connection)
+            try await SubmissionStore.settle([SettlementMessage(submissionId: id, outcome: outcome)], on: connection)
         }
     }
 

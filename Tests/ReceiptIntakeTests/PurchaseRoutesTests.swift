@@ -22,7 +22,9 @@ struct PurchaseRoutesTests {
     }
 
     private func settle(_ id: String, _ outcome: SubmissionOutcome, on pool: PostgresPool) async throws {
-        try await pool.withTransaction { try await SubmissionStore.settle([(id: id, outcome: outcome)], on: $0) }
+        _ = try await pool.withTransaction {
+            try await SubmissionStore.settle([SettlementMessage(submissionId: id, outcome: outcome)], on: $0)
+        }
     }
 
     @Test("a purchase is on disk when its 202 comes, and is published once")

@@ -32,8 +32,8 @@ enum SampleRequest {
             let id = try #require(samples.last).answer.id
             samples.append(
                 ("GET", "/v1/purchases/{id}", try await intake.send(.get, "/v1/purchases/\(id)", token: player)))
-            try await database.pool.withTransaction {
-                try await SubmissionStore.settle([(id: id, outcome: outcome)], on: $0)
+            _ = try await database.pool.withTransaction {
+                try await SubmissionStore.settle([SettlementMessage(submissionId: id, outcome: outcome)], on: $0)
             }
             try await post(["signed_transaction": proof])
             samples.append(

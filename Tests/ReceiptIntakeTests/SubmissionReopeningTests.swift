@@ -37,7 +37,7 @@ struct SubmissionReopeningTests {
         _ id: String, _ outcome: SubmissionOutcome = notFound, ago: Int = 0, _ pool: PostgresPool
     ) async throws {
         try await pool.withTransaction { connection in
-            try await SubmissionStore.settle([(id: id, outcome: outcome)], on: connection)
+            try await SubmissionStore.settle([SettlementMessage(submissionId: id, outcome: outcome)], on: connection)
             _ = try await connection.query(
                 "UPDATE submissions SET settled_at = now() - $2 * interval '1 second' WHERE id = $1",
                 [.text(id), .int8(Int64(ago))])

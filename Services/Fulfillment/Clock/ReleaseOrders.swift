@@ -37,7 +37,7 @@ struct ReleaseOrders: Sendable {
         /// How many were decided as they were not before.
         var decidedCount = 0
         var events: [EventStore.StoredEvent] = []
-        var settlements: [SettlementMessage] = []
+        var settlements: [SubmissionStore.Settled] = []
     }
 
     // Claims are locked before everything else; then as everywhere, consents, lineages and orders.
@@ -53,11 +53,11 @@ struct ReleaseOrders: Sendable {
         try await OperatorClaimStore.settle(Self.settledClaims(claims, loaded), on: connection)
         try await LineageStore.append(Self.claimsWithoutLineage(loaded), on: connection)
         let decided = DecideBatch.decide(loaded)
-        var drafts = try await write.write(decided, conflicts: [], by: catalogue, now: loaded.now, on: connection)
+        var drafts = try await write.write(decided, of: loaded, on: connection)
         drafts += try await subscriptions.settle(decided.lineages, renewals: [], on: connection)
         let events = try await EventStore.write(drafts, lease: eventLease, on: connection)
-        let settlements = try await submissions.announce(changed: decided.changed, on: connection)
-        try await SubmissionStore.settle(settlements.map { ($0.submissionId, $0.outcome) }, on: connection)
+        let settlements = try await SubmissionStore.settle(
+            try await submissions.announce(changed: decided.changed, on: connection), on: connection)
         return Released(
             count: loaded.orders.values.count { loaded.candidates.contains($0.key) && $0.state == .parked },
             decidedCount: decided.transitions.count, events: events, settlements: settlements)

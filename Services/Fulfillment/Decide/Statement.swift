@@ -4,7 +4,9 @@ import Persistence
 import PurchaseModel
 
 /// A verdict with the row of its submission: who posted it, and for which app, says the row and not the message.
-struct Judged: Sendable {
+///
+/// It is a class because it is large, never changes, and every statement has it.
+final class Judged: Sendable {
     let verdict: VerdictMessage
     /// The bundle id of the app that it was posted for.
     let app: String
@@ -37,13 +39,20 @@ struct Judged: Sendable {
     }
 }
 
-/// What one verdict says of one transaction.
-struct Statement: Sendable {
+/// What one verdict says of one transaction; a class for the same reason.
+final class Statement: Sendable {
     let transaction: Transaction
     let environment: StoreEnvironment
     let judged: Judged
     /// Whether it is among those that the poster claims.
     let isClaimed: Bool
+
+    init(transaction: Transaction, environment: StoreEnvironment, judged: Judged, isClaimed: Bool) {
+        self.transaction = transaction
+        self.environment = environment
+        self.judged = judged
+        self.isClaimed = isClaimed
+    }
 
     /// Every statement of the verdicts in their order.
     static func all(in verdicts: [Judged]) -> [Statement] {

@@ -14,17 +14,16 @@ struct SettleSubmissions: Sendable {
     /// - Throws: `PostgresError`.
     func settle(
         _ verdicts: [Judged], _ decided: Decided, on connection: PostgresConnection
-    ) async throws -> [SettlementMessage] {
+    ) async throws -> [SubmissionStore.Settled] {
         let (settlements, links) = outcomes(of: verdicts, decided.summaries)
         let delays = delays(verdicts.map(\.verdict))
         let own = Set(settlements.map(\.submissionId))
         let others = try await announce(
             changed: decided.changed, besides: own, locking: own.union(delays.map(\.id)), on: connection)
-        let all = settlements + others
-        try await SubmissionStore.settle(all.map { ($0.submissionId, $0.outcome) }, on: connection)
+        let settled = try await SubmissionStore.settle(settlements + others, on: connection)
         try await WaitingSubmissionStore.link(links + namings(of: decided, in: verdicts), on: connection)
         try await SubmissionStore.putOff(delays, on: connection)
-        return all
+        return settled
     }
 
     /// The submissions that wait for these orders, with what they are told now.

@@ -9,8 +9,7 @@ struct WriteBatch: Sendable {
     /// - Returns: what is to be told.
     /// - Throws: `PostgresError`; of SQLSTATE 40001 where somebody recorded the same purchase meanwhile.
     func write(
-        _ decided: Decided, conflicts: [OrderStore.NotedConflict], by catalogue: Catalogue, now: Date,
-        on connection: PostgresConnection
+        _ decided: Decided, of loaded: Loaded, on connection: PostgresConnection
     ) async throws -> [EventDraft] {
         let ownerships = Array(decided.ownerships.values)
         try await LineageStore.write(
@@ -24,12 +23,12 @@ struct WriteBatch: Sendable {
         try await LineageHistoryStore.note(ownerships.flatMap(\.claims), on: connection)
         try await OrderStore.give(decided.moved.map { ($0.order.key, $0.account) }, on: connection)
         try await moveEntitlements(of: ownerships, on: connection)
-        var drafts = try await bindingDrafts(of: decided, at: now, on: connection)
+        var drafts = try await bindingDrafts(of: decided, at: loaded.now, on: connection)
         let transitions = decided.transitions
-        try await OrderStore.update(transitions.filter { $0.before != nil }, on: connection)
-        try await OrderStore.insert(transitions.filter { $0.before == nil }, on: connection)
-        try await OrderStore.note(conflicts, on: connection)
-        drafts += try await writeOrders(transitions, by: catalogue, on: connection)
+        try await OrderStore.update(transitions.filter { $0.before != nil }, loaded.bodies, on: connection)
+        try await OrderStore.insert(transitions.filter { $0.before == nil }, loaded.bodies, on: connection)
+        try await OrderStore.note(loaded.conflicts, on: connection)
+        drafts += try await writeOrders(transitions, by: loaded.catalogue, on: connection)
         return drafts
     }
 

@@ -45,6 +45,9 @@ package struct Migrator: Sendable {
             Migration(
                 version: 7, name: "keep_purchases_unique",
                 sql: String(decoding: PackageResources._007_keep_purchases_unique_sql, as: UTF8.self)),
+            Migration(
+                version: 8, name: "look_up_less",
+                sql: String(decoding: PackageResources._008_look_up_less_sql, as: UTF8.self)),
         ]
     }
 

@@ -1,6 +1,6 @@
 /// Rules of orders and submissions: what is granted is there, and what the app was told is so.
 extension ConsistencyCheck {
-    static let orderRules = [grants, unclaimed]
+    static let orderRules = [grants, unclaimed, catalogues]
     static let submissionRules = [settled, waiting]
 
     private static let grants = Rule(
@@ -24,6 +24,14 @@ extension ConsistencyCheck {
             SELECT format('%s %s', environment, transaction_id) AS subject FROM orders
             WHERE state = 'parked' AND reason = 'unclaimed'
                 AND (account IS NOT NULL OR app_account_token IS NOT NULL)
+            """)
+
+    private static let catalogues = Rule(
+        name: "orders_have_their_catalogue", sentence: "every version of the catalogue that an order names is kept",
+        sql: """
+            SELECT format('%s %s: catalogue %s', environment, transaction_id, catalogue_version) AS subject FROM orders o
+            WHERE catalogue_version IS NOT NULL
+                AND NOT EXISTS (SELECT FROM catalogues c WHERE c.version = o.catalogue_version)
             """)
 
     // Apple's notifications are fulfilled when what they say is recorded, whatever that is. What was nobody's and taken back

@@ -8,7 +8,7 @@ struct OrderColumn: Sendable {
     /// PostgreSQL's type.
     let type: String
     /// The values of rows, as an array.
-    let values: @Sendable ([OrderTransition]) throws -> PostgresValue
+    let values: @Sendable (OrderRows) throws -> PostgresValue
     /// What an update does with it.
     var update = Update.replaced
 
@@ -68,7 +68,9 @@ struct OrderColumn: Sendable {
         OrderColumn(name: "test_purchase", type: "text") {
             .textArray($0.map { $0.key.environment == .sandbox ? $0.transaction.testPurchase?.rawValue : nil })
         },
-        OrderColumn(name: "transaction", type: "jsonb") { .jsonbArray(try $0.map { try $0.transaction.body }) },
+        OrderColumn(name: "transaction", type: "jsonb") { rows in
+            .jsonbArray(try rows.map { try rows.bodies.body(of: $0.transaction) })
+        },
         OrderColumn(name: "submission_id", type: "text", values: { .textArray($0.map(\.source.submissionId)) }),
         OrderColumn(name: "correlation_id", type: "text", values: { .textArray($0.map(\.source.correlationId)) }),
         OrderColumn(
@@ -92,8 +94,8 @@ struct OrderColumn: Sendable {
         .joined(separator: ", ")
 
     /// Values for ``rows``.
-    static func parameters(_ transitions: [OrderTransition]) throws -> [PostgresValue] {
-        try all.map { try $0.values(transitions) }
+    static func parameters(_ rows: OrderRows) throws -> [PostgresValue] {
+        try all.map { try $0.values(rows) }
     }
 
     private static func text(_ name: String, _ path: any KeyPath<Transaction, String> & Sendable) -> OrderColumn {
@@ -102,6 +104,16 @@ struct OrderColumn: Sendable {
 
     private static func text(_ name: String, _ path: any KeyPath<Transaction, String?> & Sendable) -> OrderColumn {
         OrderColumn(name: name, type: "text") { .textArray($0.map { $0.transaction[keyPath: path] }) }
+    }
+}
+
+/// Orders that are written, with the JSON of what Apple signed.
+struct OrderRows: Sendable {
+    let transitions: [OrderTransition]
+    let bodies: TransactionBodies
+
+    func map<Value>(_ transform: (OrderTransition) throws -> Value) rethrows -> [Value] {
+        try transitions.map(transform)
     }
 }
 

@@ -34,14 +34,15 @@ extension OrderStore {
     ///
     /// - Throws: `PostgresError`.
     package static func matches(
-        of statements: [(environment: StoreEnvironment, transaction: Transaction)], on connection: PostgresConnection
+        of statements: [(environment: StoreEnvironment, transaction: Transaction)], _ bodies: TransactionBodies,
+        on connection: PostgresConnection
     ) async throws -> [Match] {
         guard !statements.isEmpty else { return [] }
         let keys = statements.map { PurchaseKeys(of: $0.transaction) }
         let hasKeys = keys.contains { $0.key != nil || $0.fallback != nil }
         var parameters: [PostgresValue] = [
             .textArray(statements.map(\.environment.rawValue)), .textArray(statements.map(\.transaction.transactionId)),
-            .jsonbArray(try statements.map { try $0.transaction.body }),
+            .textArray(try statements.map { try bodies.body(of: $0.transaction) }),
         ]
         if hasKeys {
             parameters += [
@@ -175,13 +176,25 @@ extension OrderStore {
             hasKeys: try row.decode("has_keys"), purchase: purchase)
     }
 
-    private static let asked = "unnest($1::text[], $2::text[], $3::jsonb[]"
+    private static let asked = "unnest($1::text[], $2::text[], $3::text[]"
+
+    // OFFSET 0: one look into the index for each, however few rows the planner expects in a table without statistics.
+    private static let matchById = """
+        SELECT asked.place, 'id' AS path, \(columns),
+            coalesce(t.statement, o.transaction) = asked.statement::jsonb AS is_repetition
+        FROM asked
+        CROSS JOIN LATERAL (
+            SELECT environment, order_transaction_id, statement FROM order_transactions
+            WHERE (environment, transaction_id) = (asked.environment, asked.transaction_id) OFFSET 0) t
+        CROSS JOIN LATERAL (
+            SELECT * FROM orders WHERE (environment, transaction_id) = (t.environment, t.order_transaction_id) OFFSET 0) o
+        """
 
     private static let matchByIdStatement = """
-        SELECT asked.place, 'id' AS path, \(columns), coalesce(t.statement, o.transaction) = asked.statement AS is_repetition
-        FROM \(asked)) WITH ORDINALITY AS asked (environment, transaction_id, statement, place)
-        JOIN order_transactions t USING (environment, transaction_id)
-        JOIN orders o ON (o.environment, o.transaction_id) = (t.environment, t.order_transaction_id)
+        WITH asked AS (
+            SELECT * FROM \(asked)) WITH ORDINALITY AS asked (environment, transaction_id, statement, place)
+        )
+        \(matchById)
         """
 
     private static let matchByAllStatement = """
@@ -189,10 +202,7 @@ extension OrderStore {
             SELECT * FROM \(asked), $4::text[], $5::text[], $6::text[], $7::text[]) WITH ORDINALITY
                 AS asked (environment, transaction_id, statement, app, purchase_key, fallback_key, line_item, place)
         )
-        SELECT asked.place, 'id' AS path, \(columns), coalesce(t.statement, o.transaction) = asked.statement AS is_repetition
-        FROM asked
-        JOIN order_transactions t USING (environment, transaction_id)
-        JOIN orders o ON (o.environment, o.transaction_id) = (t.environment, t.order_transaction_id)
+        \(matchById)
         UNION ALL SELECT asked.place, 'key', \(columns), false
         FROM asked JOIN orders o USING (environment, app, purchase_key)
         UNION ALL SELECT asked.place, 'fallback', \(columns), false

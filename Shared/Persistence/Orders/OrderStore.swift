@@ -9,14 +9,17 @@ package enum OrderStore {
     /// taken is a conflict, and the caller's transaction begins anew.
     ///
     /// - Throws: `PostgresError`; of SQLSTATE 40001 where an order is there already.
-    package static func insert(_ orders: [OrderTransition], on connection: PostgresConnection) async throws {
+    package static func insert(
+        _ orders: [OrderTransition], _ bodies: TransactionBodies, on connection: PostgresConnection
+    ) async throws {
         guard !orders.isEmpty else { return }
         let sorted = orders.sorted { $0.key < $1.key }
-        let result = try await connection.query(insertStatement, try OrderColumn.parameters(sorted))
+        let result = try await connection.query(
+            insertStatement, try OrderColumn.parameters(OrderRows(transitions: sorted, bodies: bodies)))
         guard let row = result.rows.first, try row.decode("written", as: Int64.self) == Int64(orders.count) else {
             throw takenMeanwhile
         }
-        try await writeIds(of: sorted.filter(\.purchase.hasSeveralIds), on: connection)
+        try await writeIds(of: sorted.filter(\.purchase.hasSeveralIds), bodies, on: connection)
     }
 
     /// Writes what became of orders that this transaction of the database holds locked.
@@ -24,17 +27,20 @@ package enum OrderStore {
     /// The time of the first grant stays through a refund and its reversal; that of the refund goes with it.
     ///
     /// - Throws: `PostgresError`; of SQLSTATE 40001 where a transaction id or a key has become another order's.
-    package static func update(_ orders: [OrderTransition], on connection: PostgresConnection) async throws {
+    package static func update(
+        _ orders: [OrderTransition], _ bodies: TransactionBodies, on connection: PostgresConnection
+    ) async throws {
         guard !orders.isEmpty else { return }
         let sorted = orders.sorted { $0.key < $1.key }
         do {
             _ = try await connection.query(
                 updateStatement,
-                try OrderColumn.parameters(sorted) + [.boolArray(sorted.map(\.isGrant))])
+                try OrderColumn.parameters(OrderRows(transitions: sorted, bodies: bodies))
+                    + [.boolArray(sorted.map(\.isGrant))])
         } catch let error as PostgresError where error.sqlState == "23505" {
             throw takenMeanwhile
         }
-        try await writeIds(of: sorted.filter(\.purchase.hasSeveralIds), on: connection)
+        try await writeIds(of: sorted.filter(\.purchase.hasSeveralIds), bodies, on: connection)
     }
 
     /// Says whose orders are now that are locked, with their lineage.
@@ -53,7 +59,9 @@ package enum OrderStore {
     }
 
     /// Writes the ids of purchases that have several, with what Apple signed under each.
-    private static func writeIds(of orders: [OrderTransition], on connection: PostgresConnection) async throws {
+    private static func writeIds(
+        of orders: [OrderTransition], _ bodies: TransactionBodies, on connection: PostgresConnection
+    ) async throws {
         let rows = orders.flatMap { order in order.purchase.statements.map { (order: order, statement: $0) } }
         guard !rows.isEmpty else { return }
         let result = try await connection.query(
@@ -69,7 +77,8 @@ package enum OrderStore {
             [
                 .textArray(rows.map(\.order.key.environment.rawValue)),
                 .textArray(rows.map(\.statement.transactionId)), .textArray(rows.map(\.order.key.transactionId)),
-                .textArray(rows.map(\.order.submissionId)), .jsonbArray(try rows.map { try $0.statement.body }),
+                .textArray(rows.map(\.order.submissionId)),
+                .jsonbArray(try rows.map { try bodies.body(of: $0.statement) }),
             ])
         guard result.rows.count == rows.count else { throw takenMeanwhile }
     }

@@ -43,24 +43,31 @@ extension SubmissionStore {
         return rows
     }
 
+    /// An outcome that was written, and is to be told after the commit.
+    package struct Settled: Sendable {
+        package let message: SettlementMessage
+        /// Its exact bytes as JSON.
+        package let body: String
+    }
+
     /// Sets outcomes in the caller's transaction; a settled submission keeps the outcome it has, unless it is parked.
     ///
     /// - Throws: `PostgresError`.
+    @discardableResult
     package static func settle(
-        _ outcomes: [(id: String, outcome: SubmissionOutcome)], on connection: PostgresConnection
-    ) async throws {
-        guard !outcomes.isEmpty else { return }
-        let bodies = try outcomes.map { String(decoding: try MessageCoding.encode($0.outcome), as: UTF8.self) }
+        _ settlements: [SettlementMessage], on connection: PostgresConnection
+    ) async throws -> [Settled] {
+        guard !settlements.isEmpty else { return [] }
+        let settled = try settlements.map { message in
+            Settled(message: message, body: String(decoding: try MessageCoding.encode(message), as: UTF8.self))
+        }
         _ = try await connection.query(
             """
-            UPDATE submissions SET state = settled.state, reason = settled.reason, outcome = settled.outcome,
-                due_at = NULL, settled_at = now()
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::jsonb[]) AS settled (id, state, reason, outcome)
+            UPDATE submissions SET state = message #>> '{outcome,state}', reason = message #>> '{outcome,reason}',
+                outcome = message -> 'outcome', due_at = NULL, settled_at = now()
+            FROM unnest($1::text[], $2::jsonb[]) AS settled (id, message)
             WHERE submissions.id = settled.id AND submissions.state IN ('received', 'parked')
-            """,
-            [
-                .textArray(outcomes.map(\.id)), .textArray(outcomes.map(\.outcome.state.rawValue)),
-                .textArray(outcomes.map(\.outcome.reason?.rawValue)), .jsonbArray(bodies),
-            ])
+            """, [.textArray(settlements.map(\.submissionId)), .jsonbArray(settled.map(\.body))])
+        return settled
     }
 }

@@ -1,7 +1,9 @@
 package import Foundation
 
 /// What becomes of one order: from how it is stored, and what is known now, to how it stands afterwards.
-package struct OrderTransition: Sendable {
+///
+/// It is a class because it is large, never changes, and is handed from set to set.
+package final class OrderTransition: Sendable {
     /// What happens to a purchase that was granted once.
     package enum Change: Sendable, Hashable {
         /// It is new, or was never granted, and `decision` says what becomes of it.
