@@ -112,6 +112,19 @@ public final class KafkaConsumer: Service {
     /// Whether the group has given us our partitions, which may be none when it has more members than partitions.
     public var isAssigned: Bool { hub.isAssigned }
 
+    /// How far it is and what it is doing, for whoever judges whether it goes on.
+    public var progress: KafkaConsumerProgress { hub.progress }
+
+    /// Ends the client inside and makes another, which joins the group anew; for a client that is past help.
+    ///
+    /// Returns at once. The batch in hand is waited for up to `drainTimeout`, and what is handled is committed as before
+    /// any revocation; whatever is finished later comes again. Leaving the group takes `closeTimeout` at most. Without
+    /// `run()`, or while a replacement is under way, it has no effect.
+    ///
+    /// - Returns: whether a replacement began.
+    @discardableResult
+    public func replaceClient() -> Bool { hub.askForReplacement() }
+
     /// The numbers of now, for metrics.
     public var statistics: KafkaConsumerStatistics { hub.statistics }
 }
@@ -140,7 +153,8 @@ extension KafkaConsumerSettings {
             // always means all partitions.
             ("partition.assignment.strategy", "range"),
             ("session.timeout.ms", sessionTimeout.milliseconds),
-            ("heartbeat.interval.ms", (sessionTimeout / 4).milliseconds),
+            // A member hears of a rebalance by its next heartbeat, so this is most of what a restart costs the others.
+            ("heartbeat.interval.ms", min(sessionTimeout / 4, .milliseconds(500)).milliseconds),
             // librdkafka demands at least the session's; ours is watched by the consumer's thread, which polls on.
             ("max.poll.interval.ms", max(maxPollInterval, sessionTimeout).milliseconds),
             ("queued.min.messages", String(bufferRecordsMaximum)),

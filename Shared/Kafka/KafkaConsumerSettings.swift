@@ -51,9 +51,9 @@ public struct KafkaConsumerSettings: Sendable {
     /// How long a broker may keep a fetch open while it has nothing.
     ///
     /// Apache Kafka answers as soon as a record comes, so there a longer time costs nothing and saves requests. The
-    /// Tansu broker answers after about half the time, record or not, so there it is what a lone record waits.
-    /// Defaults to 10 ms.
-    public var fetchWaitMaximum: Duration = .milliseconds(10)
+    /// Tansu broker answers after about half the time, record or not, so there it is what a lone record waits: 10 ms
+    /// suit it. Defaults to 500 ms.
+    public var fetchWaitMaximum: Duration = .milliseconds(500)
     /// How often topics are looked up; a topic that is made later is found within this time.
     ///
     /// Defaults to 3 s.

@@ -56,6 +56,8 @@ public struct KafkaError: Error, Sendable, Hashable, CustomStringConvertible {
     public let isFatal: Bool
     /// A sentence for people, without secrets.
     public let detail: String
+    /// What to do about it; nil where the library does not know.
+    public let remedy: String?
 
     /// One line with code, librdkafka's name and detail.
     public var description: String {
@@ -63,12 +65,16 @@ public struct KafkaError: Error, Sendable, Hashable, CustomStringConvertible {
         return "Kafka: \(code)\(native): \(detail)"
     }
 
-    init(_ code: Code, nativeName: String? = nil, isRetriable: Bool = false, isFatal: Bool = false, _ detail: String) {
+    init(
+        _ code: Code, nativeName: String? = nil, isRetriable: Bool = false, isFatal: Bool = false, _ detail: String,
+        remedy: String? = nil
+    ) {
         self.code = code
         self.nativeName = nativeName
         self.isRetriable = isRetriable
         self.isFatal = isFatal
         self.detail = detail
+        self.remedy = remedy
     }
 
     static let closedClient = KafkaError(.closed, "the client is closed")

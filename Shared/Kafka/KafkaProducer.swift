@@ -73,6 +73,9 @@ public final class KafkaProducer: Service {
     /// How often the supervisor replaced the client.
     public var replacements: Int { supervisor.statistics.replacements }
 
+    /// The worst error that lasts and does not pass by itself: not authorised, not authenticated, no such topic.
+    public var trouble: KafkaTrouble? { supervisor.trouble }
+
     /// The numbers of now, for metrics.
     public var statistics: KafkaProducerStatistics { supervisor.statistics }
 }

@@ -36,6 +36,11 @@ public struct KafkaProducerSettings: Sendable {
     ///
     /// Defaults to 1 s.
     public var replacementDelay: Duration = .seconds(1)
+    /// How often topics are looked up.
+    ///
+    /// One that a broker did not know for a while, as after its start, is found again within this time; until then its
+    /// messages fail with `.unknownTopic`. Defaults to 3 s.
+    public var metadataRefreshInterval: Duration = .seconds(3)
     /// How long `close()` waits for outstanding messages before they fail with `.abandoned`.
     ///
     /// Defaults to 10 s.

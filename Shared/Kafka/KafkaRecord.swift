@@ -79,8 +79,5 @@ public struct KafkaDelivery: Sendable, Hashable {
     public let offset: Int64
 }
 
-/// One partition of one topic.
-struct TopicPartition: Hashable, Sendable {
-    let topic: String
-    let partition: Int32
-}
+/// The public name came later than most of what uses this one.
+typealias TopicPartition = KafkaPartition

@@ -34,6 +34,8 @@ public struct KafkaConsumerStatistics: Sendable, Hashable {
     public var rebalances: Int = 0
     /// Times that a handler lasted longer than `maxPollInterval`.
     public var stuckHandlers: Int = 0
+    /// How often the client was replaced, see `replaceClient()`.
+    public var replacements: Int = 0
     /// Records between the newest and the last handled of our partitions, at most two seconds old; nil while unknown.
     public var lag: Int64?
 }

@@ -22,11 +22,16 @@ public final class KafkaTailReader: Service {
     ///
     /// Throws `.configuration` and `.unsupportedLibrary`. A cluster that is down or a topic that does not exist is no
     /// error: the reader goes on trying.
+    ///
+    /// - Parameter fetchWaitMaximum: see `KafkaConsumerSettings`; its default when nil.
     public init(
-        configuration: KafkaConfiguration, topic: String, logger: Logger, handler: @escaping Handler
+        configuration: KafkaConfiguration, topic: String, fetchWaitMaximum: Duration? = nil, logger: Logger,
+        handler: @escaping Handler
     ) throws(KafkaError) {
         // librdkafka reads partitions only as a consumer of some group; this one is never joined.
-        let settings = KafkaConsumerSettings(groupId: "\(configuration.clientId)-tail", topics: [topic])
+        var settings = KafkaConsumerSettings(groupId: "\(configuration.clientId)-tail", topics: [topic])
+        if let fetchWaitMaximum { settings.fetchWaitMaximum = fetchWaitMaximum }
+        let closeTimeout = settings.closeTimeout
         try settings.validate()
         let hub = try ConsumerHub(settings: settings)
         let client = try ConsumerClient(
@@ -40,7 +45,7 @@ public final class KafkaTailReader: Service {
         thread = BlockingThread.start(name: "kafka-tail") {
             TailReaderThread(
                 client: client, hub: hub, topic: topic, ready: ready, configuration: configuration, logger: logger
-            ).run(closeTimeout: settings.closeTimeout)
+            ).run(closeTimeout: closeTimeout)
             // Nobody waits for a reader that ended.
             ready.set()
             ended.set()

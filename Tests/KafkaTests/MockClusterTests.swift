@@ -18,6 +18,7 @@ struct MockClusterTests {
             cluster = try #require(rd_kafka_mock_cluster_new(client, 1))
             configuration = TestBroker.configuration(String(cString: rd_kafka_mock_cluster_bootstraps(cluster)))
             rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, 0)
+            rd_kafka_mock_start_request_tracking(cluster)
         }
 
         deinit {
@@ -29,9 +30,27 @@ struct MockClusterTests {
             rd_kafka_mock_topic_create(cluster, name, partitions, 1)
         }
 
+        /// What the metadata say about a topic; "no error" makes it as it was.
+        func say(_ error: rd_kafka_resp_err_t, about topic: String) {
+            rd_kafka_mock_topic_set_error(cluster, topic, error)
+        }
+
         /// Answers the next requests of a kind (Kafka's number for it) with these errors.
         func fail(_ request: Int16, with errors: [rd_kafka_resp_err_t]) {
             rd_kafka_mock_push_request_errors_array(cluster, request, errors.count, errors)
+        }
+
+        /// Forgets the errors of a kind that were not given yet.
+        func stopFailing(_ request: Int16) {
+            rd_kafka_mock_clear_request_errors(cluster, request)
+        }
+
+        /// How many requests of a kind came.
+        func requests(_ request: Int16) -> Int {
+            var count = 0
+            guard let requests = rd_kafka_mock_get_requests(cluster, &count) else { return 0 }
+            defer { rd_kafka_mock_request_destroy_array(requests, count) }
+            return (0..<count).filter { rd_kafka_mock_request_api_key(requests[$0]) == request }.count
         }
     }
 
@@ -60,6 +79,29 @@ struct MockClusterTests {
         #expect(error?.code == .authorization)
         #expect(error?.isRetriable == false)
         #expect(error?.nativeName == "TOPIC_AUTHORIZATION_FAILED")
+        await producer.close()
+    }
+
+    /// A broker that was just started may not know its topics yet.
+    @Test func topicThatWasUnknownForAWhileIsFoundAgain() async throws {
+        let cluster = try MockCluster()
+        cluster.makeTopic("t", partitions: 1)
+        let producer = try KafkaProducer(configuration: cluster.configuration, logger: quietLogger)
+        try await sendAll(["before"], to: "t", with: producer)
+        cluster.say(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, about: "t")
+        // Makes the client look the topic up.
+        cluster.fail(Self.produceRequest, with: [RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION])
+        let isUnknown = await eventually {
+            do throws(KafkaError) {
+                _ = try await producer.send(.text("during", topic: "t"))
+                return false
+            } catch {
+                return error.code == .unknownTopic
+            }
+        }
+        #expect(isUnknown)
+        cluster.say(RD_KAFKA_RESP_ERR_NO_ERROR, about: "t")
+        #expect(await eventually { (try? await producer.send(.text("after", topic: "t"))) != nil })
         await producer.close()
     }
 

@@ -10,6 +10,9 @@ final class ConsumerHub: Sendable {
         var isRunning = false
         var stopBy: ContinuousClock.Instant?
         var failure: KafkaError?
+        /// Until when a replacement of the client waits for the handler; nil when nobody asked for one.
+        var replaceBy: ContinuousClock.Instant?
+        var errors = LastingErrors()
     }
 
     let pipe: WakePipe
@@ -85,6 +88,20 @@ final class ConsumerHub: Sendable {
         pipe.wake()
     }
 
+    /// Asks the thread for a new client; no batch begins until it is there, and the one in hand has `drainTimeout`.
+    ///
+    /// False when the consumer does not run, or was asked already.
+    func askForReplacement() -> Bool {
+        let isAsked = state.withLock { state in
+            guard state.isRunning, state.stopBy == nil, state.replaceBy == nil else { return false }
+            state.replaceBy = .now + drainTimeout
+            state.ledger.isDraining = true
+            return true
+        }
+        if isAsked { pipe.wake() }
+        return isAsked
+    }
+
     // MARK: Either side
 
     /// Changes or reads the ledger, and gives the handler a batch if there is one now.
@@ -108,10 +125,46 @@ final class ConsumerHub: Sendable {
         stop()
     }
 
+    /// The client was replaced, or could not be: batches may begin again.
+    ///
+    /// - Parameter isDraining: whether a revocation waits still, so that none may begin all the same.
+    func endReplacement(isDraining: Bool) {
+        state.withLock { state in
+            state.replaceBy = nil
+            state.errors.forget()
+        }
+        withLedger { $0.isDraining = isDraining }
+    }
+
+    /// Notes an error, which counts if it is one that does not pass by itself.
+    func note(_ error: KafkaError) {
+        state.withLock { $0.errors.note(error, at: .now) }
+    }
+
+    /// Records came or a commit was confirmed.
+    func works() {
+        state.withLock { $0.errors.works(at: .now) }
+    }
+
+    /// The group gave us our partitions, so it and its topics may be read.
+    func forgetErrors() {
+        state.withLock { $0.errors.forget() }
+    }
+
+    var replaceBy: ContinuousClock.Instant? { state.withLock { $0.replaceBy } }
     var isRunning: Bool { state.withLock { $0.isRunning } }
     var stopBy: ContinuousClock.Instant? { state.withLock { $0.stopBy } }
     var failure: KafkaError? { state.withLock { $0.failure } }
     var isPaused: Bool { state.withLock { $0.ledger.isPaused } }
     var isAssigned: Bool { state.withLock { $0.ledger.isAssigned } }
+    var progress: KafkaConsumerProgress {
+        state.withLock { state in
+            var progress = state.ledger.progress
+            progress.isRunning = state.isRunning && state.stopBy == nil
+            // A member without partitions would be silent for ever about what keeps it from them.
+            progress.trouble = state.errors.current(at: .now, mayExpire: !progress.partitions.isEmpty)
+            return progress
+        }
+    }
     var statistics: KafkaConsumerStatistics { state.withLock { $0.ledger.currentStatistics } }
 }

@@ -27,6 +27,7 @@ struct ConsumerLedger {
     private(set) var epoch: UInt64 = 0
     private(set) var isAssigned = false
     private(set) var inFlightSince: Instant?
+    private var inFlight: [KafkaRecord] = []
     private(set) var statistics = KafkaConsumerStatistics()
     /// Partitions are about to be given away: no new batch begins.
     var isDraining = false
@@ -99,6 +100,7 @@ struct ConsumerLedger {
             guard notBefore <= now else { return nil }
             retry = nil
             inFlightSince = now
+            inFlight = batch.records
             return batch
         }
         let count = min(buffered, limits.batchRecordsMaximum)
@@ -112,12 +114,14 @@ struct ConsumerLedger {
             bufferStart = 0
         }
         inFlightSince = now
+        inFlight = batch.records
         return batch
     }
 
     /// The handler returned: everything in the batch may be committed, if its partitions are still ours.
     mutating func finish(_ batch: Batch) {
         inFlightSince = nil
+        inFlight = []
         statistics.handledBatches += 1
         statistics.handledRecords += batch.records.count
         guard batch.epoch == epoch else { return }
@@ -131,6 +135,7 @@ struct ConsumerLedger {
     /// The handler threw: the same batch comes again, later each time, as long as its partitions are ours.
     mutating func fail(_ batch: Batch, at now: Instant) {
         inFlightSince = nil
+        inFlight = []
         statistics.failedBatches += 1
         guard batch.epoch == epoch else { return }
         let factor = 1 << min(batch.failures, 20)
@@ -173,6 +178,8 @@ struct ConsumerLedger {
 
     mutating func noteStuckHandler() { statistics.stuckHandlers += 1 }
 
+    mutating func noteReplacement() { statistics.replacements += 1 }
+
     /// The sum of what is behind, given the newest offset of each partition.
     mutating func noteLag(newest: (TopicPartition) -> Int64?) {
         var lag: Int64?
@@ -189,6 +196,24 @@ struct ConsumerLedger {
         result.pausedPartitions = isHeldBack ? partitions.count : 0
         result.isPaused = isPaused
         result.bufferedRecords = buffered
+        return result
+    }
+
+    /// What is ours, how far each is, and what stands between it and the handler.
+    var progress: KafkaConsumerProgress {
+        var result = KafkaConsumerProgress()
+        result.isAssigned = isAssigned
+        result.partitions = Set(partitions.keys)
+        result.positions = partitions.compactMapValues(\.next)
+        for record in buffer[bufferStart...] + inFlight {
+            result.waiting.insert(TopicPartition(topic: record.topic, partition: record.partition))
+        }
+        result.isPaused = isPaused
+        result.isHeldBack = isHeldBack
+        result.failures = retry?.batch.failures ?? 0
+        result.handlingSince = inFlightSince
+        result.commits = statistics.commits
+        result.isUncommitted = partitions.values.contains { $0.handled != nil }
         return result
     }
 }

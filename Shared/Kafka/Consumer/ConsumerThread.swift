@@ -14,9 +14,10 @@ struct ConsumerThread {
     /// The most records taken between two looks at the events.
     private static let recordsMaximum = 500
 
-    private let client: ConsumerClient
+    private var client: ConsumerClient
     private let hub: ConsumerHub
     private let settings: KafkaConsumerSettings
+    private let configuration: KafkaConfiguration
     private let logger: Logger
     private var logs: NativeLogRelay
     private var decoder = RecordDecoder()
@@ -36,6 +37,7 @@ struct ConsumerThread {
         self.client = client
         self.hub = hub
         self.settings = settings
+        self.configuration = configuration
         self.logger = logger
         logs = NativeLogRelay(logger: logger, configuration: configuration)
     }
@@ -50,15 +52,48 @@ struct ConsumerThread {
             commitIfDue()
             finishRevokeIfDue()
             leaveIfStuck()
+            replaceIfAsked()
             noteLagIfDue()
             if mayEnd() { break }
         }
-        commitBeforeLeaving()
+        endClient()
+        hub.pipe.close()
+    }
+
+    /// Commits what is handled, gives everything back, and leaves the group.
+    private func endClient() {
+        // What was lost belongs to somebody else already.
+        if rd_kafka_assignment_lost(client.client.pointer) == 0 { commitBeforeLeaving() }
         hub.withLedger { $0.revoke() }
         // A revocation that still waited for the handler must be answered, or leaving the group waits for it.
         if revokeBy != nil { client.unassign() }
         client.close(within: settings.closeTimeout)
-        hub.pipe.close()
+    }
+
+    /// Puts a new client in the place of this one as soon as the handler is done or its time is over.
+    ///
+    /// What the handler has in hand beyond that is never committed, and comes again from the new client.
+    private mutating func replaceIfAsked() {
+        guard let by = hub.replaceBy, hub.stopBy == nil else { return }
+        guard by <= .now || hub.withLedger({ $0.inFlightSince == nil }) else { return }
+        defer { hub.endReplacement(isDraining: revokeBy != nil) }
+        let successor: ConsumerClient
+        do throws(KafkaError) {
+            successor = try ConsumerClient(
+                configuration: configuration, role: settings.properties, separatesRecords: true, wakes: hub.pipe)
+        } catch {
+            logger.debug("no new consumer client: \(error)")
+            return
+        }
+        endClient()
+        client = successor
+        isSubscribed = false
+        isCommitSent = false
+        revokeBy = nil
+        commitNotBefore = .now
+        hub.withLedger { $0.noteReplacement() }
+        logger.debug("the consumer's client was replaced")
+        hub.pipe.wake()
     }
 
     /// How long nothing is due; events, records and the handler end the sleep.
@@ -67,6 +102,7 @@ struct ConsumerThread {
         var deadlines = [now + Self.idleTime]
         if let revokeBy { deadlines.append(revokeBy) }
         if let stopBy = hub.stopBy { deadlines.append(stopBy) }
+        if let replaceBy = hub.replaceBy { deadlines.append(replaceBy) }
         hub.withLedger { ledger in
             if let retryAt = ledger.retryAt { deadlines.append(retryAt) }
             if !isCommitSent, !ledger.uncommitted(includingSent: false).isEmpty { deadlines.append(commitNotBefore) }
@@ -92,10 +128,15 @@ struct ConsumerThread {
         let count = client.takeMessages(limit) { message in
             switch decoder.decode(message) {
             case .success(let record): records.append(record)
-            case .failure(let error): logger.debug("the consumer was told: \(error)")
+            case .failure(let error):
+                logger.debug("the consumer was told: \(error)")
+                hub.note(error)
             }
         }
-        if !records.isEmpty { hub.withLedger { $0.append(records) } }
+        if !records.isEmpty {
+            hub.withLedger { $0.append(records) }
+            hub.works()
+        }
         return count == limit
     }
 
@@ -120,6 +161,7 @@ struct ConsumerThread {
             hub.withLedger { $0.append(records) }
         case RD_KAFKA_EVENT_ERROR:
             logs.relay(error: event)
+            if let error = KafkaError(event: event, hiding: configuration) { hub.note(error) }
             if rd_kafka_event_error_is_fatal(event) != 0 {
                 hub.fail(with: KafkaError(.fatal, isFatal: true, String(cString: rd_kafka_event_error_string(event))))
             }
@@ -137,6 +179,7 @@ struct ConsumerThread {
             return
         }
         hub.withLedger { $0.assign(places) }
+        hub.forgetErrors()
         do throws(KafkaError) {
             // -1001 is "from the committed offset": its macro does not import as the type that is needed.
             try client.assign(places.map { ($0, -1001) })
@@ -166,8 +209,10 @@ struct ConsumerThread {
                 succeeded.append((place, offset))
             } else {
                 failed.append((place, offset))
+                hub.note(KafkaError(native: whole == RD_KAFKA_RESP_ERR_NO_ERROR ? error : whole))
             }
         }
+        if failed.isEmpty { hub.works() }
         hub.withLedger { $0.committed(succeeded, failed: failed) }
         if !failed.isEmpty { commitNotBefore = .now + Self.commitRetryTime }
     }

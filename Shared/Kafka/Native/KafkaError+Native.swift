@@ -2,12 +2,12 @@ import CLibrdkafka
 
 extension KafkaError {
     /// The error for librdkafka's code; call it only for codes other than "no error".
-    init(native: rd_kafka_resp_err_t, detail: String? = nil) {
+    init(native: rd_kafka_resp_err_t, detail: String? = nil, remedy: String? = nil) {
         let code = Code(native: native)
         self.init(
             code, nativeName: String(cString: rd_kafka_err2name(native)),
             isRetriable: Self.retriableCodes.contains(code) || Self.isTransient(native),
-            isFatal: code == .fatal, detail ?? String(cString: rd_kafka_err2str(native)))
+            isFatal: code == .fatal, detail ?? String(cString: rd_kafka_err2str(native)), remedy: remedy)
     }
 
     private static let retriableCodes: Set<Code> = [.timedOut, .queueFull, .abandoned, .transport, .unknownTopic]
@@ -22,6 +22,9 @@ extension KafkaError {
             RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH,
             RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, RD_KAFKA_RESP_ERR_NOT_CONTROLLER,
             RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR, RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED,
+            RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH,
+            RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE, RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE,
+            RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING, RD_KAFKA_RESP_ERR_INVALID_MSG,
             RD_KAFKA_RESP_ERR__RETRY, RD_KAFKA_RESP_ERR__WAIT_COORD, RD_KAFKA_RESP_ERR__FATAL:
             // A fatal producer is replaced by its supervisor, so the message can be sent again.
             return true

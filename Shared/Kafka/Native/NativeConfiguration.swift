@@ -61,6 +61,21 @@ struct NativeConfiguration: ~Copyable {
         rd_kafka_conf_set_log_cb(pointer, nil)
     }
 
+    /// Sets who is shown OpenSSL's verdict on each certificate of a broker's chain; 1 accepts it, 0 does not.
+    borrowing func setCertificateObserver(opaque: UnsafeMutableRawPointer, _ observer: @escaping CertificateObserver) {
+        rd_kafka_conf_set_opaque(pointer, opaque)
+        // A librdkafka without TLS refuses this, and has no certificates.
+        rd_kafka_conf_set_ssl_cert_verify_cb(pointer, observer)
+    }
+
+    /// librdkafka's callback for certificates: client, broker's name and id, verdict, depth, the certificate and its
+    /// size, room for a reason and its size, the opaque pointer.
+    typealias CertificateObserver =
+        @convention(c) (
+            OpaquePointer?, UnsafePointer<CChar>?, Int32, UnsafeMutablePointer<Int32>?, Int32, UnsafePointer<CChar>?,
+            Int, UnsafeMutablePointer<CChar>?, Int, UnsafeMutableRawPointer?
+        ) -> Int32
+
     /// Makes a client, which takes the configuration; throws `.configuration` when the properties do not fit together.
     consuming func makeClient(
         _ type: rd_kafka_type_t, hiding configuration: KafkaConfiguration

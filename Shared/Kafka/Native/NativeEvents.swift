@@ -44,6 +44,18 @@ struct NativeLogRelay {
     }
 }
 
+extension KafkaError {
+    /// The error that an error event tells, in a sentence where there is one; nil for a fatal one.
+    init?(event: OpaquePointer, hiding configuration: KafkaConfiguration) {
+        guard rd_kafka_event_error_is_fatal(event) == 0 else { return nil }
+        let code = rd_kafka_event_error(event)
+        let text = configuration.redacting(rd_kafka_event_error_string(event).map { String(cString: $0) } ?? "")
+        self =
+            ConnectionTrouble.error(code, text, certificate: nil)
+            ?? KafkaError(native: code, detail: text.isEmpty ? nil : text)
+    }
+}
+
 /// A list of partitions in C, destroyed with its scope.
 struct NativePartitionList: ~Copyable {
     let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>

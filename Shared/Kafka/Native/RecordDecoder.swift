@@ -11,7 +11,9 @@ struct RecordDecoder {
     mutating func decode(_ message: UnsafePointer<rd_kafka_message_t>) -> Result<KafkaRecord, KafkaError> {
         let native = message.pointee
         guard native.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            return .failure(KafkaError(native: native.err))
+            // The text names the topic, which the code's own does not.
+            let detail = rd_kafka_message_errstr(message).map { String(cString: $0) }
+            return .failure(KafkaError(native: native.err, detail: detail))
         }
         guard let topic = native.rkt else {
             return .failure(KafkaError(.native, "a message without a topic"))

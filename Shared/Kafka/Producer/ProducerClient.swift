@@ -49,6 +49,7 @@ final class ProducerClient: Sendable {
             ("partitioner", "murmur2_random"),
             // An unknown topic is told before the client is suspected of stalling.
             ("topic.metadata.propagation.max.ms", (settings.stallTime * 3 / 5).milliseconds),
+            ("topic.metadata.refresh.interval.ms", settings.metadataRefreshInterval.milliseconds),
         ]
     }
 
@@ -120,6 +121,11 @@ extension ProducerClient {
         let error = rd_kafka_metadata(client.pointer, 0, nil, &metadata, limit.wholeMilliseconds)
         rd_kafka_metadata_destroy(metadata)
         return error == RD_KAFKA_RESP_ERR_NO_ERROR
+    }
+
+    /// Why the client cannot go on, with librdkafka's words; "no error" when it can.
+    func fatalCause(_ text: inout [CChar]) -> rd_kafka_resp_err_t {
+        rd_kafka_fatal_error(client.pointer, &text, text.count)
     }
 
     /// Gives up everything that waits or is in flight; the reports come as events.

@@ -18,6 +18,7 @@ final class ProducerSupervisor: Sendable {
         var delivered = 0
         var failed = 0
         var deliveredAtReplacement = 0
+        var errors = LastingErrors()
     }
 
     let configuration: KafkaConfiguration
@@ -47,7 +48,18 @@ final class ProducerSupervisor: Sendable {
         state.withLock { state in
             state.delivered += delivered
             state.failed += failed
+            if delivered > 0 { state.errors.works(at: .now) }
         }
+    }
+
+    /// Notes an error, which counts if it is one that does not pass by itself.
+    func note(_ error: KafkaError) {
+        state.withLock { $0.errors.note(error, at: .now) }
+    }
+
+    /// The worst error that lasts.
+    var trouble: KafkaTrouble? {
+        state.withLock { $0.errors.current(at: .now, mayExpire: true) }
     }
 
     /// Puts a new client in the place of `client`, unless that was tried a moment ago; called on `client`'s thread.

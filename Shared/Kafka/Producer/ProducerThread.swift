@@ -60,6 +60,7 @@ struct ProducerThread {
         case RD_KAFKA_EVENT_ERROR:
             if rd_kafka_event_error_is_fatal(event) != 0 { health.broke() }
             logs.relay(error: event)
+            note(event)
         default: break
         }
     }
@@ -81,7 +82,9 @@ struct ProducerThread {
                 result = .success(KafkaDelivery(partition: message.partition, offset: message.offset))
             } else {
                 note(message.err)
-                result = .failure(KafkaError(native: message.err))
+                let error = KafkaError(native: message.err)
+                supervisor.note(error.naming(topic: message.rkt))
+                result = .failure(error)
             }
             outcomes.append(DeliveryRegistry.Outcome(token: UInt(bitPattern: message._private), result: result))
         }
@@ -103,6 +106,16 @@ struct ProducerThread {
         }
     }
 
+    /// Notes what the client tells beside its messages; behind "fatal" is the error that made it so.
+    private func note(_ event: OpaquePointer) {
+        if let error = KafkaError(event: event, hiding: supervisor.configuration) { return supervisor.note(error) }
+        var text = [CChar](repeating: 0, count: 512)
+        let cause = client.fatalCause(&text)
+        guard cause != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
+        let detail = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        supervisor.note(KafkaError(native: cause, detail: supervisor.configuration.redacting(detail)))
+    }
+
     private mutating func judge() {
         switch health.verdict(at: .now, waitingSince: client.registry.waiting.since) {
         case .healthy: break
@@ -120,5 +133,15 @@ struct ProducerThread {
         client.purge()
         purgedAt = .now
         return false
+    }
+}
+
+extension KafkaError {
+    /// The same error with the topic's name before what it says.
+    fileprivate func naming(topic: OpaquePointer?) -> KafkaError {
+        guard let name = topic.flatMap({ rd_kafka_topic_name($0) }) else { return self }
+        return KafkaError(
+            code, nativeName: nativeName, isRetriable: isRetriable, isFatal: isFatal,
+            "\(String(cString: name)): \(detail)", remedy: remedy)
     }
 }

@@ -1,0 +1,157 @@
+import CLibrdkafka
+import Foundation
+
+extension AdminClient {
+    func groups(_ ids: [String], timeout: Duration) throws(KafkaError) -> [KafkaGroup] {
+        guard !ids.isEmpty else { return [] }
+        let copies = ids.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        var names = copies.map { UnsafePointer<CChar>($0) }
+        return try call(RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, within: timeout, "groups were not described") {
+            rd_kafka_DescribeConsumerGroups($0, &names, names.count, $1, $2)
+        } read: { event throws(KafkaError) in
+            guard let result = rd_kafka_event_DescribeConsumerGroups_result(event) else {
+                throw KafkaError.wrongAnswer
+            }
+            var count = 0
+            let found = nativeArray(rd_kafka_DescribeConsumerGroups_result_groups(result, &count), count)
+            var groups: [KafkaGroup] = []
+            for group in found {
+                let name = text(rd_kafka_ConsumerGroupDescription_group_id(group))
+                if let error = KafkaError(rd_kafka_ConsumerGroupDescription_error(group)) { throw error.about(name) }
+                let members = (0..<rd_kafka_ConsumerGroupDescription_member_count(group)).compactMap {
+                    rd_kafka_ConsumerGroupDescription_member(group, $0).map(KafkaGroup.Member.init)
+                }
+                let state = KafkaGroup.State(rd_kafka_ConsumerGroupDescription_state(group))
+                groups.append(KafkaGroup(id: name, state: state, members: members))
+            }
+            return groups
+        }
+    }
+
+    func committedOffsets(
+        of group: String, partitions: [KafkaPartition], timeout: Duration
+    ) throws(KafkaError) -> [KafkaPartition: Int64] {
+        guard !partitions.isEmpty else { return [:] }
+        guard !group.isEmpty else { throw KafkaError(.invalidMessage, "the group has no name") }
+        let list = NativePartitionList(partitions.map { ($0, Self.noOffset) })
+        let request = rd_kafka_ListConsumerGroupOffsets_new(group, list.pointer)
+        defer { rd_kafka_ListConsumerGroupOffsets_destroy(request) }
+        var requests: [OpaquePointer?] = [request]
+        let operation = RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS
+        return try call(operation, within: timeout, "the offsets of \(group) were not told") {
+            rd_kafka_ListConsumerGroupOffsets($0, &requests, requests.count, $1, $2)
+        } read: { event throws(KafkaError) in
+            guard let result = rd_kafka_event_ListConsumerGroupOffsets_result(event) else {
+                throw KafkaError.wrongAnswer
+            }
+            var count = 0
+            var offsets: [KafkaPartition: Int64] = [:]
+            for answer in nativeArray(rd_kafka_ListConsumerGroupOffsets_result_groups(result, &count), count) {
+                if let error = KafkaError(rd_kafka_group_result_error(answer)) { throw error.about(group) }
+                let list = UnsafeMutablePointer(mutating: rd_kafka_group_result_partitions(answer))
+                for entry in NativePartitionList.entries(of: list) {
+                    guard entry.error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                        throw KafkaError(native: entry.error).about("\(entry.place)")
+                    }
+                    // Below zero is "nothing committed".
+                    if entry.offset >= 0 { offsets[entry.place] = entry.offset }
+                }
+            }
+            return offsets
+        }
+    }
+
+    func offsets(
+        of partitions: [KafkaPartition], timeout: Duration
+    ) throws(KafkaError) -> [KafkaPartition: KafkaOffsets] {
+        guard !partitions.isEmpty else { return [:] }
+        let deadline = ContinuousClock.now + timeout
+        let earliest = try offsets(of: partitions, at: RD_KAFKA_OFFSET_SPEC_EARLIEST, timeout: timeout)
+        let left = max(.zero, ContinuousClock.now.duration(to: deadline))
+        let ends = try offsets(of: partitions, at: RD_KAFKA_OFFSET_SPEC_LATEST, timeout: left)
+        return ends.reduce(into: [:]) { offsets, end in
+            offsets[end.key] = earliest[end.key].map { KafkaOffsets(earliest: $0, end: end.value) }
+        }
+    }
+
+    private func offsets(
+        of partitions: [KafkaPartition], at place: rd_kafka_OffsetSpec_t, timeout: Duration
+    ) throws(KafkaError) -> [KafkaPartition: Int64] {
+        let list = NativePartitionList(partitions.map { ($0, Int64(place.rawValue)) })
+        do throws(KafkaError) {
+            return try read(list, within: timeout)
+        } catch {
+            guard error.nativeName == Self.noLeader else { throw error }
+            throw KafkaError(
+                .unknownTopic, nativeName: Self.noLeader, isRetriable: true,
+                "none of the partitions has a leader, or we may not see them")
+        }
+    }
+
+    private func read(
+        _ list: borrowing NativePartitionList, within timeout: Duration
+    ) throws(KafkaError) -> [KafkaPartition: Int64] {
+        let partitions = list.pointer
+        return try call(RD_KAFKA_ADMIN_OP_LISTOFFSETS, within: timeout, "offsets were not told") {
+            rd_kafka_ListOffsets($0, partitions, $1, $2)
+        } read: { event throws(KafkaError) in
+            guard let result = rd_kafka_event_ListOffsets_result(event) else { throw KafkaError.wrongAnswer }
+            var count = 0
+            var offsets: [KafkaPartition: Int64] = [:]
+            for info in nativeArray(rd_kafka_ListOffsets_result_infos(result, &count), count) {
+                guard let entry = rd_kafka_ListOffsetsResultInfo_topic_partition(info)?.pointee else { continue }
+                let place = KafkaPartition(topic: text(entry.topic), partition: entry.partition)
+                guard entry.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                    throw KafkaError(native: entry.err).about("\(place)")
+                }
+                offsets[place] = entry.offset
+            }
+            return offsets
+        }
+    }
+
+    /// What librdkafka calls it when it has nobody to ask for offsets.
+    private static let noLeader = "_NOENT"
+    /// librdkafka's `RD_KAFKA_OFFSET_INVALID`, a macro that Swift does not import.
+    private static let noOffset: Int64 = -1001
+}
+
+/// A copy of a C string; empty for none.
+private func text(_ pointer: UnsafePointer<CChar>?) -> String {
+    pointer.map { String(cString: $0) } ?? ""
+}
+
+extension KafkaError {
+    /// The same with what it is about before its sentence.
+    fileprivate func about(_ subject: String) -> KafkaError {
+        KafkaError(
+            code, nativeName: nativeName, isRetriable: isRetriable, isFatal: isFatal, "\(subject): \(detail)",
+            remedy: remedy)
+    }
+}
+
+extension KafkaGroup.State {
+    fileprivate init(_ state: rd_kafka_consumer_group_state_t) {
+        switch state {
+        case RD_KAFKA_CONSUMER_GROUP_STATE_STABLE: self = .stable
+        case RD_KAFKA_CONSUMER_GROUP_STATE_PREPARING_REBALANCE: self = .preparingRebalance
+        case RD_KAFKA_CONSUMER_GROUP_STATE_COMPLETING_REBALANCE: self = .completingRebalance
+        case RD_KAFKA_CONSUMER_GROUP_STATE_EMPTY: self = .empty
+        case RD_KAFKA_CONSUMER_GROUP_STATE_DEAD: self = .dead
+        default: self = .unknown
+        }
+    }
+}
+
+extension KafkaGroup.Member {
+    fileprivate init(_ member: OpaquePointer) {
+        let assignment = rd_kafka_MemberDescription_assignment(member)
+        let list = assignment.flatMap { rd_kafka_MemberAssignment_partitions($0) }
+        let partitions = NativePartitionList.entries(of: list.map { UnsafeMutablePointer(mutating: $0) }).map(\.place)
+        self.init(
+            clientId: text(rd_kafka_MemberDescription_client_id(member)),
+            host: text(rd_kafka_MemberDescription_host(member)),
+            consumerId: text(rd_kafka_MemberDescription_consumer_id(member)), partitions: Set(partitions))
+    }
+}
