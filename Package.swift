@@ -224,13 +224,15 @@ let package = Package(
                 "ReceiptIntake", "Kafka", "Messages", "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel",
                 "ServiceRuntime", crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio,
             ]),
+        suite("EventProcessingTests", ["EventProcessing", "Kafka", "Messages", log]),
         suite("KafkaTests", ["Kafka", "CLibrdkafka", log, lifecycle]),
         suite(
             "CountersignToolTests",
             [
-                "CountersignTool", "AppStore", "Messages", "Persistence", "PersistenceTesting", "Postgres",
+                "CountersignTool", "AppStore", "Kafka", "Messages", "Persistence", "PersistenceTesting", "Postgres",
                 "PurchaseModel", "ServiceRuntime", log,
             ]),
-        suite("EndToEndTests", ["Messages", "PurchaseModel", "Postgres", crypto, httpClient, nio, nioHTTP, log]),
+        suite(
+            "EndToEndTests", ["Messages", "PurchaseModel", "Kafka", "Postgres", crypto, httpClient, nio, nioHTTP, log]),
     ]
 )

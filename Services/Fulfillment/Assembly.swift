@@ -18,6 +18,8 @@ struct Assembly {
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
+        let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)
+        monitor.watch(producer)
         let publisher = EventPublisher(producer: producer, source: "fulfillment")
         let announce = AnnounceOutcomes { messages in _ = await publisher.publish(messages) }
         let numbering = CatalogueStore(pool: pool)
@@ -30,11 +32,11 @@ struct Assembly {
         let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
-                context.settings, group: "countersign.fulfillment", topic: Topics.verdicts,
+                context.settings, group: TopicUse.verdicts.name, topic: Topics.verdicts,
                 batchMaximum: configuration.batchMaximum),
             accepts: { $0 == VerdictMessage.type },
-            deadLetters: DeadLetters(producer: producer, consumer: "countersign.fulfillment", logger: logger),
-            context: context
+            deadLetters: DeadLetters(producer: producer, consumer: TopicUse.verdicts.name, logger: logger),
+            monitor: monitor, context: context
         ) { batch in
             try await settle.settle(batch.map(\.message))
         }
@@ -61,7 +63,7 @@ struct Assembly {
         let alarms = SubmissionStore(pool: pool)
         services = ServiceAssembly(
             services: [
-                pool, DatabaseGuard(pool: pool, context: context), producer,
+                pool, DatabaseGuard(pool: pool, context: context), producer, monitor,
                 CatalogueReload(
                     path: configuration.catalogueFile, every: configuration.catalogueInterval, current: catalogues,
                     logger: logger),

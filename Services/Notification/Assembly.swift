@@ -10,7 +10,7 @@ struct Assembly {
     let services: ServiceAssembly
 
     /// The consumer group.
-    private static let group = "countersign.notification"
+    private static let group = TopicUse.events.name
     /// The time between counts of pending deliveries, which read an index through.
     private static let countInterval = Duration.seconds(15)
 
@@ -19,6 +19,8 @@ struct Assembly {
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
+        let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)
+        monitor.watch(producer)
         let metrics = DeliveryMetrics(endpointIds: configuration.endpoints.map(\.id))
         let deliver = DeliverWebhooks(
             pool: pool, endpoints: configuration.endpoints, settings: configuration.delivery,
@@ -33,7 +35,7 @@ struct Assembly {
                 context.settings, group: Self.group, topic: Topics.events, batchMaximum: configuration.batchMaximum),
             accepts: { $0.hasPrefix(EventSummary.typePrefix) },
             deadLetters: DeadLetters(producer: producer, consumer: Self.group, logger: logger),
-            context: context
+            monitor: monitor, context: context
         ) { batch in
             try await takeOver.takeOver(batch.map(\.message))
         }
@@ -43,6 +45,8 @@ struct Assembly {
             metrics.record(pending: try await deliveries.pendingCounts())
         }
         services = ServiceAssembly(
-            services: [pool, DatabaseGuard(pool: pool, context: context), producer, count, deliver, consumer])
+            services: [
+                pool, DatabaseGuard(pool: pool, context: context), producer, monitor, count, deliver, consumer,
+            ])
     }
 }

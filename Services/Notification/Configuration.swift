@@ -10,6 +10,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS` | brokers, `host:port,…` | required |
 /// | `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | more librdkafka properties (SASL, TLS), one `key=value` a line | none |
 /// | `COUNTERSIGN_KAFKA_SESSION_TIMEOUT` | seconds until the others take over from a process that died | 10 |
+/// | `COUNTERSIGN_KAFKA_FETCH_WAIT` | seconds a broker may keep a fetch open that finds nothing; Tansu wants 0.01 | 0.5 |
 /// | `COUNTERSIGN_POSTGRES_URL` | the database; or `…_FILE`, a file that holds it | required |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections | 8 |
 /// | `COUNTERSIGN_WEBHOOKS_FILE` | where to send webhooks, see `WebhooksFile` | none: events are taken over, nothing is sent |

@@ -32,10 +32,13 @@ struct Assembly {
         let waiters = OutcomeWaiters(waitersMaximum: configuration.waitersMaximum)
         let listener = SettlementListener(waiters: waiters, logger: logger)
         let tail = try KafkaTailReader(
-            configuration: configuration.kafka, topic: Topics.events, logger: logger
+            configuration: configuration.kafka, topic: Topics.events,
+            fetchWaitMaximum: try KafkaSettings.fetchWait(context.settings), logger: logger
         ) { listener.handle($0) }
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
+        let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)
+        monitor.watch(producer)
         let events = EventPublisher(producer: producer, source: context.identity.name)
         let publish: SubmissionPublisher.Publish = { await events.publish(submissions: $0, logger: logger) }
         let publisher = SubmissionPublisher(publish: publish)
@@ -55,7 +58,8 @@ struct Assembly {
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), logger: logger)
         registerMetrics(waiters)
         return ServiceAssembly(services: [
-            pool, DatabaseGuard(pool: pool, context: context), keySets, tail, producer, publisher, batcher,
+            pool, DatabaseGuard(pool: pool, context: context), keySets, tail, producer, monitor, publisher,
+            batcher,
             redriver(store, publish),
             OldestSubmission(pool: pool).task(logger: logger), server,
         ])

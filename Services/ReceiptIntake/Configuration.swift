@@ -13,6 +13,7 @@ import ServiceRuntime
 /// | `postgres.pool_size` | connections to it | 8 |
 /// | `kafka.bootstrap_servers` | where the broker is | required |
 /// | `kafka.properties_file` | further properties of librdkafka, one `key=value` a line | none |
+/// | `kafka.fetch_wait` | seconds a broker may keep a fetch open that finds nothing; Tansu wants 0.01 | 0.5 |
 /// | `apps.file` | the apps that are served, see `AppsFile` | required |
 /// | `http.host`, `http.port` | where apps post | 127.0.0.1, 8080 |
 /// | `submission.lease` | seconds after which an accepted purchase without outcome is sent again; then it doubles | 30 |

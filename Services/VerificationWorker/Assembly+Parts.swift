@@ -13,6 +13,7 @@ struct Parts {
     let configuration: Configuration
     let context: ServiceContext
     let producer: KafkaProducer
+    let monitor: KafkaMonitor
     let publisher: EventPublisher
     let proofs: ProofReader
     let access: AppStoreAccess
@@ -64,11 +65,10 @@ struct Parts {
     }
 
     /// Gives the budgets the share of the lookups' partitions that is ours.
-    func rateShare(of lookups: EventConsumer<SubmissionMessage>) throws -> RateShare {
-        let admin = try KafkaAdmin(configuration: configuration.kafka, logger: context.logger)
-        return RateShare(
-            pace: access.pace, total: { try await admin.partitionCounts()[Topics.lookups] },
-            assigned: { lookups.assignedPartitions }, logger: context.logger, close: { await admin.close() })
+    func rateShare(of lookups: EventConsumer<SubmissionMessage>) -> RateShare {
+        RateShare(
+            pace: access.pace, total: { [monitor] in try await monitor.partitionCounts()[Topics.lookups] },
+            assigned: { lookups.assignedPartitions }, logger: context.logger)
     }
 
     private func consumer(
@@ -77,6 +77,6 @@ struct Parts {
         let deadLetters = DeadLetters(producer: producer, consumer: settings.groupId, logger: context.logger)
         return try EventConsumer<SubmissionMessage>(
             kafka: configuration.kafka, settings: settings, accepts: { $0 == SubmissionMessage.type },
-            deadLetters: deadLetters, context: context, handler: handler)
+            deadLetters: deadLetters, monitor: monitor, context: context, handler: handler)
     }
 }

@@ -10,8 +10,8 @@ import ServiceRuntime
 struct Assembly {
     /// The consumer groups.
     private enum Group {
-        static let submissions = "countersign.verification-worker"
-        static let lookups = "countersign.verification-worker.lookups"
+        static let submissions = TopicUse.submissions.name
+        static let lookups = TopicUse.lookups.name
     }
 
     let services: ServiceAssembly
@@ -20,6 +20,8 @@ struct Assembly {
         let logger = context.logger
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
+        let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)
+        monitor.watch(producer)
         let pool = configuration.postgres.map { PostgresPool(configuration: $0, logger: logger) }
         let gate = LookupGate()
         let access = try AppStoreAccess(
@@ -27,7 +29,7 @@ struct Assembly {
             receiptRoots: configuration.receiptRoots, logger: logger
         ) { gate.set(isClosed: $0) }
         let parts = Parts(
-            configuration: configuration, context: context, producer: producer,
+            configuration: configuration, context: context, producer: producer, monitor: monitor,
             publisher: EventPublisher(producer: producer, source: "verification-worker"),
             proofs: ProofReader(pool: pool, logger: logger), access: access)
         let submissions = try parts.submissions(group: Group.submissions, isPaused: { gate.isClosed })
@@ -45,8 +47,8 @@ struct Assembly {
             }
         }
         LookupMetrics.register(access, in: context.metrics)
-        let share = try parts.rateShare(of: lookups)
+        let share = parts.rateShare(of: lookups)
         services = ServiceAssembly(
-            services: [producer] + (pool.map { [$0] } ?? []) + [access, share, prober, submissions, lookups])
+            services: [producer, monitor] + (pool.map { [$0] } ?? []) + [access, share, prober, submissions, lookups])
     }
 }

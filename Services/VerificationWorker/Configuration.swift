@@ -11,6 +11,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS` | brokers, `host:port,…` | required |
 /// | `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | more librdkafka properties (SASL, TLS), one `key=value` a line | none |
 /// | `COUNTERSIGN_KAFKA_SESSION_TIMEOUT` | seconds until the others take over from a process that died | 10 |
+/// | `COUNTERSIGN_KAFKA_FETCH_WAIT` | seconds a broker may keep a fetch open that finds nothing; Tansu wants 0.01 | 0.5 |
 /// | `COUNTERSIGN_APPS_FILE` | the apps, see `AppsFile` | required |
 /// | `COUNTERSIGN_TRUSTED_ROOTS` | SHA-256 fingerprints of the roots of signed data, in place of Apple's | Apple Root CA – G3 |
 /// | `COUNTERSIGN_RECEIPT_ROOTS` | the same, of receipts | Apple Root CA |

@@ -8,21 +8,33 @@ import Metrics
 ///
 /// Whatever it stood for is not lost by it: an unsettled row stays due in the database.
 package struct DeadLetters: Sendable {
-    private let producer: KafkaProducer
+    /// Sends messages, and answers for each in their order.
+    typealias Send = @Sendable ([KafkaMessage]) async -> [Result<KafkaDelivery, KafkaError>]
+
+    private let send: Send
     private let consumer: String
     private let logger: Logger
 
     /// The most of an error's text that a header carries.
     private static let reasonCharactersMaximum = 500
+    /// The most bytes of a key that a letter without its value keeps.
+    private static let keyBytesMaximum = 1_024
 
     /// Writes to `countersign.dead-letters` in the name of a consumer group.
     package init(producer: KafkaProducer, consumer: String, logger: Logger) {
-        self.producer = producer
+        self.init(consumer: consumer, logger: logger) { await producer.send($0) }
+    }
+
+    init(consumer: String, logger: Logger, send: @escaping Send) {
+        self.send = send
         self.consumer = consumer
         self.logger = logger
     }
 
     /// Keeps records, each with the reason it could not be handled.
+    ///
+    /// One that is itself refused, being too large with its headers, is kept without its value and the headers that it
+    /// came with; its place says where the rest is, for as long as its topic keeps it.
     ///
     /// - Throws: `KafkaError`, when one could not be kept; the batch must then come again.
     package func keep(_ letters: [(record: KafkaRecord, reason: String)]) async throws {
@@ -36,21 +48,34 @@ package struct DeadLetters: Sendable {
                 ])
             Counter(label: "countersign_dead_letters_total", dimensions: [("topic", letter.record.topic)]).increment()
         }
-        for result in await producer.send(letters.map(message)) {
-            _ = try result.get()
+        var refused: [(record: KafkaRecord, reason: String)] = []
+        for (letter, result) in zip(letters, await send(letters.map { message($0) })) {
+            guard case .failure(let error) = result else { continue }
+            guard !error.isRetriable, error.isAboutTheMessage else { throw error }
+            refused.append(letter)
+            Counter(label: "countersign_dead_letters_shortened_total", dimensions: [("topic", letter.record.topic)])
+                .increment()
+            logger.error(
+                "a dead letter was refused, and is kept without its value",
+                metadata: ["topic": "\(letter.record.topic)", "error": "\(error)"])
         }
+        guard !refused.isEmpty else { return }
+        for result in await send(refused.map { message($0, isShortened: true) }) { _ = try result.get() }
     }
 
-    private func message(_ letter: (record: KafkaRecord, reason: String)) -> KafkaMessage {
+    private func message(_ letter: (record: KafkaRecord, reason: String), isShortened: Bool = false) -> KafkaMessage {
         let record = letter.record
-        let added = [
+        var added = [
             ("dead-letter-reason", String(letter.reason.prefix(Self.reasonCharactersMaximum))),
             ("dead-letter-topic", record.topic), ("dead-letter-partition", "\(record.partition)"),
             ("dead-letter-offset", "\(record.offset)"), ("dead-letter-consumer", consumer),
             ("dead-letter-time", MessageCoding.text(Date())),
         ]
+        if isShortened { added.append(("dead-letter-value-bytes", "\(record.value?.count ?? 0)")) }
+        let key = record.key.flatMap { isShortened && $0.count > Self.keyBytesMaximum ? nil : $0 }
         return KafkaMessage(
-            topic: Topics.deadLetters, key: record.key, value: record.value,
-            headers: record.headers + added.map { KafkaHeader(name: $0.0, value: Array($0.1.utf8)) })
+            topic: Topics.deadLetters, key: key, value: isShortened ? nil : record.value,
+            headers: (isShortened ? [] : record.headers)
+                + added.map { KafkaHeader(name: $0.0, value: Array($0.1.utf8)) })
     }
 }

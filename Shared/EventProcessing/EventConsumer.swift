@@ -1,9 +1,6 @@
 import Foundation
 package import Kafka
 import Logging
-import Messages
-import Metrics
-import Postgres
 import ServiceLifecycle
 package import ServiceRuntime
 
@@ -12,8 +9,10 @@ package import ServiceRuntime
 /// A message that cannot be read goes to the dead letters; a type that the service does not know is counted and
 /// skipped. When the handler fails for a passing reason (database, broker), the batch comes again with back-off; when
 /// it fails for another, the batch is handled message by message, so that one poison message cannot hold up the rest.
+/// The monitor says whether it is ready, and has its client replaced when it stalls.
 package struct EventConsumer<Message: Decodable & Sendable>: Service {
     private let consumer: KafkaConsumer
+    private let watched: WatchedConsumer
     private let health: HealthCheck
 
     /// Handles a batch: returns when everything that follows from it is durable.
@@ -24,10 +23,11 @@ package struct EventConsumer<Message: Decodable & Sendable>: Service {
     /// - Parameters:
     ///   - settings: the group and the topic with their limits.
     ///   - accepts: whether the service handles a type.
+    ///   - monitor: watches it; must run as well.
     /// - Throws: `KafkaError`, for a configuration that librdkafka refuses.
     package init(
         kafka: KafkaConfiguration, settings: KafkaConsumerSettings, accepts: @escaping @Sendable (String) -> Bool,
-        deadLetters: DeadLetters, context: ServiceContext, handler: @escaping Handler
+        deadLetters: DeadLetters, monitor: KafkaMonitor, context: ServiceContext, handler: @escaping Handler
     ) throws {
         let logger = context.logger
         let step = BatchStep(accepts: accepts, deadLetters: deadLetters, logger: logger, handler: handler)
@@ -36,7 +36,8 @@ package struct EventConsumer<Message: Decodable & Sendable>: Service {
             try await step.handle(records)
         }
         health = context.health.register("consumer \(topic)")
-        context.metrics.onScrape { [consumer] in Self.samples(consumer.statistics, topic: topic) }
+        watched = monitor.watch(consumer, settings: settings, topic: topic)
+        context.metrics.onScrape { [watched] in Self.samples(of: watched) }
     }
 
     /// Hands no more batches to the handler until `resume()`; the batch in hand is finished and committed as always.
@@ -54,16 +55,22 @@ package struct EventConsumer<Message: Decodable & Sendable>: Service {
     /// How many of the topic's partitions are ours now; 0 before the group has given us any.
     package var assignedPartitions: Int { consumer.statistics.assignedPartitions }
 
-    private static func samples(_ statistics: KafkaConsumerStatistics, topic: String) -> [GaugeSample] {
-        let labels = [("topic", topic)]
+    private static func samples(of watched: WatchedConsumer) -> [GaugeSample] {
+        let labels = [("topic", watched.topic)]
+        let statistics = watched.consumer.statistics
+        // Where the cluster does not tell about the group, only our own partitions are known.
+        let lag = watched.view?.lag ?? statistics.lag ?? 0
         return [
             GaugeSample(
                 "countersign_consumer_assigned_partitions", labels: labels, Double(statistics.assignedPartitions)),
             GaugeSample("countersign_consumer_paused", labels: labels, statistics.isPaused ? 1 : 0),
             GaugeSample("countersign_consumer_buffered_records", labels: labels, Double(statistics.bufferedRecords)),
-            GaugeSample("countersign_consumer_lag_records", labels: labels, Double(statistics.lag ?? 0)),
+            GaugeSample("countersign_consumer_lag_records", labels: labels, Double(lag)),
+            GaugeSample("countersign_consumer_stalled", labels: labels, watched.standing.isStalled ? 1 : 0),
             .counter(
                 "countersign_consumer_failed_batches_total", labels: labels, Double(statistics.failedBatches)),
+            .counter(
+                "countersign_consumer_replacements_total", labels: labels, Double(statistics.replacements)),
         ]
     }
 
@@ -71,71 +78,8 @@ package struct EventConsumer<Message: Decodable & Sendable>: Service {
     ///
     /// - Throws: `KafkaError` for a configuration that librdkafka refuses.
     package func run() async throws {
-        health.set(ready: true, detail: "consuming")
+        health.set(ready: false, detail: "waiting for the group")
         defer { health.set(ready: false, detail: "stopped") }
         try await consumer.run()
-    }
-}
-
-/// What happens with one batch.
-private struct BatchStep<Message: Decodable & Sendable>: Sendable {
-    let accepts: @Sendable (String) -> Bool
-    let deadLetters: DeadLetters
-    let logger: Logger
-    let handler: EventConsumer<Message>.Handler
-
-    func handle(_ records: [KafkaRecord]) async throws {
-        var batch: [Received<Message>] = []
-        var unreadable: [(record: KafkaRecord, reason: String)] = []
-        for record in records {
-            guard let event = CloudEvent(record) else {
-                unreadable.append((record, "the CloudEvents headers are missing"))
-                continue
-            }
-            guard accepts(event.type) else {
-                Counter(label: "countersign_messages_skipped_total", dimensions: [("topic", record.topic)]).increment()
-                continue
-            }
-            do {
-                let message = try MessageCoding.decode(Message.self, from: event.data)
-                batch.append(Received(event: event, message: message, record: record))
-            } catch {
-                unreadable.append((record, "the data is not a \(event.type)"))
-            }
-        }
-        try await deadLetters.keep(unreadable)
-        guard !batch.isEmpty else { return }
-        do {
-            try await handler(batch)
-        } catch {
-            if isPassing(error) { throw error }
-            logger.warning("a batch failed and is handled one by one", metadata: ["error": "\(error)"])
-            try await handleOneByOne(batch)
-        }
-        if let topic = records.first?.topic {
-            Counter(label: "countersign_messages_handled_total", dimensions: [("topic", topic)])
-                .increment(by: batch.count)
-        }
-    }
-
-    private func handleOneByOne(_ batch: [Received<Message>]) async throws {
-        for received in batch {
-            do {
-                try await handler([received])
-            } catch {
-                if isPassing(error) { throw error }
-                try await deadLetters.keep([(received.record, "\(error)")])
-            }
-        }
-    }
-
-    /// True for failures that time may heal; the batch then comes again.
-    private func isPassing(_ error: any Error) -> Bool {
-        switch error {
-        case let error as PostgresError: error.isRetriable
-        case let error as KafkaError: error.isRetriable || !error.isFatal
-        case is CancellationError: true
-        default: false
-        }
     }
 }

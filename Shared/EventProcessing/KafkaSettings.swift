@@ -16,7 +16,8 @@ package enum KafkaSettings {
     /// A consumer of one topic.
     ///
     /// `kafka.session_timeout` (`COUNTERSIGN_KAFKA_SESSION_TIMEOUT`, seconds, default 10) says after how long the others
-    /// take over the partitions of a process that died; brokers allow no less than 6 by default.
+    /// take over the partitions of a process that died; brokers allow no less than 6 by default. For
+    /// `kafka.fetch_wait` see `fetchWait`.
     ///
     /// - Parameter batchMaximum: the most records a handler gets at once; four batches may wait.
     /// - Throws: `SettingError`.
@@ -26,9 +27,21 @@ package enum KafkaSettings {
         var consumer = KafkaConsumerSettings(groupId: group, topics: [topic])
         consumer.sessionTimeout = try settings.duration(
             "kafka.session_timeout", default: .seconds(10), in: .seconds(1)...(.seconds(300)))
+        consumer.fetchWaitMaximum = try fetchWait(settings)
         consumer.batchRecordsMaximum = batchMaximum
         consumer.bufferRecordsMaximum = batchMaximum * 4
         return consumer
+    }
+
+    /// How long a broker may keep a fetch open while it has nothing.
+    ///
+    /// `kafka.fetch_wait` (`COUNTERSIGN_KAFKA_FETCH_WAIT`, seconds, default 0.5). Apache Kafka answers as soon as there is
+    /// something; for a broker that does not, as Tansu, 0.01 suits.
+    ///
+    /// - Throws: `SettingError`.
+    package static func fetchWait(_ settings: SettingReader) throws -> Duration {
+        try settings.duration(
+            "kafka.fetch_wait", default: .milliseconds(500), in: .milliseconds(1)...(.seconds(30)))
     }
 
     /// The lines `key=value` of a file; empty lines and those that begin with `#` are passed over.
