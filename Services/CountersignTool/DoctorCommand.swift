@@ -61,10 +61,9 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private func broker(_ settings: ToolSettings) async -> [Finding] {
         do {
-            return KafkaCheck.judge(
-                counts: try await settings.withKafka { admin in
-                    try await admin.partitionCounts(timeout: TopicsCommand.timeout)
-                })
+            return try await settings.withKafka { admin in
+                await KafkaCheck(admin: admin, grace: .seconds(grace)).run()
+            }
         } catch {
             return [
                 .wrong("Kafka", "\(error)", remedy: "is it running, and is COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS right?")

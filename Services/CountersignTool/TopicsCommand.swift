@@ -2,13 +2,20 @@ import ArgumentParser
 import Kafka
 import Messages
 
-/// `countersign topics`: makes the topics that are missing.
+/// `countersign topics`: makes the topics that are missing, and says or sets who may use them.
 struct TopicsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "topics", abstract: "Makes the Kafka topics that are missing; harmless to repeat.")
+        commandName: "topics", abstract: "Makes the Kafka topics that are missing; harmless to repeat.",
+        discussion: """
+            With --acls or --apply-acls it leaves the topics alone and is about access rules: each service may use \
+            its own topics and groups, and the user countersign-tool may run the doctor. Making topics and rules needs \
+            an administrator's user.
+            """)
 
     /// How long the broker has for an answer.
     static let timeout = Duration.seconds(15)
+    /// From how many copies on a write must be in two of them.
+    private static let safeReplicationFactor = 3
 
     @Option(help: "Partitions of the four main topics; the default is 12. The dead letters keep 3.")
     var partitions: Int?
@@ -16,25 +23,70 @@ struct TopicsCommand: AsyncParsableCommand {
     @Option(help: "Copies of each partition; at most the number of brokers, and 3 in production.")
     var replicationFactor = 1
 
+    @Flag(help: "Gives topics that have fewer partitions more; keys then move to other partitions.")
+    var grow = false
+
+    @Flag(help: "Prints the access rules as arguments of kafka-acls.sh, a line each, and asks no broker.")
+    var acls = false
+
+    @Flag(help: "Creates the access rules that are missing.")
+    var applyAcls = false
+
+    @Option(help: "What users' names begin with in access rules.")
+    var principalPrefix = "User:"
+
     func validate() throws {
         guard (1...10_000).contains(partitions ?? 1) else { throw ValidationError("--partitions is from 1 to 10000") }
         guard (1...100).contains(replicationFactor) else {
             throw ValidationError("--replication-factor is from 1 to 100")
         }
+        guard !(acls && applyAcls) else { throw ValidationError("either --acls or --apply-acls") }
+        guard !(grow && (acls || applyAcls)) else { throw ValidationError("--grow is about topics, not access rules") }
+        guard principalPrefix.contains(":"), !principalPrefix.contains(where: \.isWhitespace) else {
+            throw ValidationError("--principal-prefix is a kind and a colon, such as User:")
+        }
     }
 
     func run() async throws {
         try await failingPlainly {
-            let wanted = Self.wanted(partitions: partitions)
-            try await ToolSettings.load().withKafka { admin in
-                let created = try await admin.createTopics(
-                    wanted.map {
-                        KafkaTopicSpecification(
-                            name: $0.name, partitions: $0.partitions, replicationFactor: replicationFactor)
-                    }, timeout: Self.timeout)
-                let counts = try await admin.partitionCounts(timeout: Self.timeout)
-                for topic in wanted { print(Self.line(topic, created: created.contains(topic.name), counts: counts)) }
+            if acls {
+                for line in AccessRules.lines(prefix: principalPrefix) { print(line) }
+            } else if applyAcls {
+                try await applyRules()
+            } else {
+                try await makeTopics()
             }
+        }
+    }
+
+    private func makeTopics() async throws {
+        let wanted = Self.wanted(partitions: partitions)
+        try await ToolSettings.load().withKafka { admin in
+            let created = try await admin.createTopics(
+                wanted.map {
+                    KafkaTopicSpecification(
+                        name: $0.name, partitions: $0.partitions, replicationFactor: replicationFactor,
+                        settings: Self.settings(replicationFactor: replicationFactor))
+                }, timeout: Self.timeout)
+            let counts = try await admin.partitionCounts(timeout: Self.timeout)
+            for topic in wanted {
+                if grow, let found = counts[topic.name], found < topic.partitions, !created.contains(topic.name) {
+                    try await admin.createPartitions(
+                        of: topic.name, total: topic.partitions, timeout: Self.timeout)
+                    print(Self.grownLine(topic, from: found))
+                } else {
+                    print(Self.line(topic, created: created.contains(topic.name), counts: counts))
+                }
+            }
+        }
+    }
+
+    private func applyRules() async throws {
+        let rules = AccessRules.all(prefix: principalPrefix).flatMap(\.rules)
+        try await ToolSettings.load().withKafka { admin in
+            let created = Set(try await admin.createAccessRules(rules, timeout: Self.timeout))
+            for rule in rules { print("\(created.contains(rule) ? "new  " : "there") \(AccessRules.line(rule))") }
+            print("\(created.count) new of \(rules.count)")
         }
     }
 
@@ -43,6 +95,11 @@ struct TopicsCommand: AsyncParsableCommand {
         Topics.partitionsByDefault.map { topic in
             (topic.name, topic.name == Topics.deadLetters ? topic.partitions : partitions ?? topic.partitions)
         }
+    }
+
+    /// The settings that a new topic gets: with three copies a write counts when two have it, so a broker may go away.
+    static func settings(replicationFactor: Int) -> [String: String] {
+        replicationFactor >= safeReplicationFactor ? ["min.insync.replicas": "2"] : [:]
     }
 
     /// What is to be said about one topic.
@@ -54,5 +111,11 @@ struct TopicsCommand: AsyncParsableCommand {
         }
         // More would move keys to other partitions while messages of the same key still wait in the old ones.
         return "warning: \(topic.name) has \(found) partitions, not \(topic.partitions); it is left as it is"
+    }
+
+    /// What is to be said about a topic that got more partitions.
+    static func grownLine(_ topic: (name: String, partitions: Int), from found: Int) -> String {
+        "\(topic.name) has \(topic.partitions) partitions now, it had \(found); warning: keys moved to other "
+            + "partitions, so messages of one key are out of order until what waits in the old ones is handled"
     }
 }

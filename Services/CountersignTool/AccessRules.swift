@@ -1,0 +1,67 @@
+import Kafka
+import Messages
+
+/// The access control list of a cluster that knows its users: each service may do what it does, and nothing else.
+///
+/// A right to read or write a topic, or to read as a group, includes the right to describe it.
+enum AccessRules {
+    /// The user that the doctor looks with.
+    static let tool = "countersign-tool"
+
+    /// The rules of all, one user after the other.
+    ///
+    /// - Parameter prefix: what users' names begin with, such as `User:`.
+    static func all(prefix: String) -> [(user: String, rules: [KafkaAccessRule])] {
+        let services = TopicUse.all.map { use in
+            (use.service, rules(prefix + use.service, grants(of: use)))
+        }
+        return services + [(tool, rules(prefix + tool, doctorGrants))]
+    }
+
+    private static func rules(_ principal: String, _ grants: [Grant]) -> [KafkaAccessRule] {
+        grants.map { KafkaAccessRule(principal: principal, resource: $0, operation: $1) }
+    }
+
+    private typealias Grant = (KafkaAccessRule.Resource, KafkaAccessRule.Operation)
+
+    private static func grants(of use: TopicUse) -> [Grant] {
+        var grants: [Grant] = use.writes.map { (.topic($0), .write) }
+        if !use.writes.isEmpty { grants.append((.cluster, .idempotentWrite)) }
+        grants += use.groups.flatMap { [(.topic($0.topic), .read), (.group($0.name), .read)] as [Grant] }
+        grants += use.tails.map { (.topic($0), .read) }
+        // Never joined, and read without it; but librdkafka asks who coordinates it, and reports an error without it.
+        if !use.tails.isEmpty { grants.append((.group(TopicUse.tailGroup(of: use.service)), .describe)) }
+        return grants
+    }
+
+    /// It reads single records, for the sake of their age, and no more; what writes is an administrator's.
+    private static var doctorGrants: [Grant] {
+        Topics.partitionsByDefault.map { (.topic($0.name), .describe) }
+            + Topics.partitionsByDefault.map { (.topic($0.name), .describeConfigs) }
+            + TopicUse.groups.flatMap { [(.group($0.name), .describe), (.topic($0.topic), .read)] as [Grant] }
+    }
+
+    /// The lines of `countersign topics --acls`: arguments of `kafka-acls.sh`, and comments that begin with `#`.
+    static func lines(prefix: String) -> [String] {
+        all(prefix: prefix).flatMap { user, rules in
+            ["# \(user)"]
+                + rules.flatMap { rule in
+                    let comment = "# brokers before 3.0 ask producers for this; later ones do not"
+                    return (rule.operation == .idempotentWrite ? [comment] : []) + [line(rule)]
+                }
+        }
+    }
+
+    /// A rule as arguments of `kafka-acls.sh`.
+    static func line(_ rule: KafkaAccessRule) -> String {
+        let resource =
+            switch rule.resource {
+            case .topic(let name): "--topic \(name)"
+            case .topics(let prefix): "--topic \(prefix) --resource-pattern-type prefixed"
+            case .group(let name): "--group \(name)"
+            case .groups(let prefix): "--group \(prefix) --resource-pattern-type prefixed"
+            case .cluster: "--cluster"
+            }
+        return "--add --allow-principal \(rule.principal) --operation \(rule.operation.rawValue) \(resource)"
+    }
+}

@@ -1,0 +1,68 @@
+import Kafka
+import Messages
+import Testing
+
+@testable import CountersignTool
+
+/// Each service may do what it does with Kafka, and nothing else.
+@Suite struct AccessRulesTests {
+    private let rules = AccessRules.all(prefix: "User:").flatMap(\.rules)
+
+    /// Who may do this with that topic.
+    private func users(_ operation: KafkaAccessRule.Operation, _ topic: String) -> Set<String> {
+        Set(rules.filter { $0.operation == operation && $0.resource == .topic(topic) }.map(\.principal))
+    }
+
+    @Test func onlyWhoWritesATopicMayWriteIt() {
+        #expect(users(.write, Topics.submissions) == ["User:receipt-intake"])
+        #expect(users(.write, Topics.lookups) == ["User:receipt-intake", "User:verification-worker"])
+        #expect(users(.write, Topics.verdicts) == ["User:verification-worker"])
+        #expect(users(.write, Topics.events) == ["User:fulfillment"])
+        #expect(
+            users(.write, Topics.deadLetters)
+                == ["User:verification-worker", "User:fulfillment", "User:notification"])
+    }
+
+    @Test func onlyWhoReadsATopicMayReadIt() {
+        let tool = "User:countersign-tool"
+        #expect(users(.read, Topics.submissions) == ["User:verification-worker", tool])
+        #expect(users(.read, Topics.lookups) == ["User:verification-worker", tool])
+        #expect(users(.read, Topics.verdicts) == ["User:fulfillment", tool])
+        #expect(users(.read, Topics.events) == ["User:notification", "User:receipt-intake", tool])
+        #expect(users(.read, Topics.deadLetters).isEmpty)
+    }
+
+    @Test func groupsAreReadByTheirOwnServiceOnly() {
+        for group in TopicUse.groups {
+            let readers = rules.filter { $0.operation == .read && $0.resource == .group(group.name) }
+            #expect(readers.map(\.principal) == ["User:\(group.service)"])
+        }
+    }
+
+    @Test func nobodyMayChangeTopicsOrRules() {
+        #expect(rules.allSatisfy { $0.operation != .create && $0.operation != .alter })
+        #expect(rules.filter { $0.resource == .cluster }.allSatisfy { $0.operation == .idempotentWrite })
+        #expect(Set(rules).count == rules.count)
+    }
+
+    @Test func linesAreArgumentsOfKafkasOwnTool() {
+        let lines = AccessRules.lines(prefix: "User:CN=")
+        for line in [
+            "--add --allow-principal User:CN=receipt-intake --operation Write --topic countersign.submissions",
+            "--add --allow-principal User:CN=receipt-intake --operation Describe --group receipt-intake-tail",
+            "--add --allow-principal User:CN=fulfillment --operation Read --group countersign.fulfillment",
+            "--add --allow-principal User:CN=notification --operation IdempotentWrite --cluster",
+        ] {
+            #expect(lines.contains(line))
+        }
+        #expect(lines.allSatisfy { $0.hasPrefix("--add --allow-principal User:CN=") || $0.hasPrefix("# ") })
+        let prefixed = KafkaAccessRule(principal: "User:x", resource: .groups(prefix: "a."), operation: .describe)
+        #expect(AccessRules.line(prefixed).hasSuffix("--group a. --resource-pattern-type prefixed"))
+    }
+
+    @Test func topicsWithThreeCopiesAskForTwoInSync() {
+        #expect(TopicsCommand.settings(replicationFactor: 3) == ["min.insync.replicas": "2"])
+        #expect(TopicsCommand.settings(replicationFactor: 2).isEmpty)
+        #expect(TopicsCommand.grownLine(("a", 24), from: 12).contains("warning: keys moved"))
+    }
+}
