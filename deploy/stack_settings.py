@@ -15,6 +15,7 @@ import sys
 import uuid
 
 import stack_app_store
+from private_broker import PrivateBroker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIRST_PORT = 15000  # Ports are taken from here up to where the system's own range for clients begins.
@@ -24,7 +25,8 @@ WORKERS = ["notification", "fulfillment", "verification-worker-1", "verification
 NAMES = ["postgres", "broker", "simulator", "webhook-receiver"] + WORKERS  # In start order.
 # The simulator has a port to control it, and one for each of Apple's two hosts.
 SIMULATOR_PORTS = ["SIMULATOR_PORT", "SIMULATOR_PRODUCTION_PORT", "SIMULATOR_SANDBOX_PORT"]
-PORTS = ["POSTGRES_PORT", "BROKER_PORT", *SIMULATOR_PORTS, "WEBHOOK_RECEIVER_PORT", "RECEIPT_INTAKE_PORT"] + [
+BROKERS = ["kafka", "tansu"]  # What a stack can run; another one is named by COUNTERSIGN_KAFKA.
+PORTS = ["POSTGRES_PORT", "ZOOKEEPER_PORT", "BROKER_PORT", *SIMULATOR_PORTS, "WEBHOOK_RECEIVER_PORT", "RECEIPT_INTAKE_PORT"] + [
     name.upper().replace("-", "_") + "_ADMIN_PORT" for name in WORKERS]
 
 
@@ -77,7 +79,7 @@ def write_private(path, text):
 class StackSettings:
     """All that is fixed about a stack. It is on disk, so every command starts from there."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, broker=None):
         self.folder = pathlib.Path(folder).resolve()
         for name, mode in [("", 0o711), ("pids", 0o755), ("logs", 0o755), ("config", 0o700)]:
             path = self.folder / name
@@ -88,7 +90,7 @@ class StackSettings:
         self.config = self.folder / "config"
         self.binaries = pathlib.Path(os.environ.get("COUNTERSIGN_BIN_DIR") or ROOT / ".build" / "release")
         with self.lock("setup"):
-            self._settle()
+            self._settle(broker)
 
     @contextlib.contextmanager
     def lock(self, name):
@@ -96,24 +98,49 @@ class StackSettings:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def _settle(self):
-        """Ports and secrets, chosen at first use and kept."""
+    def _settle(self, broker):
+        """Ports, broker and secrets, chosen at first use and kept."""
         environment = ROOT / ".local" / "env.sh"
         if not environment.exists():
             raise StackError("run deploy/setup first")
-        lines = subprocess.check_output(["bash", "-c", '. "$0" && echo "PG_BIN=$PG_BIN" && echo '
-                                         '"BROKER=$COUNTERSIGN_BROKER_BINARY"', str(environment)], text=True)
+        lines = subprocess.check_output(
+            ["bash", "-c", '. "$0" && echo "PG_BIN=$PG_BIN" && echo "BROKER=$COUNTERSIGN_BROKER_BINARY" && '
+             'echo "KAFKA_HOME=$COUNTERSIGN_KAFKA_HOME" && echo "JAVA_HOME=$COUNTERSIGN_JAVA_HOME"', str(environment)],
+            text=True)
         self.setup = dict(line.split("=", 1) for line in lines.splitlines())
         self.ports = read_values(self.folder / "ports.env")
         missing = [name for name in PORTS if name not in self.ports]
-        if missing:
+        self.broker = self._broker(broker)
+        if missing or self.ports.get("BROKER") != self.broker:
             if not self.ports and os.environ.get("COUNTERSIGN_KAFKA"):
                 self.ports["KAFKA"] = os.environ["COUNTERSIGN_KAFKA"]
+                self.ports["KAFKA_PROPERTIES"] = os.environ.get("COUNTERSIGN_STACK_KAFKA_PROPERTIES", "")
             for name in missing:
                 self.ports[name] = str(choose_port({int(self.ports[other]) for other in PORTS if other in self.ports}))
+            self.ports["BROKER"] = self.broker
             self.save_ports()
         self.kafka = os.environ.get("COUNTERSIGN_KAFKA") or self.ports.get("KAFKA")
+        self.logins = os.environ.get("COUNTERSIGN_STACK_KAFKA_PROPERTIES") or self.ports.get("KAFKA_PROPERTIES")
         self._settle_secrets()
+
+    def _broker(self, wanted):
+        """`kafka` or `tansu`: what the folder was made with, else what is wanted, else Kafka where it is there."""
+        kept = self.ports.get("BROKER") or ("tansu" if self.ports else None)  # Made before there was a choice.
+        if kept:
+            if wanted not in (None, kept):
+                raise StackError(f"{self.folder} was made with {kept}; for {wanted} take another folder")
+            return kept
+        wanted = wanted or os.environ.get("COUNTERSIGN_STACK_BROKER")
+        if wanted not in (None, *BROKERS):
+            raise StackError(f"COUNTERSIGN_STACK_BROKER is {wanted}; it may be: {' '.join(BROKERS)}")
+        available = PrivateBroker.is_available(self.setup["KAFKA_HOME"], self.setup["JAVA_HOME"])
+        external = os.environ.get("COUNTERSIGN_KAFKA")
+        if wanted == "kafka" and not available and not external:
+            raise StackError("Apache Kafka or Java 11 for it is not here; run deploy/setup, or take --broker tansu")
+        if not wanted and not available and not external:
+            say("WARNING: Apache Kafka is not here (deploy/setup says why); this stack runs on Tansu, in memory,")
+            say("WARNING: where consumer groups may stall for ever when a service restarts (deploy/kafka/README.md)")
+        return wanted or ("kafka" if available else "tansu")
 
     def _settle_secrets(self):
         self.secrets = read_values(self.config / "secrets.env")
@@ -159,6 +186,8 @@ class StackSettings:
             "RECEIPT_ROOTS": self.trusted_roots("receipt-roots", stack_app_store.APPLE_ROOT, "receipt-root.sha256"),
             "LOG_FORMAT": os.environ.get("COUNTERSIGN_LOG_FORMAT", "json"),
             "LOG_LEVEL": os.environ.get("COUNTERSIGN_LOG_LEVEL", "info")}
+        if self.broker == "tansu" and not self.kafka:
+            values["KAFKA_FETCH_WAIT"] = "0.01"  # Tansu lets a lone record wait for half of this, whenever it comes.
         return {f"COUNTERSIGN_{key}": str(value) for key, value in values.items()}
 
     def trusted_roots(self, own, apple, simulator):
@@ -169,7 +198,7 @@ class StackSettings:
         return ",".join([apple] + ([simulator.read_text().strip()] if simulator.exists() else []))
 
     def environment_of(self, name):
-        values = {**os.environ, **self.environment()}
+        values = {**os.environ, **self.environment(), **self.kafka_login(re.sub(r"-\d+$", "", name))}
         for key in self.ports_of(name):
             kind = "COUNTERSIGN_ADMIN_PORT" if key.endswith("_ADMIN_PORT") else "COUNTERSIGN_HTTP_PORT"
             values[kind] = self.ports[key]
@@ -179,13 +208,19 @@ class StackSettings:
             values = dict(line.split("=", 1) for line in output.decode().split("\0") if line)
         return values
 
+    def kafka_login(self, user):
+        """The file by which `user` logs in to a secured Kafka; nothing where no folder of them is named."""
+        names = {"tool": "countersign-tool", "lab": "countersign-tool"}
+        file = pathlib.Path(self.logins or "/") / f"{names.get(user, user)}.properties"
+        return {"COUNTERSIGN_KAFKA_PROPERTIES_FILE": str(file)} if self.logins and file.exists() else {}
+
     def published(self):
         """What `env` prints: the environment, an address for everything, and the secrets."""
         values = {"COUNTERSIGN_STACK_DIR": str(self.folder), "COUNTERSIGN_BIN_DIR": str(self.binaries),
-                  **self.environment()}
+                  "COUNTERSIGN_STACK_BROKER": self.broker, **self.environment(), **self.kafka_login("tool")}
         for key in PORTS:
             values[f"COUNTERSIGN_{key}"] = self.ports[key]
-            if key not in ("POSTGRES_PORT", "BROKER_PORT"):
+            if key not in ("POSTGRES_PORT", "ZOOKEEPER_PORT", "BROKER_PORT"):
                 values[f"COUNTERSIGN_{key[:-5]}_URL"] = f"http://127.0.0.1:{self.ports[key]}"
         values.update({f"COUNTERSIGN_{key}": value for key, value in self.secrets.items()})
         values["COUNTERSIGN_JWT_SECRET_FILE"] = str(self.config / "jwt-secret")
