@@ -35,14 +35,37 @@ struct Database: Sendable {
         }
     }
 
+    /// Waits until that many more orders are granted: the pipeline moves, and a crash would hit it at work.
+    ///
+    /// - Returns: false where it does not move for a minute.
+    func grantsMore(_ orders: Int64) async throws -> Bool {
+        let sql = "SELECT count(*) AS n FROM orders WHERE state = 'granted'"
+        let deadline = ContinuousClock.now + .seconds(60)
+        var start: Int64?
+        while ContinuousClock.now < deadline {
+            // The database may be the part that was just killed: no answer is no progress.
+            if let now = try? await number(sql) {
+                if let start, now >= start + orders { return true }
+                if start == nil { start = now }
+            }
+            // Progress of other processes has no signal: a bounded question is all there is.
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return false
+    }
+
     func close() async {
         await pool.close()
     }
 }
 
-/// Runs a body with what a test of the stack needs, and closes it afterwards.
+/// Runs a body with what a test of the shared stack needs, and closes it afterwards.
 func withStack(_ body: (Stack, IntakeClient, Database) async throws -> Void) async throws {
-    let stack = try await Stack()
+    try await using(try await Stack(), body)
+}
+
+/// The same with any stack.
+func using(_ stack: Stack, _ body: (Stack, IntakeClient, Database) async throws -> Void) async throws {
     let database = try Database(stack)
     do {
         try await body(stack, try IntakeClient(stack), database)

@@ -76,10 +76,7 @@ struct Ledger {
 
     /// `countersign audit` finds that balances equal entries, and orders their grants.
     func expectCleanAudit() async throws {
-        let audit = try await Program(
-            path: try stack.setting("COUNTERSIGN_BIN_DIR") + "/countersign", arguments: ["audit"],
-            environment: stack.settings
-        ).run()
+        let audit = try await stack.built("countersign", ["audit"]).run()
         #expect(audit.status == 0, "\(audit.output)")
     }
 }

@@ -16,10 +16,15 @@ struct Load {
         struct Purchase: Decodable, Sendable {
             let transactionId: String
             let account: String
+            let submissionId: String?
+            /// From the first attempt to post it until the player knew its outcome; by itself with `--wait` only.
+            let outcomeMilliseconds: Double?
 
             enum CodingKeys: String, CodingKey {
                 case account
                 case transactionId = "transaction_id"
+                case submissionId = "submission_id"
+                case outcomeMilliseconds = "outcome_milliseconds"
             }
         }
     }
@@ -28,14 +33,13 @@ struct Load {
     func run(_ arguments: [String]) async throws -> Report {
         let file = FileManager.default.temporaryDirectory.appending(path: "load-\(UUID().uuidString).json")
         defer { try? FileManager.default.removeItem(at: file) }
-        let program = Program(
-            path: try stack.setting("COUNTERSIGN_BIN_DIR") + "/app-store-simulator",
-            arguments: [
+        let program = try stack.built(
+            "app-store-simulator",
+            [
                 "load", "--intake", try stack.setting("COUNTERSIGN_RECEIPT_INTAKE_URL"), "--simulator",
                 try stack.setting("COUNTERSIGN_SIMULATOR_URL"), "--app", "com.example.game", "--product", "gems.100",
                 "--environment", "Production", "--report", file.path,
-            ] + arguments,
-            environment: stack.settings)
+            ] + arguments)
         let output = try await program.output()
         print(output)
         return try JSONDecoder().decode(Report.self, from: try Data(contentsOf: file))

@@ -9,7 +9,7 @@ extension EndToEnd {
     struct ParkedTests {
         @Test("an unknown product is recorded and parked, and granted once the file says what it is, without a restart")
         func unknownProduct() async throws {
-            try await withStack { _, client, database in
+            try await withStack { stack, client, database in
                 let sale = try #require(
                     try await client.sell([
                         "bundleId": "com.example.game", "productId": "season.pass", "type": "Non-Consumable",
@@ -19,7 +19,7 @@ extension EndToEnd {
                 #expect(parked.state == "parked")
                 #expect(parked.reason == "product_unknown")
                 #expect(parked.finish)
-                try await addProduct("season.pass", type: "non_consumable", entitlement: "season")
+                try addProduct("season.pass", stack, type: "non_consumable", entitlement: "season")
                 let granted = try await database.wait(
                     for: 1, within: .seconds(60),
                     "SELECT count(*) AS n FROM orders WHERE transaction_id = $1 AND state = 'granted'",
@@ -56,8 +56,8 @@ extension EndToEnd {
             }
         }
 
-        private func addProduct(_ id: String, type: String, entitlement: String) async throws {
-            let file = try Stack.configuration("catalogue.yaml")
+        private func addProduct(_ id: String, _ stack: Stack, type: String, entitlement: String) throws {
+            let file = stack.configuration("catalogue.yaml")
             let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
             guard !text.contains(id) else { return }
             let line = "    - { id: \(id), type: \(type), entitlements: [\(entitlement)] }\n"

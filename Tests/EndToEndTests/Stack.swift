@@ -1,26 +1,39 @@
 import Foundation
 
-/// The stack under test, driven by the same script that people use.
+/// A stack under test, driven by the same script that people use.
 struct Stack: Sendable {
+    /// Where it keeps everything.
+    let folder: URL
     /// What `deploy/stack env` prints.
     let settings: [String: String]
+    /// What the script runs with, beside the environment of the tests.
+    private let environment: [String: String]
 
     /// True when `deploy/test` has brought a stack up.
     static var isAvailable: Bool {
-        folder != nil
+        sharedFolder != nil
     }
 
-    static var folder: String? {
-        ProcessInfo.processInfo.environment["COUNTERSIGN_STACK_DIR"]
+    /// The folder of the stack that most tests share.
+    static var sharedFolder: URL? {
+        ProcessInfo.processInfo.environment["COUNTERSIGN_STACK_DIR"].map { URL(filePath: $0) }
     }
 
     /// The package's root.
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// Reads where everything is.
+    /// The stack that most tests share.
     init() async throws {
-        let output = try await Self.command(["env"])
+        guard let folder = Self.sharedFolder else { throw StackFailure("COUNTERSIGN_STACK_DIR is not set") }
+        try await self.init(folder: folder)
+    }
+
+    /// Reads where everything is.
+    init(folder: URL, environment: [String: String] = [:]) async throws {
+        self.folder = folder
+        self.environment = environment
+        let output = try await Self.run(["env"], folder, environment).output()
         var settings: [String: String] = [:]
         for line in output.split(separator: "\n") {
             guard let separator = line.firstIndex(of: "=") else { continue }
@@ -38,14 +51,30 @@ struct Stack: Sendable {
 
     /// Runs a command of the stack, like `["kill", "fulfillment"]`, and returns what it printed.
     @discardableResult
-    static func command(_ arguments: [String]) async throws -> String {
-        guard let folder else { throw StackFailure("COUNTERSIGN_STACK_DIR is not set") }
+    func command(_ arguments: [String]) async throws -> String {
+        try await program(arguments).output()
+    }
+
+    /// The same, for commands that may fail.
+    func program(_ arguments: [String]) -> Program {
+        Self.run(arguments, folder, environment)
+    }
+
+    /// A command of the stack in some folder, which need not be there yet.
+    static func run(_ arguments: [String], _ folder: URL, _ environment: [String: String]) -> Program {
         let script = root.appending(path: "deploy/stack").path
-        return try await Program(path: script, arguments: ["--dir", folder] + arguments).output()
+        return Program(path: script, arguments: ["--dir", folder.path] + arguments, environment: environment)
+    }
+
+    /// A program of the build, in the stack's environment.
+    func built(_ name: String, _ arguments: [String], _ more: [String: String] = [:]) throws -> Program {
+        let path = try setting("COUNTERSIGN_BIN_DIR") + "/" + name
+        let all = environment.merging(settings) { $1 }.merging(more) { $1 }
+        return Program(path: path, arguments: arguments, environment: all)
     }
 
     /// Kills a part as a crash would, and starts it again after a second.
-    static func crash(_ name: String) async throws {
+    func crash(_ name: String) async throws {
         try await command(["kill", name])
         // The outage itself lasts this long; nothing is waited for.
         try await Task.sleep(for: .seconds(1))
@@ -53,9 +82,8 @@ struct Stack: Sendable {
     }
 
     /// A file of the stack's configuration.
-    static func configuration(_ name: String) throws -> URL {
-        guard let folder else { throw StackFailure("COUNTERSIGN_STACK_DIR is not set") }
-        return URL(filePath: folder).appending(path: "config").appending(path: name)
+    func configuration(_ name: String) -> URL {
+        folder.appending(path: "config").appending(path: name)
     }
 }
 

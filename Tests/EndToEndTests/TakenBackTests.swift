@@ -23,7 +23,7 @@ extension EndToEnd {
                     }
                     group.addTask {
                         for name in ["fulfillment", "receipt-intake", "verification-worker-1", "notification"] {
-                            try await Stack.crash(name)
+                            try await stack.crash(name)
                         }
                     }
                     try await group.waitForAll()

@@ -1,0 +1,87 @@
+"""What every process of a stack uses while it has nothing to do. Called by Tests/Benchmarks/idle."""
+
+import os
+import pathlib
+import sys
+import time
+
+SETTLING = 10.0  # Seconds that the end of the start is given: first assignments, first looks for what is due.
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def parents():
+    """The parent of every process that there is."""
+    found = {}
+    for file in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            found[int(file.parent.name)] = int(file.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # It has ended.
+    return found
+
+
+def family(pid):
+    """The process and all that descends from it: PostgreSQL is many."""
+    tree, members = parents(), [pid]
+    for member in members:
+        members += [child for child, parent in tree.items() if parent == member]
+    return members
+
+
+def seconds_used(pid):
+    """Of the processor, with children that have ended and were waited for."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(int(field) for field in fields[11:15]) / TICKS
+
+
+def kibibytes(pid, name):
+    for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1])
+    return 0
+
+
+def used(members):
+    """The sum over processes that are there; connections come and go."""
+    total = 0.0
+    for member in members:
+        try:
+            total += seconds_used(member)
+        except OSError:
+            continue
+    return total
+
+
+def resident(members):
+    """What one process has in memory; of several, pages that they share are counted once."""
+    name, total = "Rss" if len(members) == 1 else "Pss", 0
+    for member in members:
+        try:
+            total += kibibytes(member, name)
+        except OSError:
+            continue
+    return total / 1024
+
+
+def main():
+    folder, broker, seconds = pathlib.Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
+    names = {}
+    for file in sorted((folder / "pids").iterdir()):
+        if not file.name.endswith(".lock"):
+            names[file.name] = int(file.read_text().split()[0])
+    time.sleep(SETTLING)
+    before, began = {name: used(family(pid)) for name, pid in names.items()}, time.monotonic()
+    time.sleep(seconds)
+    elapsed = time.monotonic() - began
+    print(f"\n{broker}, idle for {elapsed:.0f} s\n\n| process | % of a core | MB |\n|---|---|---|")
+    cores = memory = 0.0
+    for name, pid in names.items():
+        members = family(pid)
+        share, size = 100 * (used(members) - before[name]) / elapsed, resident(members)
+        print(f"| {name} | {share:.1f} | {size:.0f} |")
+        cores, memory = cores + share, memory + size
+    print(f"| all | {cores:.1f} | {memory:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+import Foundation
+
+/// A verification worker beside those of its stack: a process of the test's own.
+struct FurtherWorker: Sendable {
+    /// How long it has to leave after SIGTERM, as in `deploy/stack`.
+    private static let stopTimeout = Duration.seconds(20)
+
+    private let process: Process
+    private let end: AsyncStream<Void>
+    let admin: AdminPort
+
+    /// Starts one and waits until it is ready; it is killed where that fails.
+    init(_ stack: Stack, _ client: IntakeClient, number: Int) async throws {
+        let port = try Self.freePort()
+        let program = try stack.built("verification-worker", [], ["COUNTERSIGN_ADMIN_PORT": "\(port)"])
+        let log = stack.folder.appending(path: "logs/further-worker-\(number).log")
+        try Data().write(to: log)
+        let output = try FileHandle(forWritingTo: log)
+        let process = Process()
+        process.executableURL = URL(filePath: program.path)
+        process.environment = ProcessInfo.processInfo.environment.merging(program.environment) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = output
+        let (end, signal) = AsyncStream.makeStream(of: Void.self)
+        process.terminationHandler = { _ in signal.finish() }
+        try process.run()
+        self.process = process
+        self.end = end
+        admin = AdminPort(client, "http://127.0.0.1:\(port)")
+        do {
+            try await admin.waitUntilReady()
+        } catch {
+            kill(process.processIdentifier, SIGKILL)
+            throw error
+        }
+    }
+
+    /// SIGTERM, and SIGKILL when its time is over.
+    ///
+    /// - Returns: true when it went by itself.
+    func stop() async -> Bool {
+        process.terminate()
+        let killer = Task { [process] in
+            // The limit of a wait for a signal.
+            try await Task.sleep(for: Self.stopTimeout)
+            kill(process.processIdentifier, SIGKILL)
+        }
+        for await _ in end {}
+        killer.cancel()
+        return process.terminationReason == .exit && process.terminationStatus == 0
+    }
+
+    /// Starts some, runs a body with them, and stops them however it ends; true when all went by themselves.
+    static func run(
+        _ count: Int, _ stack: Stack, _ client: IntakeClient, _ body: ([FurtherWorker]) async throws -> Void
+    ) async throws -> Bool {
+        var workers: [FurtherWorker] = []
+        func stopAll() async -> Bool {
+            var went = true
+            for worker in workers { went = await worker.stop() && went }
+            return went
+        }
+        do {
+            for number in 0..<count { workers.append(try await FurtherWorker(stack, client, number: number)) }
+            try await body(workers)
+        } catch {
+            _ = await stopAll()
+            throw error
+        }
+        return await stopAll()
+    }
+
+    private static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(descriptor, pointer, size) + getsockname(descriptor, pointer, &size)
+            }
+        }
+        guard result == 0 else { throw StackFailure("no free port") }
+        return Int(address.sin_port.bigEndian)
+    }
+}
