@@ -25,6 +25,7 @@ extension KafkaError {
             RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH,
             RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE, RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE,
             RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING, RD_KAFKA_RESP_ERR_INVALID_MSG,
+            RD_KAFKA_RESP_ERR_PRODUCER_FENCED,
             RD_KAFKA_RESP_ERR__RETRY, RD_KAFKA_RESP_ERR__WAIT_COORD, RD_KAFKA_RESP_ERR__FATAL:
             // A fatal producer is replaced by its supervisor, so the message can be sent again.
             return true

@@ -97,7 +97,8 @@ struct ProducerThread {
         switch error {
         case RD_KAFKA_RESP_ERR__FATAL, RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID,
             RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
-            RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING:
+            RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING, RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
+            // Fenced: a broker that came back empty has given our producer id to somebody else.
             health.broke()
         case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
             health.timedOut()
