@@ -179,6 +179,10 @@ let package = Package(
         .target(
             name: "PersistenceTesting", dependencies: ["Persistence", "Postgres", log],
             path: "Tests/PersistenceTesting", swiftSettings: strict),
+        .target(
+            name: "KafkaTesting", dependencies: ["Kafka", "CLibrdkafka"], path: "Tests/KafkaTesting",
+            swiftSettings: strict),
+        .target(name: "LogTesting", dependencies: [log], path: "Tests/LogTesting", swiftSettings: strict),
         suite("PurchaseModelTests", ["PurchaseModel"]),
         suite("MessagesTests", ["Messages", "PurchaseModel"]),
         suite(
@@ -209,7 +213,8 @@ let package = Package(
         suite(
             "ServiceRuntimeTests",
             [
-                "ServiceRuntime", log, metrics, coreMetrics, lifecycle, configuration, hummingbird, httpTypes, nio,
+                "ServiceRuntime", "LogTesting", log, metrics, coreMetrics, lifecycle, configuration, hummingbird,
+                httpTypes, nio,
             ]),
         suite("PostgresTests", ["Postgres", log, lifecycle]),
         suite(
@@ -224,8 +229,13 @@ let package = Package(
                 "ReceiptIntake", "Kafka", "Messages", "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel",
                 "ServiceRuntime", crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio,
             ]),
-        suite("EventProcessingTests", ["EventProcessing", "Kafka", "Messages", log]),
-        suite("KafkaTests", ["Kafka", "CLibrdkafka", log, lifecycle]),
+        suite(
+            "EventProcessingTests",
+            [
+                "EventProcessing", "Kafka", "KafkaTesting", "LogTesting", "Messages", "ServiceRuntime", configuration,
+                lifecycle, log,
+            ]),
+        suite("KafkaTests", ["Kafka", "KafkaTesting", "CLibrdkafka", log, lifecycle]),
         suite(
             "CountersignToolTests",
             [
@@ -233,6 +243,9 @@ let package = Package(
                 "PurchaseModel", "ServiceRuntime", log,
             ]),
         suite(
-            "EndToEndTests", ["Messages", "PurchaseModel", "Kafka", "Postgres", crypto, httpClient, nio, nioHTTP, log]),
+            "EndToEndTests",
+            [
+                "Messages", "PurchaseModel", "Kafka", "KafkaTesting", "Postgres", crypto, httpClient, nio, nioHTTP, log,
+            ]),
     ]
 )

@@ -55,6 +55,7 @@ BAD = [
 
 GOOD = [
     ("Shared/Kafka/A.swift", "import CLibrdkafka\npublic import Logging\nimport BlockingThreads\n"),
+    ("Tests/KafkaTesting/A.swift", "package import CLibrdkafka\n"),
     ("Tests/FulfillmentTests/A.swift", "@testable import Fulfillment\nimport Postgres\n"),
     ("Shared/Kafka/A.swift", SHORT),
     ("Shared/Kafka/A.swift", "protocol P {\n    func a()\n    var b: Int { get }\n}\n" + "// space\n" * 80 + "let c = 1\n"),

@@ -13,7 +13,8 @@ extension KafkaAdmin {
 
     /// The offset that a group reads next, by partition; no entry where it has committed nothing.
     ///
-    /// Throws as `groups`, and `.unknownTopic` or `.authorization` for a partition.
+    /// The first question about a group makes a client that asks for it, which lives as long as this one. Throws as
+    /// `groups`, and `.unknownTopic` or `.authorization` for a partition.
     public func committedOffsets(
         of group: String, partitions: [KafkaPartition], timeout: Duration = .seconds(10)
     ) async throws(KafkaError) -> [KafkaPartition: Int64] {

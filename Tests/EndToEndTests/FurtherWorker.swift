@@ -1,4 +1,5 @@
 import Foundation
+import KafkaTesting
 
 /// A verification worker beside those of its stack: a process of the test's own.
 struct FurtherWorker: Sendable {
@@ -11,7 +12,7 @@ struct FurtherWorker: Sendable {
 
     /// Starts one and waits until it is ready; it is killed where that fails.
     init(_ stack: Stack, _ client: IntakeClient, number: Int) async throws {
-        let port = try Self.freePort()
+        let port = try freePort()
         let program = try stack.built("verification-worker", [], ["COUNTERSIGN_ADMIN_PORT": "\(port)"])
         let log = stack.folder.appending(path: "logs/further-worker-\(number).log")
         try Data().write(to: log)
@@ -69,21 +70,5 @@ struct FurtherWorker: Sendable {
             throw error
         }
         return await stopAll()
-    }
-
-    private static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(descriptor, pointer, size) + getsockname(descriptor, pointer, &size)
-            }
-        }
-        guard result == 0 else { throw StackFailure("no free port") }
-        return Int(address.sin_port.bigEndian)
     }
 }

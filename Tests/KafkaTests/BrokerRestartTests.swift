@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import KafkaTesting
 import Testing
 
 /// A broker that is killed comes back without its data; every client must find its way.

@@ -1,4 +1,5 @@
 import Foundation
+import KafkaTesting
 import Logging
 import Synchronization
 import Testing

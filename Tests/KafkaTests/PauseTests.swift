@@ -1,4 +1,5 @@
 import Foundation
+import KafkaTesting
 import Synchronization
 import Testing
 

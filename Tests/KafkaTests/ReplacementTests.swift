@@ -1,5 +1,6 @@
 import CLibrdkafka
 import Foundation
+import KafkaTesting
 import Synchronization
 import Testing
 
@@ -85,12 +86,11 @@ struct RefusedClientTests {
     private enum Request {
         static let produce: Int16 = 0
         static let findCoordinator: Int16 = 10
-        static let syncGroup: Int16 = 14
         static let initProducerId: Int16 = 22
     }
 
     private func consumer(
-        _ cluster: MockClusterTests.MockCluster, _ handler: @escaping KafkaConsumer.Handler = { _ in }
+        _ cluster: MockCluster, _ handler: @escaping KafkaConsumer.Handler = { _ in }
     ) throws -> KafkaConsumer {
         var settings = KafkaConsumerSettings(groupId: "g", topics: ["t"])
         settings.closeTimeout = .seconds(2)
@@ -100,7 +100,7 @@ struct RefusedClientTests {
 
     @Test("knows that it may not join its group, until it may")
     func groupAuthorization() async throws {
-        let cluster = try MockClusterTests.MockCluster()
+        let cluster = try MockCluster()
         cluster.makeTopic("t", partitions: 1)
         let refusals = Array(repeating: RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, count: 1_000)
         cluster.fail(Request.findCoordinator, with: refusals)
@@ -118,17 +118,16 @@ struct RefusedClientTests {
 
     @Test("gets out of a group that rebalances for ever by a new client")
     func endlessRebalance() async throws {
-        let cluster = try MockClusterTests.MockCluster()
+        let cluster = try MockCluster()
         cluster.makeTopic("t", partitions: 2)
-        let refusals = Array(repeating: RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, count: 100_000)
-        cluster.fail(Request.syncGroup, with: refusals)
+        cluster.rebalanceForEver()
         let consumer = try consumer(cluster)
         let running = Task { try await consumer.run() }
-        #expect(await eventually { cluster.requests(Request.syncGroup) > 0 })
+        #expect(await eventually { cluster.requests(MockCluster.syncGroup) > 0 })
         #expect(!consumer.progress.isAssigned && consumer.progress.partitions.isEmpty)
         #expect(consumer.replaceClient())
         #expect(await eventually { consumer.statistics.replacements == 1 })
-        cluster.stopFailing(Request.syncGroup)
+        cluster.endRebalance()
         #expect(await eventually { consumer.progress.partitions.count == 2 })
         await consumer.close()
         try await running.value
@@ -136,7 +135,7 @@ struct RefusedClientTests {
 
     @Test("knows that it may not send to a topic, until it may")
     func topicAuthorization() async throws {
-        let cluster = try MockClusterTests.MockCluster()
+        let cluster = try MockCluster()
         cluster.makeTopic("t", partitions: 1)
         let producer = try KafkaProducer(configuration: cluster.configuration, logger: quietLogger)
         try await sendAll(["before"], to: "t", with: producer)
@@ -155,7 +154,7 @@ struct RefusedClientTests {
 
     @Test("names what an idempotent producer needs")
     func clusterAuthorization() async throws {
-        let cluster = try MockClusterTests.MockCluster()
+        let cluster = try MockCluster()
         cluster.makeTopic("t", partitions: 1)
         let refusals = Array(repeating: RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, count: 1_000)
         cluster.fail(Request.initProducerId, with: refusals)

@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import KafkaTesting
 import Logging
 import Synchronization
 import Testing
@@ -51,7 +52,7 @@ final class PrivateBroker: Sendable {
     private let process = Mutex<Process?>(nil)
 
     init() throws {
-        port = try Self.freePort()
+        port = try freePort()
         address = "127.0.0.1:\(port)"
         try start()
     }
@@ -76,22 +77,6 @@ final class PrivateBroker: Sendable {
         guard let process = process.withLock({ $0.take() }) else { return }
         Foundation.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
-    }
-
-    private static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(descriptor, pointer, size) + getsockname(descriptor, pointer, &size)
-            }
-        }
-        try #require(result == 0)
-        return Int(address.sin_port.bigEndian)
     }
 }
 
@@ -159,15 +144,4 @@ extension KafkaMessage {
 func sendAll(_ texts: some Collection<String>, to topic: String, with producer: KafkaProducer) async throws {
     // Each its own key, so that they spread over the partitions.
     for result in await producer.send(texts.map { .text($0, topic: topic, key: $0) }) { _ = try result.get() }
-}
-
-/// Tries again until it holds; for conditions that nothing signals.
-func eventually(within limit: Duration = .seconds(30), _ condition: () async throws -> Bool) async rethrows -> Bool {
-    let deadline = ContinuousClock.now + limit
-    while ContinuousClock.now < deadline {
-        if try await condition() { return true }
-        // Brokers and statistics signal nothing, so this one looks again.
-        try? await Task.sleep(for: .milliseconds(20))
-    }
-    return try await condition()
 }

@@ -1,3 +1,4 @@
+import LogTesting
 import Logging
 import ServiceLifecycle
 import Testing

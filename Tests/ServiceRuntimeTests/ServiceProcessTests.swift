@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import LogTesting
 import Logging
 import ServiceLifecycle
 import Testing

@@ -42,33 +42,6 @@ struct Occurrences<Value: Sendable>: Sendable {
     }
 }
 
-/// Keeps log lines for a test to look at.
-final class CapturedLog: Sendable {
-    private let lines = Mutex<[(level: Logger.Level, text: String)]>([])
-
-    var texts: [String] { lines.withLock { $0.map(\.text) } }
-    func texts(_ level: Logger.Level) -> [String] { lines.withLock { $0.filter { $0.level == level }.map(\.text) } }
-    func logger() -> Logger { Logger(label: "test") { _ in Handler(log: self) } }
-
-    private struct Handler: LogHandler {
-        let log: CapturedLog
-        var metadata: Logger.Metadata = [:]
-        var metadataProvider: Logger.MetadataProvider?
-        var logLevel = Logger.Level.info
-
-        subscript(metadataKey key: String) -> Logger.MetadataValue? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let fields = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
-            let text = "\(event.message)" + fields.map { " \($0.key)=\($0.value)" }.joined()
-            log.lines.withLock { $0.append((event.level, text)) }
-        }
-    }
-}
-
 /// swift-metrics can be bootstrapped once in a process; whoever needs it takes this.
 enum SharedMetrics {
     static let registry: PrometheusMetrics = {

@@ -4,29 +4,47 @@ import Foundation
 extension AdminClient {
     func groups(_ ids: [String], timeout: Duration) throws(KafkaError) -> [KafkaGroup] {
         guard !ids.isEmpty else { return [] }
-        let copies = ids.map { strdup($0) }
-        defer { for copy in copies { free(copy) } }
-        var names = copies.map { UnsafePointer<CChar>($0) }
-        return try call(RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, within: timeout, "groups were not described") {
+        let deadline = ContinuousClock.now + timeout
+        let brokers = try brokers(timeout: timeout)
+        var groups: [KafkaGroup] = []
+        for id in ids { groups.append(try group(id, brokers: brokers, until: deadline)) }
+        return groups
+    }
+
+    private func group(
+        _ id: String, brokers: [Int32], until deadline: ContinuousClock.Instant
+    ) throws(KafkaError) -> KafkaGroup {
+        let known = coordinators.candidates(for: id, of: brokers)
+        if known.count < brokers.count {
+            // Half of the time: it may be away, and another have its place.
+            let half = ContinuousClock.now + ContinuousClock.now.duration(to: deadline) / 2
+            if let group = try? described(id, by: known, until: half) { return group }
+            coordinators.forget(id)
+        }
+        return try described(id, by: brokers, until: deadline)
+    }
+
+    private func described(
+        _ id: String, by brokers: [Int32], until deadline: ContinuousClock.Instant
+    ) throws(KafkaError) -> KafkaGroup {
+        let copy = strdup(id)
+        defer { free(copy) }
+        var names = [copy.map { UnsafePointer<CChar>($0) }]
+        let operation = RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS
+        let (group, coordinator) = try callAny(
+            of: brokers, operation, until: deadline, "the group \(id) was not described"
+        ) {
             rd_kafka_DescribeConsumerGroups($0, &names, names.count, $1, $2)
         } read: { event throws(KafkaError) in
-            guard let result = rd_kafka_event_DescribeConsumerGroups_result(event) else {
-                throw KafkaError.wrongAnswer
-            }
             var count = 0
-            let found = nativeArray(rd_kafka_DescribeConsumerGroups_result_groups(result, &count), count)
-            var groups: [KafkaGroup] = []
-            for group in found {
-                let name = text(rd_kafka_ConsumerGroupDescription_group_id(group))
-                if let error = KafkaError(rd_kafka_ConsumerGroupDescription_error(group)) { throw error.about(name) }
-                let members = (0..<rd_kafka_ConsumerGroupDescription_member_count(group)).compactMap {
-                    rd_kafka_ConsumerGroupDescription_member(group, $0).map(KafkaGroup.Member.init)
-                }
-                let state = KafkaGroup.State(rd_kafka_ConsumerGroupDescription_state(group))
-                groups.append(KafkaGroup(id: name, state: state, members: members))
-            }
-            return groups
+            guard let result = rd_kafka_event_DescribeConsumerGroups_result(event),
+                let group = nativeArray(rd_kafka_DescribeConsumerGroups_result_groups(result, &count), count).first
+            else { throw KafkaError.wrongAnswer }
+            if let error = KafkaError(rd_kafka_ConsumerGroupDescription_error(group)) { throw error.about(id) }
+            return (KafkaGroup(group), rd_kafka_ConsumerGroupDescription_coordinator(group).map(rd_kafka_Node_id))
         }
+        if let coordinator { coordinators.note(coordinator, of: id) }
+        return group
     }
 
     func committedOffsets(
@@ -34,29 +52,16 @@ extension AdminClient {
     ) throws(KafkaError) -> [KafkaPartition: Int64] {
         guard !partitions.isEmpty else { return [:] }
         guard !group.isEmpty else { throw KafkaError(.invalidMessage, "the group has no name") }
-        let list = NativePartitionList(partitions.map { ($0, Self.noOffset) })
-        let request = rd_kafka_ListConsumerGroupOffsets_new(group, list.pointer)
-        defer { rd_kafka_ListConsumerGroupOffsets_destroy(request) }
-        var requests: [OpaquePointer?] = [request]
-        let operation = RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS
-        return try call(operation, within: timeout, "the offsets of \(group) were not told") {
-            rd_kafka_ListConsumerGroupOffsets($0, &requests, requests.count, $1, $2)
-        } read: { event throws(KafkaError) in
-            guard let result = rd_kafka_event_ListConsumerGroupOffsets_result(event) else {
-                throw KafkaError.wrongAnswer
-            }
-            var count = 0
+        // Through `call` for its closed check, and for what it knows when nobody answers.
+        return try call { _ throws(KafkaError) in
+            let entries = try groupReader(for: group).committed(partitions, timeout: timeout)
             var offsets: [KafkaPartition: Int64] = [:]
-            for answer in nativeArray(rd_kafka_ListConsumerGroupOffsets_result_groups(result, &count), count) {
-                if let error = KafkaError(rd_kafka_group_result_error(answer)) { throw error.about(group) }
-                let list = UnsafeMutablePointer(mutating: rd_kafka_group_result_partitions(answer))
-                for entry in NativePartitionList.entries(of: list) {
-                    guard entry.error == RD_KAFKA_RESP_ERR_NO_ERROR else {
-                        throw KafkaError(native: entry.error).about("\(entry.place)")
-                    }
-                    // Below zero is "nothing committed".
-                    if entry.offset >= 0 { offsets[entry.place] = entry.offset }
+            for entry in entries {
+                guard entry.error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                    throw KafkaError(native: entry.error).about("\(entry.place)")
                 }
+                // Below zero is "nothing committed".
+                if entry.offset >= 0 { offsets[entry.place] = entry.offset }
             }
             return offsets
         }
@@ -113,8 +118,6 @@ extension AdminClient {
 
     /// What librdkafka calls it when it has nobody to ask for offsets.
     private static let noLeader = "_NOENT"
-    /// librdkafka's `RD_KAFKA_OFFSET_INVALID`, a macro that Swift does not import.
-    private static let noOffset: Int64 = -1001
 }
 
 /// A copy of a C string; empty for none.
@@ -128,6 +131,17 @@ extension KafkaError {
         KafkaError(
             code, nativeName: nativeName, isRetriable: isRetriable, isFatal: isFatal, "\(subject): \(detail)",
             remedy: remedy)
+    }
+}
+
+extension KafkaGroup {
+    fileprivate init(_ group: OpaquePointer) {
+        let members = (0..<rd_kafka_ConsumerGroupDescription_member_count(group)).compactMap {
+            rd_kafka_ConsumerGroupDescription_member(group, $0).map(Member.init)
+        }
+        self.init(
+            id: text(rd_kafka_ConsumerGroupDescription_group_id(group)),
+            state: State(rd_kafka_ConsumerGroupDescription_state(group)), members: members)
     }
 }
 

@@ -3,14 +3,28 @@ import Logging
 
 extension AdminClient {
     func cluster(timeout: Duration) throws(KafkaError) -> KafkaCluster {
-        try call { client throws(KafkaError) in
-            var metadata: UnsafePointer<rd_kafka_metadata>?
-            let error = rd_kafka_metadata(client, 1, nil, &metadata, timeout.wholeMilliseconds)
-            guard error == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else { throw KafkaError(native: error) }
-            defer { rd_kafka_metadata_destroy(metadata) }
-            let all = metadata.pointee
+        try metadata(ofAllTopics: true, timeout: timeout) { all in
             let topics = (0..<Int(all.topic_cnt)).compactMap { KafkaTopic(all.topics[$0]) }
             return KafkaCluster(brokers: Int(all.broker_cnt), topics: topics.sorted { $0.name < $1.name })
+        }
+    }
+
+    /// The numbers of the brokers that are up.
+    func brokers(timeout: Duration) throws(KafkaError) -> [Int32] {
+        try metadata(ofAllTopics: false, timeout: timeout) { all in
+            (0..<Int(all.broker_cnt)).map { all.brokers[$0].id }
+        }
+    }
+
+    private func metadata<Result>(
+        ofAllTopics all: Bool, timeout: Duration, _ read: (rd_kafka_metadata) -> Result
+    ) throws(KafkaError) -> Result {
+        try call { client throws(KafkaError) in
+            var metadata: UnsafePointer<rd_kafka_metadata>?
+            let error = rd_kafka_metadata(client, all ? 1 : 0, nil, &metadata, timeout.wholeMilliseconds)
+            guard error == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else { throw KafkaError(native: error) }
+            defer { rd_kafka_metadata_destroy(metadata) }
+            return read(metadata.pointee)
         }
     }
 

@@ -13,6 +13,9 @@ actor AdminClient {
     private let handle: ThreadSafeHandle
     private let connections: ConnectionWatch
     private var isClosed = false
+    /// Clients that only ask how far a group is, by the group's name.
+    private var groupReaders: [String: GroupReader] = [:]
+    var coordinators = CoordinatorDirectory()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -31,6 +34,7 @@ actor AdminClient {
     func close() {
         guard !isClosed else { return }
         isClosed = true
+        for reader in groupReaders.values { reader.close() }
         rd_kafka_destroy(handle.pointer)
         executor.stop()
     }
@@ -74,14 +78,68 @@ actor AdminClient {
                 throw KafkaError(.timedOut, isRetriable: true, "\(what) in time")
             }
             defer { rd_kafka_event_destroy(event) }
-            let error = rd_kafka_event_error(event)
-            guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
-                let detail = rd_kafka_event_error_string(event).map { String(cString: $0) }
-                throw KafkaError(native: error, detail: detail.map(configuration.redacting))
-            }
-            return try read(event)
+            return try checked(event, read)
         }
     }
+
+    /// Asks several brokers the same, and returns the first answer that says something.
+    ///
+    /// Where none does, the error is that of the last broker that is not just the wrong one.
+    ///
+    /// - Parameter send: as above; once for each broker.
+    func callAny<Result>(
+        of brokers: [Int32], _ operation: rd_kafka_admin_op_t, until deadline: ContinuousClock.Instant, _ what: String,
+        send: (_ client: OpaquePointer, _ options: OpaquePointer?, _ answers: OpaquePointer?) -> Void,
+        read: (_ event: OpaquePointer) throws(KafkaError) -> Result
+    ) throws(KafkaError) -> Result {
+        try call { client throws(KafkaError) in
+            let answers = rd_kafka_queue_new(client)
+            defer { rd_kafka_queue_destroy(answers) }
+            for broker in brokers {
+                let options = rd_kafka_AdminOptions_new(client, operation)
+                defer { rd_kafka_AdminOptions_destroy(options) }
+                rd_kafka_AdminOptions_set_request_timeout(options, deadline.millisecondsLeft, nil, 0)
+                rd_kafka_AdminOptions_set_broker(options, broker, nil, 0)
+                send(client, options, answers)
+            }
+            var refusal = KafkaError(.timedOut, isRetriable: true, "\(what) in time")
+            for _ in brokers {
+                guard let event = rd_kafka_queue_poll(answers, deadline.millisecondsLeft) else { break }
+                defer { rd_kafka_event_destroy(event) }
+                do throws(KafkaError) {
+                    return try checked(event, read)
+                } catch {
+                    // One that does not pass says more than a broker that is away.
+                    if !error.isFromTheWrongBroker, refusal.isRetriable { refusal = error }
+                }
+            }
+            throw refusal
+        }
+    }
+
+    private func checked<Result>(
+        _ event: OpaquePointer, _ read: (_ event: OpaquePointer) throws(KafkaError) -> Result
+    ) throws(KafkaError) -> Result {
+        let error = rd_kafka_event_error(event)
+        guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            let detail = rd_kafka_event_error_string(event).map { String(cString: $0) }
+            throw KafkaError(native: error, detail: detail.map(configuration.redacting))
+        }
+        return try read(event)
+    }
+
+    /// The client that tells how far a group is; it lives as long as this one.
+    func groupReader(for group: String) throws(KafkaError) -> GroupReader {
+        if let reader = groupReaders[group] { return reader }
+        let reader = try GroupReader(group, configuration: configuration)
+        groupReaders[group] = reader
+        return reader
+    }
+}
+
+extension ContinuousClock.Instant {
+    /// Whole milliseconds from now, at least 0, as librdkafka takes them.
+    var millisecondsLeft: Int32 { ContinuousClock.now.duration(to: self).wholeMilliseconds }
 }
 
 extension KafkaError {

@@ -58,6 +58,8 @@ extension KafkaError {
 
 /// A list of partitions in C, destroyed with its scope.
 struct NativePartitionList: ~Copyable {
+    typealias Entry = (place: TopicPartition, offset: Int64, error: rd_kafka_resp_err_t)
+
     let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
     /// Makes a list of partitions with an offset each.
@@ -78,9 +80,7 @@ struct NativePartitionList: ~Copyable {
     deinit { rd_kafka_topic_partition_list_destroy(pointer) }
 
     /// The entries, read from a list that somebody else owns.
-    static func entries(
-        of list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
-    ) -> [(place: TopicPartition, offset: Int64, error: rd_kafka_resp_err_t)] {
+    static func entries(of list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?) -> [Entry] {
         guard let list else { return [] }
         return (0..<Int(list.pointee.cnt)).map { index in
             let element = list.pointee.elems[index]
