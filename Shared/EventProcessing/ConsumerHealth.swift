@@ -88,7 +88,7 @@ struct ConsumerHealth {
             } else if !progress.partitions.contains(partition) || progress.explainsSilence(of: partition) {
                 continue
             }
-            let position = max(place.position, progress.positions[partition] ?? 0)
+            let position = place.position(ifReadTo: progress.positions[partition] ?? 0)
             guard position < place.end else { continue }
             let known = still[partition].flatMap { $0.position == position ? $0 : nil }
             next[partition] = known ?? (position, now)

@@ -17,6 +17,15 @@ struct GroupView: Sendable, Equatable {
             guard let committed, committed >= earliest, committed <= end else { return earliest }
             return committed
         }
+
+        /// From where a member reads that has come so far.
+        ///
+        /// A member may be past an end that was asked for earlier. One that is past the end while the group's commits are
+        /// gone or past it, too, has a log that lost its records: it starts over.
+        func position(ifReadTo own: Int64) -> Int64 {
+            let isLost = own > end && committed.map { $0 > end } ?? true
+            return isLost ? position : max(position, own)
+        }
     }
 
     /// False when no broker answered at all: then nobody can make progress, and nothing below is of now.

@@ -27,14 +27,21 @@ package final class KafkaMonitor: Service {
     }
 
     private let admin: KafkaAdmin
+    private let limits: ConsumerHealth.Limits
     private let context: ServiceContext
     private let state = Mutex(State())
 
     /// Makes a monitor; list it after the producers and before the consumers that it watches.
     ///
     /// - Throws: `KafkaError`, for a configuration that librdkafka refuses.
-    package init(kafka: KafkaConfiguration, context: ServiceContext) throws(KafkaError) {
+    package convenience init(kafka: KafkaConfiguration, context: ServiceContext) throws(KafkaError) {
+        try self.init(kafka: kafka, limits: ConsumerHealth.Limits(), context: context)
+    }
+
+    /// The same with other times, for tests.
+    init(kafka: KafkaConfiguration, limits: ConsumerHealth.Limits, context: ServiceContext) throws(KafkaError) {
         admin = try KafkaAdmin(configuration: kafka, logger: context.logger)
+        self.limits = limits
         self.context = context
     }
 
@@ -46,9 +53,11 @@ package final class KafkaMonitor: Service {
 
     /// Makes a consumer's progress a condition of readiness.
     func watch(_ consumer: KafkaConsumer, settings: KafkaConsumerSettings, topic: String) -> WatchedConsumer {
+        var limits = limits
+        limits.maxPollInterval = settings.maxPollInterval
         let watched = WatchedConsumer(
-            consumer, settings: settings, topic: topic, check: context.health.register("consumer \(topic)"),
-            logger: context.logger)
+            consumer, group: settings.groupId, topic: topic, limits: limits,
+            check: context.health.register("consumer \(topic)"), logger: context.logger)
         state.withLock { $0.consumers.append(watched) }
         return watched
     }

@@ -26,18 +26,17 @@ final class WatchedConsumer: Sendable {
     private let state: Mutex<State>
 
     init(
-        _ consumer: KafkaConsumer, settings: KafkaConsumerSettings, topic: String, check: HealthCheck, logger: Logger
+        _ consumer: KafkaConsumer, group: String, topic: String, limits: ConsumerHealth.Limits, check: HealthCheck,
+        logger: Logger
     ) {
         self.consumer = consumer
+        self.group = group
         self.topic = topic
         self.check = check
-        group = settings.groupId
         var logger = logger
         logger[metadataKey: "topic"] = "\(topic)"
-        logger[metadataKey: "group"] = "\(settings.groupId)"
+        logger[metadataKey: "group"] = "\(group)"
         self.logger = logger
-        var limits = ConsumerHealth.Limits()
-        limits.maxPollInterval = settings.maxPollInterval
         state = Mutex(State(health: ConsumerHealth(limits: limits)))
     }
 

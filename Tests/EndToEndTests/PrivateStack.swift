@@ -4,8 +4,8 @@ import Foundation
 struct StackTimes: Sendable {
     /// After how long the others take over the partitions of a process that died; the least that Kafka allows.
     static let session = Duration.seconds(6)
-    /// How often a consumer asks its group's coordinator: four times a session.
-    static let heartbeat = session / 4
+    /// How often a consumer asks its group's coordinator, and so hears of a rebalance.
+    static let heartbeat = min(session / 4, .milliseconds(500))
 
     /// After how long what has no outcome is sent again.
     var submissionLease = Duration.seconds(10)

@@ -146,6 +146,20 @@ struct ConsumerHealthTests {
         #expect(standing(Self.progress([1]), view, after: 1_000) == .consuming(1, isAnswered: true))
     }
 
+    @Test("stalls when its log lost its records and it does not start over")
+    func lostLog() {
+        let ahead = Self.progress([0], positions: [0: 90])
+        for committed: Int64? in [nil, 90] {
+            let view = Self.view(committed: [committed, 10, 10], group: Self.group([[0]]))
+            #expect(standing(ahead, view, after: 15) == .stalled(.notReading([Self.partition(0)])))
+        }
+        // The group's commits say that this end is just older than what we know.
+        let older = Self.view(committed: [10, 10, 10], group: Self.group([[0]]))
+        #expect(standing(ahead, older, after: 1_000) == .consuming(1, isAnswered: true))
+        let empty = Self.view(committed: [nil, 10, 10], ends: [0, 10, 10], group: Self.group([[0]]))
+        #expect(standing(ahead, empty, after: 1_000) == .consuming(1, isAnswered: true))
+    }
+
     @Test("does not stall while there is progress, however slow")
     func progressing() {
         var health = ConsumerHealth(limits: ConsumerHealth.Limits())
