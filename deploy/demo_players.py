@@ -17,6 +17,7 @@ import urllib.request
 import uuid
 
 import demo_apple
+from setup_environment import read_setup
 
 HERE = pathlib.Path(__file__).resolve().parent
 GAME, STRICT = "com.example.game", "com.example.strict"
@@ -157,10 +158,9 @@ def other_proofs(shop):
 
 
 def query(shop, sql):
-    path = subprocess.check_output(["bash", "-c", '. "$0" && printf %s "$PG_BIN"', str(HERE.parent / ".local/env.sh")],
-                                   text=True)
+    programs = read_setup("PG_BIN")["PG_BIN"]
     return subprocess.check_output(
-        [f"{path}/psql", "-XAtq", shop.settings["COUNTERSIGN_POSTGRES_URL"], "-c", sql], text=True).strip()
+        [f"{programs}/psql", "-XAtq", shop.settings["COUNTERSIGN_POSTGRES_URL"], "-c", sql], text=True).strip()
 
 
 def wait_for_webhooks(shop):

@@ -1,8 +1,6 @@
 """What one stack of deploy/stack is made of: its folder, ports, secrets, environment and configuration files."""
 
 import base64
-import contextlib
-import fcntl
 import hashlib
 import os
 import pathlib
@@ -16,6 +14,9 @@ import uuid
 
 import stack_app_store
 from private_broker import PrivateBroker
+from private_files import write_private
+from processes import file_lock
+from setup_environment import read_setup
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIRST_PORT = 15000  # Ports are taken from here up to where the system's own range for clients begins.
@@ -67,15 +68,6 @@ def read_values(path):
     return dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
 
 
-def write_private(path, text):
-    """Whole or not at all, and for the owner's eyes only."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    temporary.rename(path)
-
-
 class StackSettings:
     """All that is fixed about a stack. It is on disk, so every command starts from there."""
 
@@ -92,22 +84,13 @@ class StackSettings:
         with self.lock("setup"):
             self._settle(broker)
 
-    @contextlib.contextmanager
     def lock(self, name):
-        with open(self.folder / "pids" / f"{name}.lock", "w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+        return file_lock(self.folder / "pids" / f"{name}.lock")
 
     def _settle(self, broker):
         """Ports, broker and secrets, chosen at first use and kept."""
-        environment = ROOT / ".local" / "env.sh"
-        if not environment.exists():
-            raise StackError("run deploy/setup first")
-        lines = subprocess.check_output(
-            ["bash", "-c", '. "$0" && echo "PG_BIN=$PG_BIN" && echo "BROKER=$COUNTERSIGN_BROKER_BINARY" && '
-             'echo "KAFKA_HOME=$COUNTERSIGN_KAFKA_HOME" && echo "JAVA_HOME=$COUNTERSIGN_JAVA_HOME"', str(environment)],
-            text=True)
-        self.setup = dict(line.split("=", 1) for line in lines.splitlines())
+        self.setup = read_setup(
+            "PG_BIN", "COUNTERSIGN_BROKER_BINARY", "COUNTERSIGN_KAFKA_HOME", "COUNTERSIGN_JAVA_HOME")
         self.ports = read_values(self.folder / "ports.env")
         missing = [name for name in PORTS if name not in self.ports]
         self.broker = self._broker(broker)
@@ -133,7 +116,8 @@ class StackSettings:
         wanted = wanted or os.environ.get("COUNTERSIGN_STACK_BROKER")
         if wanted not in (None, *BROKERS):
             raise StackError(f"COUNTERSIGN_STACK_BROKER is {wanted}; it may be: {' '.join(BROKERS)}")
-        available = PrivateBroker.is_available(self.setup["KAFKA_HOME"], self.setup["JAVA_HOME"])
+        available = PrivateBroker.is_available(
+            self.setup["COUNTERSIGN_KAFKA_HOME"], self.setup["COUNTERSIGN_JAVA_HOME"])
         external = os.environ.get("COUNTERSIGN_KAFKA")
         if wanted == "kafka" and not available and not external:
             raise StackError("Apache Kafka or Java 11 for it is not here; run deploy/setup, or take --broker tansu")

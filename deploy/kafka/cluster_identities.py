@@ -8,6 +8,8 @@ import pathlib
 import secrets
 import subprocess
 
+from private_files import write_private
+
 # The cluster's own user, its administrator, one for each service and for the operator's tool, and one without rights.
 USERS = ["broker", "admin", "receipt-intake", "verification-worker", "fulfillment", "notification",
          "countersign-tool", "stranger"]
@@ -21,15 +23,6 @@ NAMES = "subjectAltName=IP:127.0.0.1,DNS:localhost\n"  # What clients compare wi
 
 class IdentityError(Exception):
     """A certificate or a store cannot be made; the text says why."""
-
-
-def write_private(path, text):
-    """Whole or not at all, and for the owner's eyes only."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    temporary.rename(path)
 
 
 def make_passwords():

@@ -4,14 +4,13 @@ import pathlib
 import socket
 import struct
 
+from kafka_programs import ANSWER_BYTES, ANSWER_TIMEOUT, MAIN_CLASSES, ask_zookeeper, java_command
+
 BROKER_ID = 0
 HEAPS = {"zookeeper": "128m", "broker": "512m"}
-MAIN_CLASSES = {"zookeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain", "broker": "kafka.Kafka"}
 TICK = 2000  # Milliseconds; ZooKeeper grants sessions of 2 to 20 ticks.
 SESSION = 30000  # Milliseconds; with 4000 a broker lost its session, and its groups, on a machine that was busy.
 REGISTRATIONS = [f"/brokers/ids/{BROKER_ID}", "/controller"]  # They stand for as long as the broker's session does.
-ANSWER_TIMEOUT = 2.0  # Seconds for one answer.
-ANSWER_BYTES = 1 << 20  # Of an answer, at most.
 METADATA, METADATA_VERSION, CORRELATION = 3, 1, 1  # Kafka's number of the request, and ours of this one.
 DELETE, CLOSE = 2, -11  # ZooKeeper's numbers of these requests.
 NO_NODE = -101  # ZooKeeper's code: there is nothing to delete.
@@ -80,14 +79,13 @@ class PrivateBroker:
             and (pathlib.Path(java_home) / "bin" / "java").exists()
 
     def command(self, name):
-        """Java itself and not Kafka's scripts, so that the process id is the server's. To be run in the folder."""
+        """To be run in the folder."""
         data = self.folder / "kafka"
-        return [str(self.java_home / "bin" / "java"), f"-Xmx{HEAPS[name]}",
-                # Nothing is left elsewhere: neither counters nor unpacked libraries in /tmp, nor reports of a crash.
-                "-XX:-UsePerfData", f"-Djava.io.tmpdir={data / 'tmp'}",
-                f"-XX:ErrorFile={self.folder / 'logs' / name}-crash-%p.log", "-Djava.awt.headless=true",
-                f"-Dlog4j.configuration={(data / 'log4j.properties').as_uri()}",
-                "-cp", f"{self.kafka_home}/libs/*", MAIN_CLASSES[name], str(data / f"{name}.properties")]
+        # Nothing is left elsewhere: neither counters nor unpacked libraries in /tmp, nor reports of a crash.
+        options = ["-XX:-UsePerfData", f"-Djava.io.tmpdir={data / 'tmp'}",
+                   f"-XX:ErrorFile={self.folder / 'logs' / name}-crash-%p.log"]
+        return java_command(self.kafka_home, self.java_home, MAIN_CLASSES[name], data / f"{name}.properties",
+                            heap=HEAPS[name], log4j=data / "log4j.properties", options=options)
 
     def write_settings(self, zookeeper_port, broker_port):
         """Anew at every start: a port may have been replaced."""
@@ -117,16 +115,6 @@ class PrivateBroker:
             delete_nodes(zookeeper_port, REGISTRATIONS)
         except (OSError, ValueError) as error:
             raise BrokerError(f"ZooKeeper on port {zookeeper_port} does not forget the previous broker: {error}") from error
-
-
-def ask_zookeeper(port, word):
-    """The answer to one of ZooKeeper's four-letter words."""
-    with socket.create_connection(("127.0.0.1", int(port)), timeout=ANSWER_TIMEOUT) as connection:
-        connection.sendall(word.encode())
-        answer = b""
-        while len(answer) < ANSWER_BYTES and (part := connection.recv(4096)):
-            answer += part
-    return answer.decode(errors="replace")
 
 
 def delete_nodes(port, paths):

@@ -1,20 +1,20 @@
 """A private cluster of Apache Kafka: three brokers with TLS, passwords and ACLs, run by deploy/kafka/cluster."""
 
 import contextlib
-import fcntl
 import json
 import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
 
 import cluster_files
-from cluster_identities import (
-    MECHANISM, USERS, Authority, IdentityError, make_passwords, scram_credential, write_private)
+from cluster_identities import MECHANISM, USERS, Authority, IdentityError, make_passwords, scram_credential
+from kafka_programs import MAIN_CLASSES, ask_zookeeper, java_command
+from private_files import write_private
+from processes import file_lock, log_end, running_pid, start_process
 
 BROKERS = ["broker-1", "broker-2", "broker-3"]
 NAMES = ["zookeeper", *BROKERS]  # In start order.
@@ -23,10 +23,9 @@ START_TIMEOUT = 150.0  # Seconds that a process has until it is ready: 5 to 15, 
 STOP_TIMEOUT = 20.0  # Seconds that a process has after SIGTERM.
 SESSION_TIMEOUT = 30.0  # Seconds until ZooKeeper must have forgotten a broker that was killed.
 SYNC_TIMEOUT = 120.0  # Seconds until every partition must have all its copies again.
+ANSWER_TIMEOUT = 5.0  # Seconds for one of ZooKeeper's answers.
 TOOL_TIMEOUT = 60.0  # Seconds for a program of Kafka's that answers and ends.
-LOG_LINES = 20  # Lines of a log that are shown when a start fails.
 HEAPS = {"zookeeper": "64m", "broker": "256m", "tool": "128m"}
-MAIN_CLASSES = {"zookeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain", "broker": "kafka.Kafka"}
 STARTED = "started (kafka.server.KafkaServer)"
 
 
@@ -36,15 +35,6 @@ class ClusterError(Exception):
 
 def say(text):
     print(f"cluster: {text}", file=sys.stderr, flush=True)
-
-
-def process_start(pid):
-    """When the process began, in ticks since the machine did; nothing when it is gone or a zombie."""
-    try:
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else fields[19]
 
 
 def resident_megabytes(pid):
@@ -71,11 +61,8 @@ class PrivateKafkaCluster:
         with self.lock("setup"):
             self._settle(choose_port)
 
-    @contextlib.contextmanager
     def lock(self, name):
-        with open(self.folder / "pids" / f"{name}.lock", "w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+        return file_lock(self.folder / "pids" / f"{name}.lock")
 
     # --- what is made once -------------------------------------------------------------------------------------------
 
@@ -132,20 +119,14 @@ class PrivateKafkaCluster:
     # --- processes ---------------------------------------------------------------------------------------------------
 
     def pid(self, name):
-        """The id of the running process; nothing when it is gone, or when the number is somebody else's by now."""
-        try:
-            pid, start = (self.folder / "pids" / name).read_text().split()
-        except (OSError, ValueError):
-            return None
-        return int(pid) if process_start(int(pid)) == start else None
+        """The id of the running process, or nothing."""
+        return running_pid(self.folder / "pids" / name)
 
-    def java(self, kind, main_class, *arguments, log4j=None):
-        """Java itself and not Kafka's scripts, so that the process id is the server's."""
-        logging = [f"-Dlog4j.configuration=file:{log4j}"] if log4j else []
+    def java(self, kind, main_class, *arguments, log4j):
         # One collector thread and the quick compiler: three brokers share two cores with everything else.
-        return [str(self.java_home / "bin" / "java"), f"-Xmx{HEAPS[kind]}", "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true", *logging, "-cp", f"{self.kafka_home}/libs/*",
-                main_class, *[str(argument) for argument in arguments]]
+        options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        return java_command(self.kafka_home, self.java_home, main_class, *arguments, heap=HEAPS[kind], log4j=log4j,
+                            options=options)
 
     def launch(self, name):
         """Starts the process; gives what `wait_until_ready` wants."""
@@ -155,9 +136,7 @@ class PrivateKafkaCluster:
         log = self.folder / "logs" / f"{name}.log"
         size = log.stat().st_size if log.exists() else 0
         with open(self.folder / "logs" / f"{name}.out", "wb") as output:
-            process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                                       start_new_session=True, close_fds=True)
-        (self.folder / "pids" / name).write_text(f"{process.pid} {process_start(process.pid)}\n")
+            process = start_process(command, self.folder / "pids" / name, output, cwd=self.folder)
         return name, process, size, time.monotonic()
 
     def wait_until_ready(self, launched):
@@ -173,8 +152,7 @@ class PrivateKafkaCluster:
             process.wait()
         reason = f"not ready after {START_TIMEOUT:.0f} s" if code is None else f"ended at once, with {code}"
         text = self.log_since(name, size) + (self.folder / "logs" / f"{name}.out").read_text(errors="replace")
-        tail = "\n".join("  | " + line for line in text.splitlines()[-LOG_LINES:])
-        raise ClusterError(f"{name}: {reason}; the end of its log in {self.folder / 'logs'}:\n{tail}")
+        raise ClusterError(f"{name}: {reason}; the end of its log in {self.folder / 'logs'}:\n{log_end(text)}")
 
     def log_since(self, name, size):
         """What the process logged since its log was so long; all of it, where another file was begun."""
@@ -186,19 +164,13 @@ class PrivateKafkaCluster:
 
     def is_ready(self, name, size):
         if name == "zookeeper":
-            return self.ask_zookeeper("ruok") == "imok"
+            return self.zookeeper_answer("ruok") == "imok"
         return STARTED in self.log_since(name, size)
 
-    def ask_zookeeper(self, word):
-        """The answer to one of its four-letter words; empty when it does not answer."""
+    def zookeeper_answer(self, word):
+        """Empty when it does not answer."""
         try:
-            with socket.create_connection(("127.0.0.1", self.ports["ZOOKEEPER_PORT"]), timeout=2) as connection:
-                connection.settimeout(5)
-                connection.sendall(word.encode())
-                answer = b""
-                while part := connection.recv(65536):
-                    answer += part
-                return answer.decode(errors="replace")
+            return ask_zookeeper(self.ports["ZOOKEEPER_PORT"], word, ANSWER_TIMEOUT)
         except OSError:
             return ""
 
@@ -206,7 +178,7 @@ class PrivateKafkaCluster:
         """A broker that was killed stays registered until its session ends; one that starts before is turned away."""
         place = re.compile(rf"/brokers/ids/{BROKERS.index(name) + 1}\b")
         deadline = time.monotonic() + SESSION_TIMEOUT
-        while place.search(self.ask_zookeeper("dump")):
+        while place.search(self.zookeeper_answer("dump")):
             if time.monotonic() > deadline:
                 raise ClusterError(f"{name}: ZooKeeper has not forgotten it after {SESSION_TIMEOUT:.0f} s")
             time.sleep(0.05)
