@@ -178,7 +178,8 @@ class PrivateKafkaCluster:
         """A broker that was killed stays registered until its session ends; one that starts before is turned away."""
         place = re.compile(rf"/brokers/ids/{BROKERS.index(name) + 1}\b")
         deadline = time.monotonic() + SESSION_TIMEOUT
-        while place.search(self.zookeeper_answer("dump")):
+        # No answer is no reason to believe that it is gone.
+        while "SessionTracker" not in (sessions := self.zookeeper_answer("dump")) or place.search(sessions):
             if time.monotonic() > deadline:
                 raise ClusterError(f"{name}: ZooKeeper has not forgotten it after {SESSION_TIMEOUT:.0f} s")
             time.sleep(0.05)

@@ -72,52 +72,47 @@ extension AdminClient {
     ) throws(KafkaError) -> [KafkaPartition: KafkaOffsets] {
         guard !partitions.isEmpty else { return [:] }
         let deadline = ContinuousClock.now + timeout
-        let earliest = try offsets(of: partitions, at: RD_KAFKA_OFFSET_SPEC_EARLIEST, timeout: timeout)
+        let earliest = try offsets(of: partitions, at: Self.beginning, timeout: timeout)
         let left = max(.zero, ContinuousClock.now.duration(to: deadline))
-        let ends = try offsets(of: partitions, at: RD_KAFKA_OFFSET_SPEC_LATEST, timeout: left)
+        let ends = try offsets(of: partitions, at: Self.end, timeout: left)
         return ends.reduce(into: [:]) { offsets, end in
             offsets[end.key] = earliest[end.key].map { KafkaOffsets(earliest: $0, end: end.value) }
         }
     }
 
+    /// Where a moment lies in partitions.
+    ///
+    /// By librdkafka's older call: its admin request for it (2.14.2) reads memory that it freed when the time runs out
+    /// while it is made.
     private func offsets(
-        of partitions: [KafkaPartition], at place: rd_kafka_OffsetSpec_t, timeout: Duration
+        of partitions: [KafkaPartition], at moment: Int64, timeout: Duration
     ) throws(KafkaError) -> [KafkaPartition: Int64] {
-        let list = NativePartitionList(partitions.map { ($0, Int64(place.rawValue)) })
-        do throws(KafkaError) {
-            return try read(list, within: timeout)
-        } catch {
-            guard error.nativeName == Self.noLeader else { throw error }
-            throw KafkaError(
-                .unknownTopic, nativeName: Self.noLeader, isRetriable: true,
-                "none of the partitions has a leader, or we may not see them")
+        let list = NativePartitionList(partitions.map { ($0, moment) })
+        let entries = try read(list, within: timeout)
+        var offsets: [KafkaPartition: Int64] = [:]
+        for entry in entries {
+            guard entry.error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                throw KafkaError(native: entry.error).about("\(entry.place)")
+            }
+            if entry.offset >= 0 { offsets[entry.place] = entry.offset }
         }
+        return offsets
     }
 
     private func read(
         _ list: borrowing NativePartitionList, within timeout: Duration
-    ) throws(KafkaError) -> [KafkaPartition: Int64] {
+    ) throws(KafkaError) -> [NativePartitionList.Entry] {
         let partitions = list.pointer
-        return try call(RD_KAFKA_ADMIN_OP_LISTOFFSETS, within: timeout, "offsets were not told") {
-            rd_kafka_ListOffsets($0, partitions, $1, $2)
-        } read: { event throws(KafkaError) in
-            guard let result = rd_kafka_event_ListOffsets_result(event) else { throw KafkaError.wrongAnswer }
-            var count = 0
-            var offsets: [KafkaPartition: Int64] = [:]
-            for info in nativeArray(rd_kafka_ListOffsets_result_infos(result, &count), count) {
-                guard let entry = rd_kafka_ListOffsetsResultInfo_topic_partition(info)?.pointee else { continue }
-                let place = KafkaPartition(topic: text(entry.topic), partition: entry.partition)
-                guard entry.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-                    throw KafkaError(native: entry.err).about("\(place)")
-                }
-                offsets[place] = entry.offset
-            }
-            return offsets
+        return try call { client throws(KafkaError) in
+            let error = rd_kafka_offsets_for_times(client, partitions, timeout.wholeMilliseconds)
+            guard error == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(native: error) }
+            return NativePartitionList.entries(of: partitions)
         }
     }
 
-    /// What librdkafka calls it when it has nobody to ask for offsets.
-    private static let noLeader = "_NOENT"
+    /// Kafka's moments for where a partition begins and ends (ListOffsets).
+    private static let beginning: Int64 = -2
+    private static let end: Int64 = -1
 }
 
 /// A copy of a C string; empty for none.

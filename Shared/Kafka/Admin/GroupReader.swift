@@ -24,7 +24,12 @@ struct GroupReader {
     func committed(
         _ partitions: [KafkaPartition], timeout: Duration
     ) throws(KafkaError) -> [NativePartitionList.Entry] {
-        let list = NativePartitionList(partitions.map { ($0, Self.noOffset) })
+        try committed(NativePartitionList(partitions.map { ($0, Self.noOffset) }), timeout: timeout)
+    }
+
+    private func committed(
+        _ list: borrowing NativePartitionList, timeout: Duration
+    ) throws(KafkaError) -> [NativePartitionList.Entry] {
         let error = rd_kafka_committed(client.pointer, list.pointer, timeout.wholeMilliseconds)
         // Taken off the queue in any case, or they would pile up.
         let refusal = refusal()
