@@ -39,6 +39,7 @@ struct Assembly {
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
         let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)
         monitor.watch(producer)
+        monitor.watch(tail, topic: Topics.events)
         let events = EventPublisher(producer: producer, source: context.identity.name)
         let publish: SubmissionPublisher.Publish = { await events.publish(submissions: $0, logger: logger) }
         let publisher = SubmissionPublisher(publish: publish)

@@ -21,7 +21,7 @@ package final class KafkaMonitor: Service {
 
     private struct State {
         var consumers: [WatchedConsumer] = []
-        var producers: [WatchedProducer] = []
+        var clients: [WatchedClient] = []
         /// The last reason why the cluster told less than was asked.
         var refusal: KafkaError?
     }
@@ -47,8 +47,23 @@ package final class KafkaMonitor: Service {
 
     /// Makes a producer's lasting errors a condition of readiness.
     package func watch(_ producer: KafkaProducer) {
-        let watched = WatchedProducer(producer, check: context.health.register("producer"), logger: context.logger)
-        state.withLock { $0.producers.append(watched) }
+        let words = WatchedClient.Words(
+            fine: "sending", fails: "the producer cannot send", goesOn: "the producer sends again")
+        let watched = WatchedClient(
+            words: words, stopsReadiness: true, check: context.health.register("producer"), logger: context.logger
+        ) { producer.trouble }
+        state.withLock { $0.clients.append(watched) }
+    }
+
+    /// Tells a tail reader's lasting errors; readiness stays, since whoever reads a tail only hears of things earlier.
+    package func watch(_ reader: KafkaTailReader, topic: String) {
+        let words = WatchedClient.Words(
+            fine: "reading", fails: "the tail reader cannot read", goesOn: "the tail reader reads again")
+        let watched = WatchedClient(
+            words: words, stopsReadiness: false, check: context.health.register("tail \(topic)"),
+            logger: context.logger
+        ) { reader.trouble }
+        state.withLock { $0.clients.append(watched) }
     }
 
     /// Makes a consumer's progress a condition of readiness.
@@ -82,8 +97,8 @@ package final class KafkaMonitor: Service {
 
     private func lookAgainAndAgain() async {
         while !Task.isCancelled {
-            let (consumers, producers) = state.withLock { ($0.consumers, $0.producers) }
-            for producer in producers { producer.look() }
+            let (consumers, clients) = state.withLock { ($0.consumers, $0.clients) }
+            for client in clients { client.look() }
             for consumer in consumers { consumer.look() }
             let isWaiting = consumers.contains { !$0.standing.isReady }
             try? await Task.sleep(for: isWaiting ? Self.lookIntervalWaiting : Self.lookInterval)

@@ -93,6 +93,9 @@ public final class KafkaTailReader: Service {
         await ended.wait(atMost: settings.drainTimeout + settings.closeTimeout + .seconds(2))
     }
 
+    /// What keeps it from reading and does not pass by itself; nil when nothing does.
+    public var trouble: KafkaTrouble? { hub.progress.trouble }
+
     /// The numbers of now, for metrics; commits stay zero.
     public var statistics: KafkaConsumerStatistics { hub.statistics }
 }

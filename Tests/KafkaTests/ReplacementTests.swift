@@ -152,6 +152,24 @@ struct RefusedClientTests {
         await producer.close()
     }
 
+    @Test("knows that it may not see the topic whose tail it reads, until it may")
+    func tailAuthorization() async throws {
+        let cluster = try MockCluster()
+        cluster.makeTopic("t", partitions: 1)
+        cluster.say(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, about: "t")
+        let reader = try KafkaTailReader(
+            configuration: cluster.configuration, topic: "t", logger: quietLogger
+        ) { _ in }
+        let running = Task { try await reader.run() }
+        #expect(await eventually { reader.trouble?.error.code == .authorization })
+        #expect(reader.trouble?.description.hasPrefix("t: ") == true)
+        #expect(reader.trouble?.error.remedy?.contains("ACL") == true)
+        cluster.say(RD_KAFKA_RESP_ERR_NO_ERROR, about: "t")
+        #expect(await eventually { reader.trouble == nil })
+        await reader.close()
+        try await running.value
+    }
+
     @Test("names what an idempotent producer needs")
     func clusterAuthorization() async throws {
         let cluster = try MockCluster()

@@ -30,10 +30,13 @@ struct RecordDecoder {
     }
 
     /// The records of a fetch event, which the caller destroys; errors in it are dropped.
-    mutating func decode(event: OpaquePointer) -> [KafkaRecord] {
+    mutating func decode(event: OpaquePointer, refused: (KafkaError) -> Void = { _ in }) -> [KafkaRecord] {
         var records: [KafkaRecord] = []
         while let message = rd_kafka_event_message_next(event) {
-            if case .success(let record) = decode(message) { records.append(record) }
+            switch decode(message) {
+            case .success(let record): records.append(record)
+            case .failure(let error): refused(error)
+            }
         }
         return records
     }

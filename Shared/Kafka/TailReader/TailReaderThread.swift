@@ -25,6 +25,7 @@ struct TailReaderThread {
     private let hub: ConsumerHub
     private let topic: String
     private let ready: OneShotSignal
+    private let configuration: KafkaConfiguration
     private let logger: Logger
     private var logs: NativeLogRelay
     private var decoder = RecordDecoder()
@@ -44,6 +45,7 @@ struct TailReaderThread {
         self.hub = hub
         self.topic = topic
         self.ready = ready
+        self.configuration = configuration
         self.logger = logger
         logs = NativeLogRelay(logger: logger, configuration: configuration)
     }
@@ -79,10 +81,11 @@ struct TailReaderThread {
         var records: [KafkaRecord] = []
         while records.count < limit, let event = client.nextEvent() {
             switch rd_kafka_event_type(event) {
-            case RD_KAFKA_EVENT_FETCH: records += decoder.decode(event: event)
+            case RD_KAFKA_EVENT_FETCH: records += decoder.decode(event: event, refused: hub.note)
             case RD_KAFKA_EVENT_LOG: logs.relay(log: event)
             case RD_KAFKA_EVENT_ERROR:
                 logs.relay(error: event)
+                if let error = KafkaError(event: event, hiding: configuration) { hub.note(error) }
                 // Something happened to the broker: look soon whether it still has what was read.
                 lookNotBefore = min(lookNotBefore, .now + Self.firstLookInterval)
             default: break
@@ -96,7 +99,10 @@ struct TailReaderThread {
             positions[place] = record.offset + 1
             return record.offset >= starts[place] ?? 0
         }
-        if !new.isEmpty { hub.withLedger { $0.append(new) } }
+        if !new.isEmpty {
+            hub.withLedger { $0.append(new) }
+            hub.works()
+        }
         return limit > 0 && records.count >= limit
     }
 
@@ -129,18 +135,29 @@ struct TailReaderThread {
     /// At first all are read from the end; one that is new afterwards, from its start.
     private mutating func look() {
         lookNotBefore = .now + Self.firstLookInterval
-        if positions.isEmpty {
-            guard let ends = client.ends(of: topic, within: Self.lookTime) else { return }
-            positions = Dictionary(ends, uniquingKeysWith: { first, _ in first })
-            unsettled = Set(positions.keys)
-            assign()
-        } else if let count = client.partitionCount(of: topic, within: Self.lookTime) {
-            let places = (0..<Int32(count)).map { TopicPartition(topic: topic, partition: $0) }
-            let added = places.filter { positions[$0] == nil }
-            for place in added { positions[place] = 0 }
-            if !added.isEmpty { assign() }
-            lookNotBefore = .now + Self.lookInterval
+        do throws(KafkaError) {
+            if positions.isEmpty { try findEnds() } else { try findAdded() }
+        } catch {
+            hub.note(error)
         }
+    }
+
+    private mutating func findEnds() throws(KafkaError) {
+        guard let ends = try client.ends(of: topic, within: Self.lookTime) else { return }
+        positions = Dictionary(ends, uniquingKeysWith: { first, _ in first })
+        unsettled = Set(positions.keys)
+        // Whatever kept the topic from us is over.
+        hub.forgetErrors()
+        assign()
+    }
+
+    private mutating func findAdded() throws(KafkaError) {
+        guard let count = try client.partitionCount(of: topic, within: Self.lookTime) else { return }
+        let places = (0..<Int32(count)).map { TopicPartition(topic: topic, partition: $0) }
+        let added = places.filter { positions[$0] == nil }
+        for place in added { positions[place] = 0 }
+        if !added.isEmpty { assign() }
+        lookNotBefore = .now + Self.lookInterval
     }
 
     private mutating func assign() {
@@ -157,8 +174,10 @@ struct TailReaderThread {
 
 extension ConsumerClient {
     /// The partitions of a topic and the offset after the last record of each; nil when there is no whole answer.
-    fileprivate func ends(of topic: String, within limit: Duration) -> [(TopicPartition, Int64)]? {
-        guard let count = partitionCount(of: topic, within: limit) else { return nil }
+    fileprivate func ends(
+        of topic: String, within limit: Duration
+    ) throws(KafkaError) -> [(TopicPartition, Int64)]? {
+        guard let count = try partitionCount(of: topic, within: limit) else { return nil }
         // -1 stands for the end, as a time to search for.
         let list = NativePartitionList((0..<Int32(count)).map { (TopicPartition(topic: topic, partition: $0), -1) })
         let error = rd_kafka_offsets_for_times(client.pointer, list.pointer, limit.wholeMilliseconds)
@@ -168,15 +187,18 @@ extension ConsumerClient {
         return entries.map { ($0.place, $0.offset) }
     }
 
-    fileprivate func partitionCount(of topic: String, within limit: Duration) -> Int? {
+    /// How many partitions a topic has; nil when nobody answers, and an error when the answer is one.
+    fileprivate func partitionCount(of topic: String, within limit: Duration) throws(KafkaError) -> Int? {
         guard let handle = rd_kafka_topic_new(client.pointer, topic, nil) else { return nil }
         defer { rd_kafka_topic_destroy(handle) }
         var metadata: UnsafePointer<rd_kafka_metadata>?
         let error = rd_kafka_metadata(client.pointer, 0, handle, &metadata, limit.wholeMilliseconds)
         guard error == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else { return nil }
         defer { rd_kafka_metadata_destroy(metadata) }
-        guard metadata.pointee.topic_cnt == 1, metadata.pointee.topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            return nil
+        guard metadata.pointee.topic_cnt == 1 else { return nil }
+        let refusal = metadata.pointee.topics[0].err
+        guard refusal == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            throw KafkaError(native: refusal, detail: "\(topic): \(String(cString: rd_kafka_err2str(refusal)))")
         }
         let count = Int(metadata.pointee.topics[0].partition_cnt)
         return count > 0 ? count : nil
