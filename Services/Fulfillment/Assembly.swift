@@ -15,6 +15,7 @@ struct Assembly {
 
     init(_ configuration: Configuration, context: ServiceContext) throws {
         let logger = context.logger
+        context.metrics.describe(EventMetrics.families + FulfillmentMetrics.families)
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
@@ -56,9 +57,7 @@ struct Assembly {
         let redriveParked = Redriver(
             name: "parked-orders", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
             logger: logger
-        ) { limit in
-            try await parked.release(limit: limit)
-        }
+        ) { try await parked.release(limit: $0) }
         let ends = Self.ends(configuration, pool, subscriptions, announce, logger)
         let alarms = SubmissionStore(pool: pool)
         services = ServiceAssembly(
@@ -67,7 +66,7 @@ struct Assembly {
                 CatalogueReload(
                     path: configuration.catalogueFile, every: configuration.catalogueInterval, current: catalogues,
                     logger: logger),
-                AlarmedGauge(store: alarms).task(logger: logger),
+                AlarmedGauge(store: alarms).task(logger: logger), BacklogGauges(pool: pool).task(logger: logger),
                 RaiseAlarms.logging(to: logger, store: alarms, age: configuration.alarmAge).task(logger: logger),
                 redriveEvents, redriveParked, ends.subscriptions, ends.entitlements, consumer,
             ])

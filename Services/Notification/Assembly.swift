@@ -16,6 +16,7 @@ struct Assembly {
 
     init(_ configuration: Configuration, context: ServiceContext) throws {
         let logger = context.logger
+        context.metrics.describe(EventMetrics.families + DeliveryMetrics.families)
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)

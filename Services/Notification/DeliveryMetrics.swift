@@ -1,5 +1,6 @@
 import Metrics
 import Persistence
+import ServiceRuntime
 
 /// The numbers of delivering, by endpoint; the README lists them.
 struct DeliveryMetrics: Sendable {
@@ -64,4 +65,19 @@ struct DeliveryMetrics: Sendable {
     private static func nanoseconds(_ duration: Duration) -> Int64 {
         max(0, duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000)
     }
+}
+
+extension DeliveryMetrics {
+    /// What the metrics of notification mean.
+    static let families: [MetricFamily] = [
+        .counter("countersign_webhook_events_taken_over_total", help: "Events that were taken over for delivery."),
+        .counter(
+            "countersign_webhook_attempts_total", ["endpoint", "result"],
+            help: "Attempts to deliver, by endpoint and result: delivered, retry or abandoned."),
+        .histogram("countersign_webhook_attempt_duration_seconds", ["endpoint"], help: "How long an attempt took."),
+        .histogram(
+            "countersign_webhook_delivery_delay_seconds", ["endpoint"], help: "From take-over to delivery."),
+        .gauge("countersign_webhook_deliveries_pending", ["endpoint"], help: "Deliveries that wait for the endpoint."),
+        .gauge("countersign_webhook_endpoint_disabled", ["endpoint"], help: "1 while the endpoint is switched off."),
+    ]
 }

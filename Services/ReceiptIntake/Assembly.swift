@@ -23,6 +23,7 @@ struct Assembly {
     /// - Throws: `SettingsFileError`, `KeySetError`, `KafkaError`.
     func services() async throws -> ServiceAssembly {
         let logger = context.logger
+        context.metrics.describe(EventMetrics.families + IntakeMetrics.families)
         // The process that faces the players has no business with the keys to Apple.
         let apps = try AppsFile.load(path: configuration.appsFile, secrets: .callers)
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)

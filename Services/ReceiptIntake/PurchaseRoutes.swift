@@ -3,7 +3,6 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Logging
-import Metrics
 import Persistence
 import PurchaseModel
 import ServiceRuntime
@@ -15,6 +14,18 @@ struct PurchaseRoutes: Sendable {
     let accountTokens: AccountTokens
     let body: JSONBody
     let connections: ConnectionSignals
+    private let metrics = PurchaseAnswerMetrics()
+
+    init(
+        authenticator: Authenticator, submissions: PurchaseSubmissions, accountTokens: AccountTokens, body: JSONBody,
+        connections: ConnectionSignals
+    ) {
+        self.authenticator = authenticator
+        self.submissions = submissions
+        self.accountTokens = accountTokens
+        self.body = body
+        self.connections = connections
+    }
 
     /// Takes a proof.
     ///
@@ -23,6 +34,7 @@ struct PurchaseRoutes: Sendable {
     /// - Throws: `ProblemDetails`, and what the parts throw.
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        let start = ContinuousClock.now
         guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
         let wait = try WaitParameter.read(request)
         let accepted = try await body.withValue(PurchaseRequest.self, from: request) {
@@ -33,7 +45,7 @@ struct PurchaseRoutes: Sendable {
         // What waits from here on holds an id, and no proof.
         let answer = await submissions.answer(
             to: accepted, wait: wait, connection: connections.connection(of: context.channel))
-        return try Self.response(answer, route: "post", logger: context.logger)
+        return try response(answer, route: .post, since: start, logger: context.logger)
     }
 
     // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
@@ -60,6 +72,7 @@ struct PurchaseRoutes: Sendable {
     /// - Throws: `ProblemDetails`, and what the parts throw.
     @Sendable
     func get(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        let start = ContinuousClock.now
         guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
         let wait = try WaitParameter.read(request)
         let callers = try await authenticator.callers(token)
@@ -73,7 +86,7 @@ struct PurchaseRoutes: Sendable {
             return viewers.first(where: \.isServer) ?? viewers.first
         }
         guard let answer else { throw ProblemDetails.notFound }
-        return try Self.response(answer, route: "get", logger: context.logger)
+        return try response(answer, route: .get, since: start, logger: context.logger)
     }
 
     /// Whose purchase it is: a player's own, or the one that the studio's backend names.
@@ -92,11 +105,11 @@ struct PurchaseRoutes: Sendable {
         }
     }
 
-    private static func response(_ answer: PurchaseAnswer, route: String, logger: Logger) throws -> Response {
-        Counter(
-            label: "countersign_purchase_answers_total",
-            dimensions: [("route", route), ("state", answer.state.rawValue)]
-        ).increment()
+    private func response(
+        _ answer: PurchaseAnswer, route: PurchaseAnswerMetrics.Route, since start: ContinuousClock.Instant,
+        logger: Logger
+    ) throws -> Response {
+        metrics.record(route, answer.state, since: start)
         logger.debug(
             "answered", metadata: .fields([.submission: "\(answer.id)", .reason: "\(answer.reason?.rawValue ?? "")"]))
         return try answer.response()

@@ -18,6 +18,7 @@ struct Assembly {
 
     init(_ configuration: Configuration, context: ServiceContext) throws {
         let logger = context.logger
+        context.metrics.describe(EventMetrics.families + WorkerMetrics.families)
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
         let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)

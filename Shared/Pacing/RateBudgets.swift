@@ -45,6 +45,12 @@ public final class RateBudgets<Key: Hashable & Sendable>: Sendable {
         state.withLock { $0.entries.count }
     }
 
+    /// Every budget at this moment, for metrics.
+    public var statistics: [Key: RateBudget.Statistics] {
+        // Outside the lock: a budget asks its own.
+        state.withLock { $0.entries }.mapValues(\.budget.statistics)
+    }
+
     /// The budget of `key`.
     public func budget(for key: Key) -> RateBudget {
         state.withLock { state in

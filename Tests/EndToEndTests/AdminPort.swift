@@ -23,11 +23,16 @@ struct AdminPort: Sendable {
         return (answer.status == 200, String(decoding: answer.body, as: UTF8.self))
     }
 
+    /// The page of metrics, line by line.
+    func page() async throws -> [String] {
+        let answer = try await client.send(.GET, "\(url)/metrics")
+        return String(decoding: answer.body, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
     /// The sum of a metric's samples, of one topic where one is named; nil where there is none.
     func metric(_ name: String, topic: String? = nil) async throws -> Double? {
-        let answer = try await client.send(.GET, "\(url)/metrics")
         var sum: Double?
-        for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n") {
+        for line in try await page() {
             guard let end = line.firstIndex(where: { $0 == "{" || $0 == " " }), line[..<end] == name else { continue }
             if let topic, !line.contains("topic=\"\(topic)\"") { continue }
             guard let value = line.split(separator: " ").last.flatMap({ Double($0) }) else { continue }

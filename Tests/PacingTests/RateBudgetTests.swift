@@ -294,6 +294,17 @@ struct RateBudgetsTests {
         #expect(budgets.budget(for: "late").statistics.tokens == 10)
     }
 
+    @Test("the statistics tell of every budget")
+    func statistics() async {
+        let budgets = RateBudgets<String>(budgetsMaximum: 10, time: time.source) { _ in .init(perSecond: 4, burst: 4) }
+        #expect(budgets.statistics.isEmpty)
+        #expect(await budgets.budget(for: "a").acquire(.player, patience: .zero) == .admitted)
+        budgets.budget(for: "b").close(for: .seconds(9))
+        #expect(budgets.statistics["a"]?.tokens == 3)
+        #expect(budgets.statistics["b"]?.closedFor == .seconds(9))
+        #expect(budgets.statistics.count == 2)
+    }
+
     @Test("beyond the maximum the budget that rested longest makes room; one that is used never does")
     func forgetting() async {
         let budgets = RateBudgets<String>(budgetsMaximum: 2, time: time.source) { _ in .init(perSecond: 1, burst: 1) }

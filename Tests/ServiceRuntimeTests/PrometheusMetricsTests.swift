@@ -89,6 +89,40 @@ struct PrometheusMetricsTests {
         #expect(PrometheusText.number(1e18) == "1e+18" && PrometheusText.number(-2) == "-2")
     }
 
+    @Test("a family that was described has its line of HELP above that of its type, before or after it was made")
+    func help() {
+        let metrics = PrometheusMetrics()
+        metrics.makeCounter(label: "early", dimensions: []).increment(by: Int64(1))
+        metrics.describe([
+            .counter("early_total", help: "What \"it\" is: a\\b\nc."), .histogram("later_seconds", help: "A time."),
+            .gauge("scraped", ["x"], help: "Read for each page."),
+        ])
+        metrics.makeTimer(label: "later", dimensions: []).recordNanoseconds(1)
+        metrics.onScrape { [GaugeSample("scraped", labels: [("x", "1")], 2)] }
+        let page = metrics.render()
+        #expect(
+            page.contains("# HELP early_total What \"it\" is: a\\\\b\\nc.\n# TYPE early_total counter\nearly_total 1\n")
+        )
+        #expect(page.contains("# HELP later_seconds A time.\n# TYPE later_seconds histogram\n"))
+        #expect(page.contains("# HELP scraped Read for each page.\n# TYPE scraped gauge\nscraped{x=\"1\"} 2\n"))
+        #expect(page.split(separator: "\n").count { $0.hasPrefix("# HELP later_seconds ") } == 1, "once for a family")
+    }
+
+    @Test("every family of every process has a line of HELP, of the type that was described")
+    func runtimeFamilies() {
+        let metrics = PrometheusMetrics()
+        metrics.onScrape { ProcessMetrics.samples() }
+        let lines = metrics.render().split(separator: "\n").map(String.init)
+        let described = Dictionary(uniqueKeysWithValues: RuntimeMetrics.families.map { ($0.name, $0) })
+        let types = lines.enumerated().filter { $1.hasPrefix("# TYPE ") }
+        #expect(types.count >= 6)
+        for (index, line) in types {
+            let words = line.split(separator: " ").map(String.init)
+            #expect(words[3] == described[words[2]]?.kind.rawValue, "\(line)")
+            #expect(index > 0 && lines[index - 1].hasPrefix("# HELP \(words[2]) "), "\(line)")
+        }
+    }
+
     @Test("an unbounded label cannot fill the memory, and is seen")
     func seriesLimit() {
         let metrics = PrometheusMetrics(seriesMaximum: 10)

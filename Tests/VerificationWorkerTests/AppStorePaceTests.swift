@@ -82,6 +82,30 @@ struct AppStorePaceTests {
         #expect(await call(pace, sandbox, patience: .zero) { true }.name == "answer")
     }
 
+    @Test("What is left of every budget is told, in order")
+    func budgetsLeft() async {
+        let pace = pace(perSecond: 10)
+        let later = Date().addingTimeInterval(60)
+        _ = await call(pace, app: "b") { throw AppStoreServerError.made(.rateLimited, status: 429, retryAfter: later) }
+        _ = await call(pace, app: "a") { true }
+        let left = pace.budgetStatistics
+        #expect(left.map(\.key.app) == ["a", "b"])
+        #expect(left.map(\.key.callClass) == [.usual, .usual])
+        #expect((8.9...10).contains(left.first?.statistics.tokens ?? 0))
+        let closed = left.last?.statistics.closedFor?.inSeconds ?? 0
+        #expect((50...60).contains(closed))
+    }
+
+    @Test("Apple's codes are labels, but not without end")
+    func codes() {
+        let metrics = AppStoreCallMetrics()
+        #expect(metrics.label(of: nil) == AppStoreCallMetrics.none)
+        #expect(metrics.label(of: .invalidTransactionId) == "4000006")
+        for number in 0..<500 { _ = metrics.label(of: .init(rawValue: 5_000_000 + Int64(number))) }
+        #expect(metrics.label(of: .init(rawValue: 1)) == AppStoreCallMetrics.other)
+        #expect(metrics.label(of: .invalidTransactionId) == "4000006", "what came first keeps its label")
+    }
+
     @Test("What Retry-After may say")
     func waits() {
         let now = Date(timeIntervalSince1970: 1_700_000_000)

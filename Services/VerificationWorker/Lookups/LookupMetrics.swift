@@ -19,6 +19,9 @@ enum LookupMetrics {
                     "countersign_lookups_in_flight", labels: [("kind", "receipt")],
                     Double(access.judge.receipts.inFlight)),
             ]
+            for (key, statistics) in access.pace.budgetStatistics {
+                samples += Self.samples(of: key, statistics)
+            }
             for host in AppStoreHost.all {
                 samples.append(
                     GaugeSample(
@@ -27,5 +30,17 @@ enum LookupMetrics {
             }
             return samples
         }
+    }
+
+    private static func samples(of key: BudgetKey, _ statistics: RateBudget.Statistics) -> [GaugeSample] {
+        let labels = [("app", key.app), ("host", key.host.name), ("class", key.callClass.rawValue)]
+        return [
+            GaugeSample("countersign_app_store_budget_tokens", labels: labels, statistics.tokens),
+            GaugeSample(
+                "countersign_app_store_budget_waiting", labels: labels,
+                Double(statistics.waiting.values.reduce(0, +))),
+            GaugeSample(
+                "countersign_app_store_budget_closed_seconds", labels: labels, statistics.closedFor?.inSeconds ?? 0),
+        ]
     }
 }

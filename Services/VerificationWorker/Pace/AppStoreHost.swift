@@ -25,7 +25,7 @@ struct AppStoreHost: Sendable, Hashable {
 }
 
 /// Calls of one host that Apple limits together (apple-facts C3).
-enum CallClass: Sendable, Hashable, CaseIterable {
+enum CallClass: String, Sendable, Hashable, CaseIterable {
     /// Get Transaction Info, Get All Subscription Statuses and most others: 50 a second. Also verifyReceipt.
     case usual
     /// Look Up Order ID: 10 a second.

@@ -13,6 +13,8 @@ final class AppStorePace: Sendable {
         static let closure = Duration.seconds(2 * 3_600)
         /// The shortest pause between two looks at a host that rests.
         static let probePause = Duration.milliseconds(10)
+        /// Budgets that metrics tell of: three series each, of the few thousand that a process may have.
+        static let budgetsTold = 500
     }
 
     /// Told when the main host goes away and comes back, in order.
@@ -23,6 +25,7 @@ final class AppStorePace: Sendable {
     /// Repeats the call that last failed at the main host; says whether the host is there.
     private let lastFailure = Mutex<(@Sendable () async -> AppStoreServerError.HostHealth)?>(nil)
     private let logger: Logger
+    private let metrics = AppStoreCallMetrics()
 
     init(
         rates: AppStoreRates, breaker settings: CircuitBreaker.Settings, logger: Logger,
@@ -52,6 +55,15 @@ final class AppStorePace: Sendable {
         breakers[host] ?? CircuitBreaker()
     }
 
+    /// Every budget at this moment; of very many the first ``Limit/budgetsTold``, by app, host and class.
+    var budgetStatistics: [(key: BudgetKey, statistics: RateBudget.Statistics)] {
+        let all = budgets.statistics.map { (key: $0.key, statistics: $0.value) }
+        func precedes(_ left: BudgetKey, _ right: BudgetKey) -> Bool {
+            (left.app, left.host.name, left.callClass.rawValue) < (right.app, right.host.name, right.callClass.rawValue)
+        }
+        return Array(all.sorted { precedes($0.key, $1.key) }.prefix(Limit.budgetsTold))
+    }
+
     /// Whether lookups wait for the main host to come back.
     var isOut: Bool { breaker(of: .main).isOpen }
 
@@ -75,7 +87,9 @@ final class AppStorePace: Sendable {
         }
         let admission = breaker.admit()
         if case .refused(let wait) = admission { return .unavailable(retryAfterSeconds: wait.inSeconds) }
+        let start = ContinuousClock.now
         let result = await Self.caught(body)
+        metrics.record(host, result, took: ContinuousClock.now - start)
         return outcome(result, host: host, budget: budget, admission, body)
     }
 

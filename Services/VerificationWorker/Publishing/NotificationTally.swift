@@ -5,8 +5,8 @@ import Metrics
 import PurchaseModel
 import ServiceRuntime
 
-/// Counts Apple's notifications by type, `countersign_notifications_total{type}`, and tells of types that are not known and
-/// of apps whose number is wrong in the settings.
+/// Counts Apple's notifications by type, `countersign_notifications_judged_total{type}`, and tells of types that are
+/// not known and of apps whose number is wrong in the settings.
 ///
 /// Only what Apple signed is counted: a forgery does not say which type it is.
 struct NotificationTally: Sendable {
@@ -36,7 +36,8 @@ struct NotificationTally: Sendable {
             }
         }
         for (type, count) in counts {
-            Counter(label: "countersign_notifications_total", dimensions: [("type", type)]).increment(by: Int64(count))
+            Counter(label: "countersign_notifications_judged_total", dimensions: [("type", type)])
+                .increment(by: Int64(count))
         }
         guard !counts.isEmpty else { return }
         let types = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")

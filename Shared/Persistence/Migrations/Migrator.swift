@@ -48,6 +48,9 @@ package struct Migrator: Sendable {
             Migration(
                 version: 8, name: "look_up_less",
                 sql: String(decoding: PackageResources._008_look_up_less_sql, as: UTF8.self)),
+            Migration(
+                version: 9, name: "see_what_waits",
+                sql: String(decoding: PackageResources._009_see_what_waits_sql, as: UTF8.self)),
         ]
     }
 

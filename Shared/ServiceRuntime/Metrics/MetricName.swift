@@ -49,10 +49,3 @@ struct MetricLabel: Hashable, Sendable {
     var name: String
     var value: String
 }
-
-/// The type line of a metric.
-enum MetricKind: String, Sendable {
-    case counter
-    case gauge
-    case histogram
-}

@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// What becomes what: counters end in `_total`; timers are histograms in seconds and end in `_seconds`; recorders are
 /// histograms, or gauges when they do not aggregate; meters are gauges. Full stops in names become underscores.
-/// Handlers of the same name and labels are the same series. The registry is locked only while a handler is made or
-/// a page rendered, so keep handlers where they are used often.
+/// `describe(_:)` says what they mean. Handlers of the same name and labels are the same series. The registry is locked
+/// only while a handler is made or a page rendered, so keep handlers where they are used often.
 package final class PrometheusMetrics: MetricsFactory {
     /// The most series kept.
     ///
@@ -23,6 +23,8 @@ package final class PrometheusMetrics: MetricsFactory {
     ]
     /// The name under which handlers that found no place are counted.
     static let refusedName = "countersign_metrics_refused_total"
+    /// The name under which the series that are kept are counted.
+    static let seriesName = "countersign_metrics_series"
 
     struct Family {
         let kind: MetricKind
@@ -33,6 +35,7 @@ package final class PrometheusMetrics: MetricsFactory {
         var families: [String: Family] = [:]
         var seriesCount = 0
         var collectors: [@Sendable () -> [GaugeSample]] = []
+        var help: [String: String] = [:]
     }
 
     private let seriesMaximum: Int
@@ -44,6 +47,17 @@ package final class PrometheusMetrics: MetricsFactory {
     /// - Parameter seriesMaximum: The most series kept. Default: ``seriesMaximumDefault``.
     package init(seriesMaximum: Int = seriesMaximumDefault) {
         self.seriesMaximum = seriesMaximum
+        describe(RuntimeMetrics.families)
+    }
+
+    /// Says what families mean: the lines of HELP on the page.
+    ///
+    /// A family may be described before it has a series, which is when it is first on the page; of two descriptions of
+    /// one name the later one holds.
+    package func describe(_ families: [MetricFamily]) {
+        state.withLock { state in
+            for family in families { state.help[family.name] = family.help }
+        }
     }
 
     /// Adds a source of numbers that are read when a page is rendered, for what is cheaper to look up than to keep.
@@ -55,7 +69,7 @@ package final class PrometheusMetrics: MetricsFactory {
 
     /// The page of all series, in the Prometheus text format 0.0.4.
     package func render() -> String {
-        var (families, collectors) = state.withLock { ($0.families, $0.collectors) }
+        var (families, collectors, help) = state.withLock { ($0.families, $0.collectors, $0.help) }
         let ownCount = families.values.reduce(0) { $0 + $1.series.count }
         var room = seriesMaximum
         for sample in collectors.flatMap({ $0() }) {
@@ -69,13 +83,13 @@ package final class PrometheusMetrics: MetricsFactory {
         families[Self.refusedName] = Family(kind: .counter, series: [[]: refused])
         var text = PrometheusText()
         for (name, family) in families.sorted(by: { $0.key < $1.key }) {
-            text.appendType(name, family.kind)
+            text.appendHead(name, family.kind, help: help[name])
             for (labels, series) in family.series.sorted(by: { Self.precedes($0.key, $1.key) }) {
                 series.append(to: &text, name: name, labels: labels)
             }
         }
-        text.appendType("countersign_metrics_series", .gauge)
-        text.append("countersign_metrics_series", [], Double(ownCount))
+        text.appendHead(Self.seriesName, .gauge, help: help[Self.seriesName])
+        text.append(Self.seriesName, [], Double(ownCount))
         return text.text
     }
 

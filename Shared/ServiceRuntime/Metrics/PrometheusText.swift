@@ -7,7 +7,9 @@ struct PrometheusText {
 
     private(set) var text = ""
 
-    mutating func appendType(_ name: String, _ kind: MetricKind) {
+    /// The lines above a family's series; without help only that of its type.
+    mutating func appendHead(_ name: String, _ kind: MetricKind, help: String?) {
+        if let help { text += "# HELP \(name) \(Self.escapedHelp(help))\n" }
         text += "# TYPE \(name) \(kind.rawValue)\n"
     }
 
@@ -34,6 +36,20 @@ struct PrometheusText {
             switch scalar {
             case "\\": escaped += "\\\\"
             case "\"": escaped += "\\\""
+            case "\n": escaped += "\\n"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+
+    /// A line of help with backslash and line feed escaped; a quotation mark stays.
+    static func escapedHelp(_ help: String) -> String {
+        guard help.utf8.contains(where: { $0 == 0x5C || $0 == 0x0A }) else { return help }
+        var escaped = ""
+        for scalar in help.unicodeScalars {
+            switch scalar {
+            case "\\": escaped += "\\\\"
             case "\n": escaped += "\\n"
             default: escaped.unicodeScalars.append(scalar)
             }

@@ -1,0 +1,53 @@
+import ServiceRuntime
+
+/// What the metrics of fulfillment mean.
+enum FulfillmentMetrics {
+    static let undelivered = "countersign_purchases_undelivered"
+    static let undeliveredAge = "countersign_purchases_undelivered_oldest_age_seconds"
+    static let dueRows = "countersign_due_rows"
+    static let dueAge = "countersign_due_rows_oldest_age_seconds"
+
+    static let families: [MetricFamily] = [
+        .gauge(
+            "countersign_purchases_undelivered", ["stage", "environment", "reason"],
+            help: """
+                Purchases that may be paid and are not delivered: parked, which Apple signed for, or undecided, which \
+                have had no outcome for a minute; 10,000 of a group means at least as many.
+                """),
+        .gauge(
+            "countersign_purchases_undelivered_oldest_age_seconds", ["stage", "environment", "reason"],
+            help: "Age of the oldest of them."),
+        .gauge(
+            "countersign_due_rows", ["table", "older_than_seconds"],
+            help: """
+                Rows that have been due for longer than that and were not taken yet, cumulative; 10,000 means at least \
+                as many.
+                """),
+        .gauge(
+            "countersign_due_rows_oldest_age_seconds", ["table"],
+            help: "For how long the oldest of the due rows has been due."),
+        .counter("countersign_submissions_settled_total", ["state", "reason"], help: "Outcomes of submissions."),
+        .counter("countersign_orders_granted_total", help: "Orders that were granted."),
+        .counter(
+            "countersign_orders_claimed_total", help: "Granted orders that were nobody's before."),
+        .counter(
+            "countersign_verdicts_without_submission_total",
+            help: "Verdicts without a row of their submission: they grant nothing."),
+        .counter("countersign_parked_orders_released_total", help: "Parked orders that were decided anew."),
+        .counter(
+            "countersign_subscriptions_ended_total", ["state"],
+            help: "Subscriptions whose state the clock alone changed, by the new state."),
+        .counter("countersign_entitlements_ended_total", help: "Ends of entitlements that were told of."),
+        .counter(
+            "countersign_submission_alarms_total", ["reason"],
+            help: "Alarms that were raised for submissions too old without an outcome."),
+        .gauge(
+            "countersign_submissions_alarmed", ["reason"],
+            help: "Submissions that have an alarm and no outcome; they stay due."),
+        .gauge(
+            "countersign_catalogue_mistaken",
+            help: "1 while the catalogue's file has a mistake, and the catalogue before it is in use."),
+        .histogram("countersign_fulfillment_batch_size", help: "Verdicts that were settled in one commit."),
+        .histogram("countersign_fulfillment_batch_seconds", help: "How long such a commit took, all told."),
+    ]
+}

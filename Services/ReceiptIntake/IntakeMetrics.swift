@@ -1,0 +1,31 @@
+import ServiceRuntime
+
+/// What the metrics of intake mean.
+enum IntakeMetrics {
+    static let families: [MetricFamily] = [
+        .counter(
+            "countersign_purchase_answers_total", ["route", "state"],
+            help: "Answers about purchases, by route and state."),
+        .histogram(
+            "countersign_purchase_answer_duration_seconds", ["route", "state"],
+            help: "From the head of a request about a purchase to its answer, with the time that the app asked to wait."
+        ),
+        .counter("countersign_intents_total", help: "Intents that were opened."),
+        .counter(
+            "countersign_notifications_total", ["result"],
+            help: "Apple's notifications that were answered 200, by result: new or repeated."),
+        .counter("countersign_problems_total", ["slug"], help: "Requests that were refused, by the problem's name."),
+        .histogram("countersign_accept_batch_rows", help: "Submissions that were accepted in one commit."),
+        .histogram("countersign_accept_duration_seconds", help: "How long such a commit took."),
+        .counter(
+            "countersign_spends_total", ["result"],
+            help: "Spends, by result: spent, repeated, insufficient or key_reused."),
+        .gauge("countersign_waiters", help: "Requests that wait for an outcome."),
+        .counter("countersign_waiters_refused_total", help: "Requests that could not wait, because too many did."),
+        .gauge(
+            "countersign_oldest_submission_age_seconds", help: "Age of the oldest submission without an outcome."),
+        .counter(
+            "countersign_publications_dropped_total",
+            help: "Submissions left to the redriver, because too many waited for the broker."),
+    ]
+}

@@ -1,0 +1,58 @@
+import AppStoreServerAPI
+import Metrics
+import Synchronization
+
+/// Counts what Apple's servers answer, and how long they take.
+///
+/// What is looked up again for every call is kept here: a counter's name costs more than its addition.
+final class AppStoreCallMetrics: Sendable {
+    enum Limit {
+        /// Codes of Apple's that have a label of their own; further ones count as ``AppStoreCallMetrics/other``.
+        static let codes = 64
+    }
+
+    static let other = "other"
+    static let none = "none"
+
+    private let durations: [AppStoreHost: Timer]
+    private let codes = Mutex<Set<Int64>>([])
+
+    init() {
+        durations = Dictionary(
+            uniqueKeysWithValues: AppStoreHost.all.map { host in
+                (
+                    host,
+                    Timer(label: "countersign_app_store_call_duration", dimensions: [("host", host.name)])
+                )
+            })
+    }
+
+    /// A call has ended; a cancelled one is no answer.
+    func record<Value>(_ host: AppStoreHost, _ result: Result<Value, any Error>, took elapsed: Duration) {
+        let labels: (status: String, code: String)
+        switch result {
+        case .success: labels = ("200", Self.none)
+        case .failure(let error as AppStoreServerError):
+            labels = (error.status.map { "\($0)" } ?? Self.none, label(of: error.code))
+        case .failure: return
+        }
+        durations[host]?.recordNanoseconds(
+            elapsed.components.seconds * 1_000_000_000 + elapsed.components.attoseconds / 1_000_000_000)
+        Counter(
+            label: "countersign_app_store_answers_total",
+            dimensions: [("host", host.name), ("status", labels.status), ("code", labels.code)]
+        ).increment()
+    }
+
+    /// A code as a label: whoever answers in Apple's place cannot make labels without end.
+    func label(of code: AppStoreServerError.Code?) -> String {
+        guard let code else { return Self.none }
+        let isKnown = codes.withLock { codes in
+            if codes.contains(code.rawValue) { return true }
+            guard codes.count < Limit.codes else { return false }
+            codes.insert(code.rawValue)
+            return true
+        }
+        return isKnown ? "\(code.rawValue)" : Self.other
+    }
+}

@@ -1,0 +1,38 @@
+import ServiceRuntime
+
+/// What the metrics of the worker mean.
+enum WorkerMetrics {
+    static let families: [MetricFamily] = [
+        .counter("countersign_verdicts_total", ["verdict", "reason"], help: "Verdicts, by kind and reason."),
+        .counter(
+            "countersign_notifications_judged_total", ["type"],
+            help: "Notifications that Apple signed, by their type; unknown types count as other."),
+        .counter(
+            "countersign_attention_total", ["reason"],
+            help: "What somebody must look at, such as a key that Apple refuses."),
+        .counter(
+            "countersign_app_store_calls_total", ["host", "outcome"],
+            help: "Calls of Apple's servers, by what came of them."),
+        .counter(
+            "countersign_app_store_answers_total", ["host", "status", "code"],
+            help: "Answers of Apple's servers, by HTTP status and Apple's error code; none where there was none."),
+        .histogram(
+            "countersign_app_store_call_duration_seconds", ["host"],
+            help: "How long a call took, without waiting for its turn."),
+        .gauge(
+            "countersign_app_store_breaker_open", ["host"], help: "1 while the host rests because it does not answer."),
+        .counter(
+            "countersign_app_store_budget_refusals_total", ["host"],
+            help: "Calls that were put off, because their budget had no room in time."),
+        .gauge(
+            "countersign_app_store_budget_tokens", ["app", "host", "class"],
+            help: "Calls that this process may make at once: what is left of its share of Apple's limit."),
+        .gauge(
+            "countersign_app_store_budget_waiting", ["app", "host", "class"], help: "Calls that wait for their turn."),
+        .gauge(
+            "countersign_app_store_budget_closed_seconds", ["app", "host", "class"],
+            help: "For how long Apple's last 429 still keeps this budget closed."),
+        .gauge(
+            "countersign_lookups_in_flight", ["kind"], help: "Lookups that wait for Apple, by what is looked up."),
+    ]
+}

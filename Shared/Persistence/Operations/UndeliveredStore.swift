@@ -1,0 +1,101 @@
+package import Postgres
+package import PurchaseModel
+
+/// What may be paid and is not delivered: parked orders, and submissions without an outcome.
+///
+/// Monitoring asks this every few seconds, also while everything is late: no statement reads more than a few thousand
+/// rows of each group, however many wait.
+package struct UndeliveredStore: Sendable {
+    /// Rows of a group that are counted at most; a count of as many means "at least".
+    package static let countMaximum = 10_000
+    /// Groups that are told of at most; there are a few environments and reasons.
+    private static let groupsMaximum = 100
+
+    private let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Orders that Apple signed for and that are held, for one reason in one environment.
+    package struct Parked: Sendable, Hashable {
+        package let environment: String
+        package let reason: ReasonCode
+        /// At most ``countMaximum``.
+        package let count: Int64
+        /// Seconds since the oldest was recorded; exact, however many there are.
+        package let oldestSeconds: Double
+    }
+
+    /// Submissions without an outcome, for one reason.
+    package struct Undecided: Sendable, Hashable {
+        package let reason: ReasonCode
+        /// At most ``countMaximum``.
+        package let count: Int64
+        /// Seconds since the oldest that was looked at was received or reopened; exact up to ``countMaximum`` rows.
+        package let oldestSeconds: Double
+    }
+
+    /// Parked orders by environment and reason.
+    ///
+    /// - Throws: `PostgresError`.
+    package func parked() async throws -> [Parked] {
+        // The index orders_waiting holds all that is asked: from one group to the next, and each group from its oldest
+        // row on, so that the planner has no reason to read a group as a whole.
+        let result = try await pool.query(
+            """
+            WITH RECURSIVE groups AS (
+                (SELECT environment, reason FROM orders WHERE state = 'parked' ORDER BY environment, reason LIMIT 1)
+                UNION ALL
+                SELECT next.environment, next.reason FROM groups CROSS JOIN LATERAL (
+                    SELECT environment, reason FROM orders
+                    WHERE state = 'parked' AND (environment, reason) > (groups.environment, groups.reason)
+                    ORDER BY environment, reason LIMIT 1) next
+            )
+            SELECT environment, reason, oldest.count, extract(epoch FROM now() - oldest.created_at)::float8 AS oldest
+            FROM (SELECT environment, reason FROM groups LIMIT $2) known
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS count, min(created_at) AS created_at FROM (
+                    SELECT created_at FROM orders
+                    WHERE state = 'parked' AND environment = known.environment AND reason = known.reason
+                    ORDER BY created_at LIMIT $1) o) oldest
+            ORDER BY environment, reason
+            """, [.int8(Int64(Self.countMaximum)), .int8(Int64(Self.groupsMaximum))])
+        return try result.rows.map { row in
+            Parked(
+                environment: try row.decode("environment"), reason: ReasonCode(rawValue: try row.decode("reason")),
+                count: try row.decode("count"), oldestSeconds: try row.decode("oldest"))
+        }
+    }
+
+    /// Submissions that are older than this and have no outcome, by reason; whether they are paid is not known yet.
+    ///
+    /// - Throws: `PostgresError`.
+    package func undecided(olderThan age: Duration) async throws -> [Undecided] {
+        // Of more than can be counted both ends are looked at: what nobody takes is due first, and what was asked about
+        // for longest is due last.
+        let result = try await pool.query(
+            """
+            WITH looked AS (
+                (SELECT id, reason, coalesce(reopened_at, received_at) AS since FROM submissions
+                WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1)
+                UNION
+                (SELECT id, reason, coalesce(reopened_at, received_at) FROM submissions
+                WHERE due_at IS NOT NULL ORDER BY due_at DESC LIMIT $1)
+            )
+            SELECT coalesce(reason, $3) AS reason, count(*) AS count,
+                extract(epoch FROM now() - min(since))::float8 AS oldest
+            FROM looked WHERE since < now() - $2 * interval '1 millisecond'
+            GROUP BY 1 ORDER BY 1
+            """,
+            [
+                .int8(Int64(Self.countMaximum / 2)), .int8(age.wholeMilliseconds), .text(ReasonCode.noVerdict.rawValue),
+            ])
+        return try result.rows.map { row in
+            Undecided(
+                reason: ReasonCode(rawValue: try row.decode("reason")), count: try row.decode("count"),
+                oldestSeconds: try row.decode("oldest"))
+        }
+    }
+}
