@@ -36,7 +36,10 @@ def levels(shop):
     sale = sell(shop, "level.pack", account="apple-id-of-lee")
     shop.post("player-lee", sale["signedTransaction"], APP)
     rows = [("a level pack, posted by player-lee", settled(shop, "player-lee", "levels"))]
-    shop.post("player-lee-2", sale["signedTransaction"], APP)
+    # A restore is a transaction of its own, signed now: an old one moves nothing.
+    shop.store("PUT", "devices/second-phone-of-lee", {"account": "apple-id-of-lee"})
+    restored = shop.store("POST", "devices/second-phone-of-lee/restore", {"bundleId": APP}).body["transactions"][0]
+    shop.post("player-lee-2", restored["signedTransaction"], APP)
     rows.append(("restored by player-lee-2: restore: transfer", settled(shop, "player-lee-2", "levels")))
     rows.append(("  and player-lee", settled(shop, "player-lee", "nothing")))
     return rows
