@@ -123,6 +123,7 @@ let package = Package(
                 .embedInCode("Migrations/0007_keep_purchases_unique.sql"),
                 .embedInCode("Migrations/0008_look_up_less.sql"),
                 .embedInCode("Migrations/0009_see_what_waits.sql"),
+                .embedInCode("Migrations/0010_whose_refunds.sql"),
             ]),
         shared(
             "ServiceRuntime",

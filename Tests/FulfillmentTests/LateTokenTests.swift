@@ -34,4 +34,27 @@ struct LateTokenTests {
             try await bench.expectClean()
         }
     }
+
+    /// Seed 897 of the histories: the lineage stayed with who had it, and the refund was nobody's for ever.
+    @Test func `what Apple took back before its token was known is its payer's, and so is the lineage`() async throws {
+        try await Bench.withOwners { bench in
+            let (first, second) = (UUID(), UUID())
+            _ = try await AccountTokenStore(pool: bench.pool).register(
+                app: Bench.app, token: first, account: "cleo")
+            var refunded = Bench.season(2, token: second)
+            refunded.revocationDate = refunded.purchaseDate.addingTimeInterval(86_400)
+            try await bench.notify("n1", Bench.season(1, token: first))
+            try await bench.notify("n2", refunded)
+            #expect(try await bench.standing(of: "v1") == "granted - cleo")
+            #expect(try await bench.standing(of: "v2") == "revoked revoked_by_apple -")
+            _ = try await AccountTokenStore(pool: bench.pool).register(
+                app: Bench.app, token: second, account: "anna")
+            _ = try await bench.grantParked()
+            #expect(try await bench.standing(of: "v2") == "revoked revoked_by_apple anna")
+            #expect(try await bench.standing(of: "v1") == "granted - anna")
+            // Nothing is left to look at.
+            #expect(try await bench.grantParked() == 0)
+            try await bench.expectClean()
+        }
+    }
 }

@@ -80,7 +80,7 @@ struct UpgradeTests {
             #expect(
                 try await Migrator(pool: pool).migrate() == [
                     "keep_owners_and_subscriptions", "estimate_proceeds", "one_order_a_purchase",
-                    "keep_purchases_unique", "look_up_less", "see_what_waits",
+                    "keep_purchases_unique", "look_up_less", "see_what_waits", "whose_refunds",
                 ])
             let shop = SubscriptionBench(Bench(pool: pool))
             shop.on(Self.today)

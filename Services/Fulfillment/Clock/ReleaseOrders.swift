@@ -59,7 +59,9 @@ struct ReleaseOrders: Sendable {
         let settlements = try await SubmissionStore.settle(
             try await submissions.announce(changed: decided.changed, on: connection), on: connection)
         return Released(
-            count: loaded.orders.values.count { loaded.candidates.contains($0.key) && $0.state == .parked },
+            count: loaded.orders.values.count {
+                loaded.candidates.contains($0.key) && ($0.state == .parked || $0.isNobodysRefund)
+            },
             decidedCount: decided.transitions.count, events: events, settlements: settlements)
     }
 

@@ -126,7 +126,8 @@ enum DecideBatch {
         _ order: StoredOrder, _ loaded: Loaded, _ ownerships: [LineageKey: Ownership]
     ) -> OrderTransition? {
         let isCandidate = loaded.candidates.contains(order.key)
-        guard order.state == .parked, let purchase = order.purchase, isCandidate || order.isUnclaimed,
+        guard order.state == .parked || isCandidate && order.isNobodysRefund, let purchase = order.purchase,
+            isCandidate || order.isUnclaimed,
             isCandidate || ownerships[order.lineage]?.mayTakeOrders ?? false
                 || ownerships[order.lineage].map({ !$0.before.isStored }) ?? false
         else { return nil }

@@ -44,7 +44,8 @@ struct LoadDueOrders: Sendable {
     private func evidence(_ loaded: Loaded) -> [LineageKey: [LineageEvidence]] {
         var evidence: [LineageKey: [LineageEvidence]] = [:]
         for order in loaded.orders.values.sorted(by: { $0.key < $1.key })
-        where loaded.candidates.contains(order.key) && order.state == .parked && order.productType != .consumable {
+        where loaded.candidates.contains(order.key) && order.productType != .consumable {
+            guard order.state == .parked || order.isNobodysRefund else { continue }
             guard let transaction = order.purchase?.transaction, let lineage = loaded.lineages[order.lineage],
                 lineage.app == order.app
             else { continue }

@@ -51,6 +51,9 @@ package struct Migrator: Sendable {
             Migration(
                 version: 9, name: "see_what_waits",
                 sql: String(decoding: PackageResources._009_see_what_waits_sql, as: UTF8.self)),
+            Migration(
+                version: 10, name: "whose_refunds",
+                sql: String(decoding: PackageResources._010_whose_refunds_sql, as: UTF8.self)),
         ]
     }
 

@@ -21,7 +21,8 @@ extension OrderStore {
     ///
     /// Those are orders of products the catalogue knows by now, or knows better: with the type that Apple says, or with an
     /// amount that an order may have; orders whose token was registered since; and those that an operator claims. An order
-    /// that nobody claimed is not among them: only a proof can claim it.
+    /// that nobody claimed is not among them: only a proof can claim it. What Apple took back before its token was
+    /// registered is: its lineage is its payer's all the same, if Apple says the environment.
     ///
     /// - Parameters:
     ///   - products: every product that the catalogue knows.
@@ -44,6 +45,11 @@ extension OrderStore {
                         ('product_unknown', 'account_token_unknown', 'product_type_mismatch', 'amount_too_large')
                     AND (o.reason <> 'product_type_mismatch' OR o.product_type = known.product_type)
                     AND (o.reason <> 'amount_too_large' OR o.quantity <= known.quantity_maximum)
+                ORDER BY o.environment, o.transaction_id LIMIT $3)
+                UNION ALL
+                (SELECT o.* FROM orders o
+                JOIN account_tokens t ON t.app = o.app AND t.token = o.app_account_token
+                WHERE o.state = 'revoked' AND o.account IS NULL AND o.transaction ? 'environment'
                 ORDER BY o.environment, o.transaction_id LIMIT $3)
                 UNION ALL
                 SELECT o.* FROM orders o

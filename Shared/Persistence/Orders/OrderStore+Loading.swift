@@ -64,7 +64,7 @@ extension OrderStore {
     ///
     /// - Parameters:
     ///   - keys: with what Apple signed of each.
-    ///   - lineages: all of their orders but consumables; with what Apple signed of those that are parked.
+    ///   - lineages: all of their orders but consumables; with what Apple signed of those that are parked, or nobody's.
     /// - Throws: `PostgresError`.
     package static func lock(
         _ keys: [OrderKey], lineages: [LineageKey] = [], on connection: PostgresConnection
@@ -72,8 +72,8 @@ extension OrderStore {
         guard !keys.isEmpty || !lineages.isEmpty else { return [] }
         let result = try await connection.query(
             """
-            SELECT \(columns), o.state = 'parked' OR asked.is_asked AS is_whole,
-                CASE WHEN o.state = 'parked' OR asked.is_asked THEN o.transaction END AS transaction
+            SELECT \(columns), o.state = 'parked' OR o.account IS NULL OR asked.is_asked AS is_whole,
+                CASE WHEN o.state = 'parked' OR o.account IS NULL OR asked.is_asked THEN o.transaction END AS transaction
             FROM (SELECT environment, transaction_id, bool_or(is_asked) AS is_asked FROM (
                     SELECT *, true AS is_asked FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
                     UNION ALL SELECT o.environment, o.transaction_id, false
@@ -90,7 +90,7 @@ extension OrderStore {
         return try await stored(result, on: connection)
     }
 
-    /// Locks those of the orders that nobody else holds and that are parked; never waits.
+    /// Locks those of the orders that nobody else holds and that are parked, or nobody's; never waits.
     ///
     /// - Throws: `PostgresError`.
     package static func lockFree(_ keys: [OrderKey], on connection: PostgresConnection) async throws -> [StoredOrder] {
@@ -98,7 +98,7 @@ extension OrderStore {
         let result = try await connection.query(
             """
             SELECT \(columns), true AS is_whole, o.transaction FROM orders o
-            WHERE o.state = 'parked'
+            WHERE (o.state = 'parked' OR o.account IS NULL)
                 AND (o.environment, o.transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
             ORDER BY o.environment, o.transaction_id
             FOR UPDATE SKIP LOCKED

@@ -57,6 +57,8 @@ package struct StoredOrder: Sendable, Hashable {
 
     /// Whether it is parked, and no account known.
     package var isUnclaimed: Bool { state == .parked && account == nil }
+    /// Whether Apple took it back before anybody knew whose it is.
+    package var isNobodysRefund: Bool { state == .revoked && account == nil }
 
     /// Whether it is a period of an auto-renewable subscription.
     package var isPeriod: Bool {

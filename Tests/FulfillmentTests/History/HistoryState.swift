@@ -115,24 +115,6 @@ struct HistoryState: Sendable {
         return lines
     }
 
-    /// Whether a difference is that Apple took something back here before anybody knew its token.
-    ///
-    /// It is looked at again only when Apple speaks of it: its order, and a lineage of such orders alone, is nobody's.
-    func isOfNobodysRefund(_ difference: String) -> Bool {
-        let words = difference.split(separator: " ", maxSplits: 3).map(String.init)
-        guard words.count == 4 else { return false }
-        let key = "\(words[1]) \(words[2].dropLast())"
-        switch words[0] {
-        case "orders":
-            let row = tables["orders"]?[key] ?? ""
-            return neverGranted.contains(key) && row.contains(#""state": "revoked""#)
-                && row.contains(#""account": null"#)
-        case "lineages", "subscriptions":
-            return tables["lineages"]?[key]?.contains(#""account": null"#) ?? false
-        default: return false
-        }
-    }
-
     /// The fields that differ.
     private static func difference(_ first: String?, _ second: String?) -> String {
         guard let first, let second else { return "\(first ?? "no row") and \(second ?? "no row")" }
