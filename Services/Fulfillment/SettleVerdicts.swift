@@ -82,8 +82,6 @@ struct SettleVerdicts: Sendable {
             ).increment()
         }
         Recorder(label: "countersign_fulfillment_batch_size").record(verdicts)
-        let elapsed = ContinuousClock.now - start
-        Metrics.Timer(label: "countersign_fulfillment_batch_seconds").recordNanoseconds(
-            elapsed.components.seconds * 1_000_000_000 + elapsed.components.attoseconds / 1_000_000_000)
+        Metrics.Timer(label: "countersign_fulfillment_batch_seconds").record(duration: ContinuousClock.now - start)
     }
 }

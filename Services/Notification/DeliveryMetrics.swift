@@ -42,11 +42,12 @@ struct DeliveryMetrics: Sendable {
     ///   - age: of the delivery.
     func record(_ verdict: DeliveryVerdict, endpointId: String, duration: Duration, age: Duration) {
         guard let endpoint = endpoints[endpointId] else { return }
-        endpoint.duration.recordNanoseconds(Self.nanoseconds(duration))
+        endpoint.duration.record(duration: duration)
         switch verdict.result {
         case .delivered:
             endpoint.delivered.increment()
-            endpoint.delay.recordNanoseconds(Self.nanoseconds(age))
+            // Two machines' clocks may make an age negative.
+            endpoint.delay.record(duration: max(.zero, age))
         case .retry: endpoint.retried.increment()
         case .abandoned: endpoint.abandoned.increment()
         }
@@ -60,10 +61,6 @@ struct DeliveryMetrics: Sendable {
     /// Which endpoints are switched off.
     func record(disabled: Set<String>) {
         for (id, endpoint) in endpoints { endpoint.disabled.record(disabled.contains(id) ? 1 : 0) }
-    }
-
-    private static func nanoseconds(_ duration: Duration) -> Int64 {
-        max(0, duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000)
     }
 }
 

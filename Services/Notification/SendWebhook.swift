@@ -69,7 +69,7 @@ struct SendWebhook: Sendable {
         }
         request.body = .bytes(ByteBuffer(bytes: body))
         // The head has this long; the task group around bounds the body as well.
-        let response = try await client.execute(request, timeout: .nanoseconds(Self.nanoseconds(timeout)))
+        let response = try await client.execute(request, timeout: .init(timeout))
         let text = try await Self.text(of: response.body)
         let retryAfter = response.headers.first(name: "retry-after").flatMap { RetryAfter.delay($0, now: Date()) }
         return .answered(status: Int(response.status.code), excerpt: Self.excerpt(text), retryAfter: retryAfter)
@@ -90,9 +90,5 @@ struct SendWebhook: Sendable {
             scalar.properties.generalCategory == .control ? " " : scalar
         }
         return String(String.UnicodeScalarView(shown)).trimmingCharacters(in: .whitespaces)
-    }
-
-    private static func nanoseconds(_ duration: Duration) -> Int64 {
-        duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000
     }
 }

@@ -33,10 +33,8 @@ struct PurchaseAnswerMetrics: Sendable {
     /// - Parameter start: when the request was there.
     func record(_ route: Route, _ state: SubmissionState, since start: ContinuousClock.Instant) {
         guard let series = series[route]?[state] else { return }
-        let elapsed = ContinuousClock.now - start
         series.count.increment()
-        series.duration.recordNanoseconds(
-            elapsed.components.seconds * 1_000_000_000 + elapsed.components.attoseconds / 1_000_000_000)
+        series.duration.record(duration: ContinuousClock.now - start)
     }
 
     private static func series(_ route: Route, _ state: SubmissionState) -> Series {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Counts what Apple's servers answer, and how long they take.
 ///
-/// What is looked up again for every call is kept here: a counter's name costs more than its addition.
+/// The timers are kept, one for each host. The counters are looked up: status and code are known only with the answer.
 final class AppStoreCallMetrics: Sendable {
     enum Limit {
         /// Codes of Apple's that have a label of their own; further ones count as ``AppStoreCallMetrics/other``.
@@ -36,8 +36,7 @@ final class AppStoreCallMetrics: Sendable {
             labels = (error.status.map { "\($0)" } ?? Self.none, label(of: error.code))
         case .failure: return
         }
-        durations[host]?.recordNanoseconds(
-            elapsed.components.seconds * 1_000_000_000 + elapsed.components.attoseconds / 1_000_000_000)
+        durations[host]?.record(duration: elapsed)
         Counter(
             label: "countersign_app_store_answers_total",
             dimensions: [("host", host.name), ("status", labels.status), ("code", labels.code)]
