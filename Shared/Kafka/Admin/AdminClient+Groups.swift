@@ -54,16 +54,7 @@ extension AdminClient {
         guard !group.isEmpty else { throw KafkaError(.invalidMessage, "the group has no name") }
         // Through `call` for its closed check, and for what it knows when nobody answers.
         return try call { _ throws(KafkaError) in
-            let entries = try groupReader(for: group).committed(partitions, timeout: timeout)
-            var offsets: [KafkaPartition: Int64] = [:]
-            for entry in entries {
-                guard entry.error == RD_KAFKA_RESP_ERR_NO_ERROR else {
-                    throw KafkaError(native: entry.error).about("\(entry.place)")
-                }
-                // Below zero is "nothing committed".
-                if entry.offset >= 0 { offsets[entry.place] = entry.offset }
-            }
-            return offsets
+            try Self.known(try groupReader(for: group).committed(partitions, timeout: timeout))
         }
     }
 
@@ -88,7 +79,11 @@ extension AdminClient {
         of partitions: [KafkaPartition], at moment: Int64, timeout: Duration
     ) throws(KafkaError) -> [KafkaPartition: Int64] {
         let list = NativePartitionList(partitions.map { ($0, moment) })
-        let entries = try read(list, within: timeout)
+        return try Self.known(try read(list, within: timeout))
+    }
+
+    /// The offsets that are known; below zero is "nothing committed", or "nothing there".
+    private static func known(_ entries: [NativePartitionList.Entry]) throws(KafkaError) -> [KafkaPartition: Int64] {
         var offsets: [KafkaPartition: Int64] = [:]
         for entry in entries {
             guard entry.error == RD_KAFKA_RESP_ERR_NO_ERROR else {

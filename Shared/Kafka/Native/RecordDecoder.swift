@@ -29,7 +29,7 @@ struct RecordDecoder {
                     ? nil : Date(timeIntervalSince1970: Double(milliseconds) / 1_000)))
     }
 
-    /// The records of a fetch event, which the caller destroys; errors in it are dropped.
+    /// The records of a fetch event, which the caller destroys; errors in it go to `refused`.
     mutating func decode(event: OpaquePointer, refused: (KafkaError) -> Void = { _ in }) -> [KafkaRecord] {
         var records: [KafkaRecord] = []
         while let message = rd_kafka_event_message_next(event) {
