@@ -35,6 +35,9 @@ package enum EventMetrics {
         .counter(
             "countersign_consumer_failed_batches_total", ["topic"],
             help: "Batches that could not be handled and come again."),
+        .gauge(
+            "countersign_kafka_client_failing", ["client"],
+            help: "1 while a producer or a tail reader has an error that does not pass by itself."),
         .counter("countersign_redriven_total", ["what"], help: "Rows that were due and were sent again."),
         .gauge(
             "countersign_database_connections", ["state"], help: "Connections of the pool, by state: leased or idle."),

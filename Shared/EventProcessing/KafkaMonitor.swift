@@ -49,20 +49,22 @@ package final class KafkaMonitor: Service {
     package func watch(_ producer: KafkaProducer) {
         let words = WatchedClient.Words(
             fine: "sending", fails: "the producer cannot send", goesOn: "the producer sends again")
-        let watched = WatchedClient(
-            words: words, stopsReadiness: true, check: context.health.register("producer"), logger: context.logger
-        ) { producer.trouble }
-        state.withLock { $0.clients.append(watched) }
+        watch("producer", words: words, stopsReadiness: true) { producer.trouble }
     }
 
     /// Tells a tail reader's lasting errors; readiness stays, since whoever reads a tail only hears of things earlier.
     package func watch(_ reader: KafkaTailReader, topic: String) {
         let words = WatchedClient.Words(
             fine: "reading", fails: "the tail reader cannot read", goesOn: "the tail reader reads again")
+        watch("tail \(topic)", words: words, stopsReadiness: false) { reader.trouble }
+    }
+
+    private func watch(
+        _ name: String, words: WatchedClient.Words, stopsReadiness: Bool,
+        trouble: @escaping @Sendable () -> KafkaTrouble?
+    ) {
         let watched = WatchedClient(
-            words: words, stopsReadiness: false, check: context.health.register("tail \(topic)"),
-            logger: context.logger
-        ) { reader.trouble }
+            name, words: words, stopsReadiness: stopsReadiness, context: context, trouble: trouble)
         state.withLock { $0.clients.append(watched) }
     }
 

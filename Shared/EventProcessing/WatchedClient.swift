@@ -22,18 +22,23 @@ final class WatchedClient: Sendable {
 
     /// Watches whoever has these troubles.
     ///
-    /// - Parameter stopsReadiness: whether the process has no business without it.
+    /// - Parameters:
+    ///   - name: of the client, in `/readyz` and in the metric.
+    ///   - stopsReadiness: whether the process has no business without it.
     init(
-        words: Words, stopsReadiness: Bool, check: HealthCheck, logger: Logger,
+        _ name: String, words: Words, stopsReadiness: Bool, context: ServiceContext,
         trouble: @escaping @Sendable () -> KafkaTrouble?
     ) {
         self.trouble = trouble
         self.stopsReadiness = stopsReadiness
         self.words = words
-        self.check = check
-        self.logger = logger
+        check = context.health.register(name)
+        logger = context.logger
         // A broker that is away is no reason to refuse work: what is accepted waits in the database.
         check.set(ready: true, detail: words.fine)
+        context.metrics.onScrape {
+            [GaugeSample("countersign_kafka_client_failing", labels: [("client", name)], trouble() == nil ? 0 : 1)]
+        }
     }
 
     /// Tells what is new.
