@@ -30,11 +30,14 @@ func service(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
         name: name, dependencies: dependencies, path: path, exclude: readme(in: path), swiftSettings: strict)
 }
 
+/// Tests look at what ships, which is optimised. They themselves need not be: to optimise them took half of a build.
+let unoptimized: [SwiftSetting] = strict + [.unsafeFlags(["-Onone"])]
+
 /// A suite of `Tests/`.
 func suite(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     let path = "Tests/\(name)"
     return .testTarget(
-        name: name, dependencies: dependencies, path: path, exclude: readme(in: path), swiftSettings: strict)
+        name: name, dependencies: dependencies, path: path, exclude: readme(in: path), swiftSettings: unoptimized)
 }
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
