@@ -101,8 +101,9 @@ let package = Package(
         // Layer 0: C headers.
         .systemLibrary(name: "CLibrdkafka", path: "Shared/CLibrdkafka", pkgConfig: "rdkafka"),
         .systemLibrary(name: "CLibpq", path: "Shared/CLibpq", pkgConfig: "libpq"),
-        // Layer 1: threads that C may block, and what a purchase is.
+        // Layer 1: threads that C may block, which build this is, and what a purchase is.
         shared("BlockingThreads"),
+        shared("BuildVersion"),
         shared("PurchaseModel"),
         // Layer 2: one thing of the outside world each.
         shared("Kafka", ["CLibrdkafka", "BlockingThreads", log, lifecycle]),
@@ -131,8 +132,8 @@ let package = Package(
         shared(
             "ServiceRuntime",
             [
-                "PurchaseModel", log, metrics, coreMetrics, lifecycle, signals, configuration, hummingbird, yams, nio,
-                httpTypes,
+                "BuildVersion", "PurchaseModel", log, metrics, coreMetrics, lifecycle, signals, configuration,
+                hummingbird, yams, nio, nioPosix, httpTypes,
             ]),
         // Layer 4: consume, decode, handle, record, commit.
         shared(
@@ -171,14 +172,15 @@ let package = Package(
         service(
             "AppStoreSimulator",
             [
-                "BlockingThreads", "WebhookSigning", arguments, crypto, cryptoExtras, x509, asn1, hummingbird,
-                hummingbirdTLS, httpClient, httpTypes, jwt, lifecycle, log, nio, nioHTTP, nioTLS, signals, yams,
+                "BlockingThreads", "BuildVersion", "WebhookSigning", arguments, crypto, cryptoExtras, x509, asn1,
+                hummingbird, hummingbirdTLS, httpClient, httpTypes, jwt, lifecycle, log, nio, nioHTTP, nioTLS, signals,
+                yams,
             ]),
         service(
             "CountersignTool",
             [
-                "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "AppStore", "Kafka",
-                "Postgres", "WebhookSigning", arguments, httpClient, log, nio, nioHTTP,
+                "BuildVersion", "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel",
+                "AppStore", "Kafka", "Postgres", "WebhookSigning", arguments, httpClient, log, nio, nioHTTP,
             ]),
         // Suites: see Tests/README.md.
         .target(
@@ -218,8 +220,8 @@ let package = Package(
         suite(
             "ServiceRuntimeTests",
             [
-                "ServiceRuntime", "LogTesting", log, metrics, coreMetrics, lifecycle, configuration, hummingbird,
-                httpTypes, nio,
+                "BuildVersion", "ServiceRuntime", "LogTesting", log, metrics, coreMetrics, lifecycle, configuration,
+                hummingbird, httpTypes, nio,
             ]),
         suite("PostgresTests", ["Postgres", log, lifecycle]),
         suite(

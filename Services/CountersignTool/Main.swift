@@ -1,4 +1,5 @@
 import ArgumentParser
+import BuildVersion
 
 /// The operator's tool: one subcommand a file.
 @main
@@ -7,7 +8,7 @@ struct Countersign: AsyncParsableCommand {
         commandName: "countersign",
         abstract: "Sets up, inspects and mends an installation of Countersign.",
         discussion: "Reads the same COUNTERSIGN_… environment variables as the services.",
-        version: "0.1.0",
+        version: "countersign \(CountersignVersion.text)",
         subcommands: [
             MigrateCommand.self, TopicsCommand.self, DoctorCommand.self, InspectCommand.self, AuditCommand.self,
             RedriveCommand.self, RevenueCommand.self, RatesCommand.self, ClaimCommand.self, BindingsCommand.self,

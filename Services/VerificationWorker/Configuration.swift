@@ -34,7 +34,7 @@ struct Configuration: Sendable {
 
     init(_ settings: SettingReader) throws {
         kafka = try KafkaSettings.read(settings, clientId: "verification-worker")
-        apps = try AppsFile.load(path: settings.requiredString("apps.file"))
+        apps = try AppsFile.load(path: settings.requiredString("apps.file"), secrets: .apple)
         roots = try Self.roots(settings, "trusted.roots", default: .appleRootG3)
         receiptRoots = try Self.roots(settings, "receipt.roots", default: .appleRoot)
         batchMaximum = try settings.int("batch.maximum", default: 256, in: 1...10_000)

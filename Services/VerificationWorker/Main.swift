@@ -4,7 +4,7 @@ import ServiceRuntime
 @main
 struct Main {
     static func main() async {
-        await ServiceProcess.run(ServiceIdentity(name: "verification-worker", version: "0.1.0")) { context in
+        await ServiceProcess.run(ServiceIdentity(name: "verification-worker", adminPort: 9410)) { context in
             try Assembly(Configuration(context.settings), context: context).services
         }
     }

@@ -2,6 +2,8 @@ import Foundation
 
 /// The apps that this installation serves, from a YAML file; a field that it does not know is a mistake.
 ///
+/// The path of a secret may be relative under systemd: it is a credential of `$CREDENTIALS_DIRECTORY` then.
+///
 /// ```yaml
 /// authentication:               # for every app that has none of its own
 ///   jwt: { hs256_secret_file: /run/secrets/jwt, issuer: game-backend, audience: countersign }
@@ -198,7 +200,9 @@ private struct AppsReader {
     private func authentication(_ entry: AppsDocument.Access?) throws -> AppsFile.Authentication {
         let jwt = entry?.jwt?.value
         var secret = jwt?.hs256_secret
-        if let file = jwt?.hs256_secret_file { secret = try SettingsFile.secret(at: file, namedIn: path) }
+        if let file = jwt?.hs256_secret_file {
+            secret = try SettingsFile.secret(at: file, namedIn: path, environment: environment)
+        }
         if let name = jwt?.hs256_secret_env { secret = environment[name] }
         // RFC 7518, section 3.2: an HS256 key has at least as many bits as the hash.
         if let secret, secret.utf8.count < 32 { throw mistake("the HS256 secret is shorter than 32 bytes") }

@@ -21,7 +21,7 @@ struct SecretPlace {
         case (_?, _?):
             throw SettingsFileError(
                 path: settings, problem: "\(owner) has `\(name)_file` and `\(name)_env`; keep one of them")
-        case (let file?, nil): text = try SettingsFile.secret(at: file, namedIn: settings)
+        case (let file?, nil): text = try SettingsFile.secret(at: file, namedIn: settings, environment: environment)
         case (nil, let variable?):
             guard let value = environment[variable] else {
                 throw SettingsFileError(

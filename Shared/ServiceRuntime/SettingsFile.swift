@@ -37,10 +37,20 @@ enum SettingsFile {
         return data
     }
 
+    /// The variable by which systemd names the folder of what `LoadCredential=` loads (systemd.exec(5)).
+    static let credentialsVariable = "CREDENTIALS_DIRECTORY"
+
     /// The text of a file that a setting names, without white space around it.
-    static func secret(at path: String, namedIn settings: String) throws -> String {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw SettingsFileError(path: settings, problem: "the file \(path) that it names cannot be read")
+    ///
+    /// A relative path is a credential's name where systemd has loaded any; one file then suits all units.
+    static func secret(
+        at path: String, namedIn settings: String,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws -> String {
+        let folder = environment[credentialsVariable] ?? ""
+        let place = path.hasPrefix("/") || folder.isEmpty ? path : "\(folder)/\(path)"
+        guard let data = FileManager.default.contents(atPath: place) else {
+            throw SettingsFileError(path: settings, problem: "the file \(place) that it names cannot be read")
         }
         return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }

@@ -2,6 +2,8 @@ import Foundation
 
 /// Where to send webhooks, from a YAML file.
 ///
+/// The path of a secret may be relative under systemd: it is a credential of `$CREDENTIALS_DIRECTORY` then.
+///
 /// ```yaml
 /// endpoints:
 ///   - id: backend

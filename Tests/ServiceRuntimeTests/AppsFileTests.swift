@@ -100,6 +100,21 @@ struct AppsFileTests {
         #expect(asker.sharedSecret != nil && asker.authentication.hs256Secret == nil)
     }
 
+    @Test("a relative path is a credential's name where systemd has loaded any")
+    func credentials() throws {
+        let secret = try TemporaryFile("of-systemd\n")
+        let name = URL(filePath: secret.path).lastPathComponent
+        let file = try TemporaryFile("apps: [{ bundle_id: a, shared_secret_file: \(name) }]")
+        func shared(_ folder: String?) throws -> String? {
+            let environment = folder.map { ["CREDENTIALS_DIRECTORY": $0] } ?? [:]
+            return try AppsFile.load(path: file.path, environment: environment).apps["a"]?.sharedSecret?.value
+        }
+        let folder = URL(filePath: secret.path).deletingLastPathComponent().path
+        #expect(try shared(folder) == "of-systemd")
+        #expect(throws: SettingsFileError.self) { try shared(nil) }
+        #expect(throws: SettingsFileError.self) { try shared("") }
+    }
+
     @Test(
         "each mistake is one sentence that names what is wrong, and quotes no secret",
         arguments: [

@@ -54,8 +54,8 @@ struct LoggingTests {
         let provider = Logger.MetadataProvider { ["from": "provider", "request": "r1"] }
         var logger = Logger(label: "other") { label in
             LineLogHandler(
-                label: label, service: "intake", format: .json, level: .info, output: pipe.output,
-                metadataProvider: provider)
+                label: label, service: "intake", settings: LogSettings(format: .json, level: .info),
+                output: pipe.output, metadataProvider: provider)
         }
         logger[.app] = "com.example.game"
         logger.debug("not shown")
@@ -64,6 +64,33 @@ struct LoggingTests {
             try JSONSerialization.jsonObject(with: Data(pipe.readLine().utf8)) as? [String: String])
         #expect(fields["logger"] == "other" && fields["service"] == "intake" && fields["app"] == "com.example.game")
         #expect(fields["count"] == "2" && fields["request"] == "r1" && fields["message"] == "shown")
+    }
+
+    @Test("lines for the journal begin with the priority of their level, and no others do")
+    func priorities() throws {
+        let pipe = try LogPipe()
+        for hasPriorities in [true, false] {
+            let settings = LogSettings(format: .text, level: .trace, hasPriorities: hasPriorities)
+            let logger = settings.logger(ServiceIdentity(name: "intake"), output: pipe.output)
+            for level in Logger.Level.allCases { logger.log(level: level, "a line") }
+        }
+        let starts = pipe.drain().split(separator: "\n").map { $0.prefix(3) }
+        #expect(starts.prefix(7) == ["<7>", "<7>", "<6>", "<5>", "<4>", "<3>", "<2>"])
+        #expect(starts.count == 14 && starts.dropFirst(7).allSatisfy { !$0.hasPrefix("<") })
+    }
+
+    @Test("priorities are written where standard error is the journal's, or where the setting says so")
+    func prioritiesBySetting() throws {
+        let pipe = try LogPipe()
+        let journal = try #require(pipe.output.stream)
+        func writes(_ setting: String?, _ journal: String?) throws -> Bool {
+            let settings = SettingReader(setting.map { ["log.priorities": $0] } ?? [:])
+            return try LogSettings(settings, output: pipe.output, journal: journal).hasPriorities
+        }
+        #expect(try writes(nil, journal))
+        // The variable is inherited by a program whose output goes elsewhere.
+        #expect(try !writes(nil, "1:2") && !writes(nil, nil) && !writes(nil, "nonsense"))
+        #expect(try writes("true", nil) && !writes("false", journal))
     }
 
     @Test("a secret in a log line is redacted")

@@ -83,6 +83,19 @@ struct ServiceProcessTests {
         #expect(try await seen.next() == [200, 503, 200])
     }
 
+    @Test("systemd is told that it is ready, and that it stops")
+    func systemd() async throws {
+        let socket = try NotifySocket(isAbstract: false)
+        let told = Occurrences<String?>()
+        let code = try await run(
+            stopAfter: { told.happen(await socket.next()) },
+            notifier: SystemdNotifier(environment: ["NOTIFY_SOCKET": socket.name]),
+            assemble: { [events] _ in ServiceAssembly(services: [ProbeService(description: "part", events: events)]) })
+        #expect(code == .success)
+        #expect(try await told.next() == "READY=1\nSTATUS=ready")
+        #expect(socket.receive() == "STOPPING=1\nSTATUS=stopping")
+    }
+
     @Test(
         "a part that fails or ends by itself stops the others gracefully, and exits with 70", arguments: [true, false])
     func unexpectedEnd(throwing: Bool) async throws {
@@ -116,6 +129,7 @@ struct ServiceProcessTests {
         #expect(
             await ServiceProcess.run(context(["shutdown.timeout": "x"])) { _ in .init(services: []) } == .configuration)
         #expect(await ServiceProcess.run(context()) { _ in throw ProbeFailure() } == .unexpected)
+        #expect(await ServiceProcess.run(context(["instance": "81"])) { _ in .init(services: []) } == .configuration)
         let file = await ServiceProcess.run(context()) { _ in throw SettingsFileError(path: "a.yaml", problem: "bad") }
         #expect(file == .configuration)
     }
@@ -157,12 +171,13 @@ struct ServiceProcessTests {
     /// Runs a process inside another group, whose graceful shutdown it inherits as it would a signal's.
     private func run(
         _ values: [String: String] = [:], stopAfter: (@Sendable () async throws -> Void)?,
-        onDeadline: @escaping @Sendable () -> Void = {},
+        notifier: SystemdNotifier? = nil, onDeadline: @escaping @Sendable () -> Void = {},
         assemble: @escaping @Sendable (ServiceContext) async throws -> ServiceAssembly
     ) async throws -> ServiceProcess.ExitCode {
         let codes = Occurrences<ServiceProcess.ExitCode>()
         let process = ProcessService(
-            context: context(values), ports: ports, codes: codes, onDeadline: onDeadline, assemble: assemble)
+            context: context(values), notifier: notifier, ports: ports, codes: codes, onDeadline: onDeadline,
+            assemble: assemble)
         let outer = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [.init(service: process, successTerminationBehavior: .gracefullyShutdownGroup)],
@@ -181,6 +196,7 @@ struct ServiceProcessTests {
 
 private struct ProcessService: Service {
     let context: ServiceContext
+    let notifier: SystemdNotifier?
     let ports: Occurrences<Int>
     let codes: Occurrences<ServiceProcess.ExitCode>
     let onDeadline: @Sendable () -> Void
@@ -189,7 +205,8 @@ private struct ProcessService: Service {
     func run() async throws {
         codes.happen(
             await ServiceProcess.run(
-                context, onAdminListening: { ports.happen($0) }, onDeadline: onDeadline, assemble: assemble))
+                context, notifier: notifier, onAdminListening: { ports.happen($0) }, onDeadline: onDeadline,
+                assemble: assemble))
     }
 }
 

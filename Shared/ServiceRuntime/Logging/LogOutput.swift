@@ -31,6 +31,17 @@ final class LogOutput: Sendable {
     /// Whether a person reads along.
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
+    /// Whether the descriptor is the one that `$JOURNAL_STREAM` names as `device:inode`, as systemd.exec(5) has it.
+    ///
+    /// A shell's redirection inherits the variable, and not the descriptor.
+    func isJournal(_ stream: String?) -> Bool { stream != nil && stream == self.stream }
+
+    /// The descriptor's `device:inode`.
+    var stream: String? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? "\(status.st_dev):\(status.st_ino)" : nil
+    }
+
     /// Lines dropped since the last one that got through.
     var droppedLines: Int { state.withLock { $0.dropped } }
 

@@ -1,3 +1,4 @@
+import BuildVersion
 package import Configuration
 package import Logging
 package import ServiceLifecycle
@@ -15,9 +16,9 @@ package struct ServiceIdentity: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - name: The name in logs and metrics.
-    ///   - version: The version in logs and metrics.
+    ///   - version: The version in logs and metrics. Default: that of this build.
     ///   - adminPort: The admin server's port when none is configured. Default: 9400.
-    package init(name: String, version: String, adminPort: Int = 9400) {
+    package init(name: String, version: String = CountersignVersion.number, adminPort: Int = 9400) {
         self.name = name
         self.version = version
         self.adminPort = adminPort

@@ -1,3 +1,4 @@
+import BuildVersion
 import Configuration
 import Foundation
 import Logging
@@ -10,7 +11,7 @@ import UnixSignals
 /// ```swift
 /// @main struct Main {
 ///     static func main() async {
-///         await ServiceProcess.run(ServiceIdentity(name: "fulfillment", version: version)) { context in
+///         await ServiceProcess.run(ServiceIdentity(name: "fulfillment", adminPort: 9402)) { context in
 ///             try await assembly(context)
 ///         }
 ///     }
@@ -20,10 +21,12 @@ import UnixSignals
 /// | key | variable | meaning | default |
 /// |---|---|---|---|
 /// | `admin.host` | `COUNTERSIGN_ADMIN_HOST` | where `/livez`, `/readyz`, `/metrics` listen | `127.0.0.1` |
-/// | `admin.port` | `COUNTERSIGN_ADMIN_PORT` | their port, 0 for any | the identity's |
+/// | `admin.port` | `COUNTERSIGN_ADMIN_PORT` | their port, 0 for any | the identity's, plus the instance |
+/// | `instance` | `COUNTERSIGN_INSTANCE` | which of several such processes on one machine, from 1 | 0 |
 /// | `shutdown.timeout` | `COUNTERSIGN_SHUTDOWN_TIMEOUT` | seconds a graceful stop may take | 25 |
 ///
-/// and `log.format`, `log.level` (see the README). Exit codes: see ``ExitCode``.
+/// and `log.format`, `log.level`, `log.priorities` (see the README). Exit codes: see ``ExitCode``. The only argument is
+/// `--version`. Under systemd (`$NOTIFY_SOCKET`) it is told of readiness, of life and of the stop.
 package enum ServiceProcess {
     /// How a process ends, in the numbers of sysexits.h.
     package enum ExitCode: Int32, Sendable {
@@ -38,6 +41,9 @@ package enum ServiceProcess {
     /// How long a graceful stop may take by default: below the 30 s after which orchestrators kill.
     package static let shutdownTimeoutDefault = Duration.seconds(25)
 
+    /// The most processes of a kind on one machine: their admin ports follow each other.
+    static let instanceMaximum = 80
+
     /// Runs the process to its end and exits with its code.
     ///
     /// - Parameters:
@@ -46,6 +52,10 @@ package enum ServiceProcess {
     package static func run(
         _ identity: ServiceIdentity, assemble: @escaping @Sendable (ServiceContext) async throws -> ServiceAssembly
     ) async -> Never {
+        if let answer = answer(to: ProcessInfo.processInfo.arguments, identity) {
+            (answer.code == .success ? FileHandle.standardOutput : .standardError).write(Data(answer.text.utf8))
+            exit(answer.code.rawValue)
+        }
         // A peer that goes away must be an error of that write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         let code: ExitCode
@@ -55,15 +65,15 @@ package enum ServiceProcess {
             LoggingSystem.bootstrap(
                 { label, provider in
                     LineLogHandler(
-                        label: label, service: identity.name, format: logSettings.format, level: logSettings.level,
-                        metadataProvider: provider)
+                        label: label, service: identity.name, settings: logSettings, metadataProvider: provider)
                 }, metadataProvider: nil)
             let metrics = PrometheusMetrics()
             MetricsSystem.bootstrap(metrics)
             let context = ServiceContext(
                 identity: identity, configuration: configuration, logger: logSettings.logger(identity),
                 metrics: metrics)
-            code = await run(context, assemble: assemble)
+            let notifier = SystemdNotifier(environment: ProcessInfo.processInfo.environment)
+            code = await run(context, notifier: notifier, assemble: assemble)
         } catch {
             LogSettings.initial().logger(identity).critical("\(error.description)")
             code = .configuration
@@ -71,15 +81,27 @@ package enum ServiceProcess {
         exit(code.rawValue)
     }
 
+    /// What a command line with arguments gets to read, and how the process ends; nil for one without, which runs it.
+    static func answer(to arguments: [String], _ identity: ServiceIdentity) -> (text: String, code: ExitCode)? {
+        let arguments = Array(arguments.dropFirst())
+        guard !arguments.isEmpty else { return nil }
+        guard arguments != ["--version"] else {
+            return ("\(identity.name) \(CountersignVersion.text)\n", .success)
+        }
+        return ("\(identity.name) takes no argument but --version: the environment configures it\n", .configuration)
+    }
+
     /// Runs the process in a context that is already there.
     ///
     /// - Parameters:
     ///   - context: What the parts are assembled with.
+    ///   - notifier: Where systemd listens; nil when it does not run this process.
     ///   - onAdminListening: Called with the admin server's port.
     ///   - onDeadline: Called when the graceful stop takes too long; ends the process.
     ///   - assemble: Makes the parts.
     static func run(
-        _ context: ServiceContext, onAdminListening: @escaping @Sendable (Int) -> Void = { _ in },
+        _ context: ServiceContext, notifier: SystemdNotifier? = nil,
+        onAdminListening: @escaping @Sendable (Int) -> Void = { _ in },
         onDeadline: @escaping @Sendable () -> Void = { _exit(ExitCode.unexpected.rawValue) },
         assemble: @Sendable (ServiceContext) async throws -> ServiceAssembly
     ) async -> ExitCode {
@@ -89,8 +111,9 @@ package enum ServiceProcess {
         let assembly: ServiceAssembly
         do {
             timeout = try context.settings.duration("shutdown.timeout", default: shutdownTimeoutDefault)
+            let instance = try context.settings.int("instance", default: 0, in: 0...instanceMaximum)
             admin = AdminServer(
-                address: try context.settings.listenAddress("admin", port: context.identity.adminPort),
+                address: try context.settings.listenAddress("admin", port: context.identity.adminPort + instance),
                 health: context.health, metrics: context.metrics, logger: logger, onListening: onAdminListening)
             assembly = try await assemble(context)
         } catch let mistake as any ConfigurationMistake {
@@ -109,11 +132,13 @@ package enum ServiceProcess {
         }
         let announcer = ShutdownAnnouncer { [health = context.health] in
             health.beginShutdown()
+            notifier?.send([.stopping, .status("stopping")])
             deadline.start()
             logger.info("stopping")
         }
         logger.info("starting", metadata: .fields([.version: "\(context.identity.version)"]))
-        let code = await runGroup([admin] + assembly.services + [announcer], logger: logger)
+        let reporters = notifier.map { [SystemdReporter(notifier: $0, health: context.health, logger: logger)] } ?? []
+        let code = await runGroup([admin] + reporters + assembly.services + [announcer], logger: logger)
         deadline.finish()
         logger.info("stopped", metadata: .fields([.status: .stringConvertible(code.rawValue)]))
         return code
