@@ -30,7 +30,7 @@ func service(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
         name: name, dependencies: dependencies, path: path, exclude: readme(in: path), swiftSettings: strict)
 }
 
-/// Tests look at what ships, which is optimised. They themselves need not be: to optimise them took half of a build.
+/// Tests look at what ships, which is optimised; they themselves need not be.
 let unoptimized: [SwiftSetting] = strict + [.unsafeFlags(["-Onone"])]
 
 /// A suite of `Tests/`.
