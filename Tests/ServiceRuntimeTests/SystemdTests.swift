@@ -1,5 +1,6 @@
 import BuildVersion
 import Foundation
+import LogTesting
 import Logging
 import ServiceLifecycle
 import Testing
