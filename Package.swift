@@ -195,8 +195,8 @@ let package = Package(
         suite(
             "FulfillmentTests",
             [
-                "Fulfillment", "Persistence", "PersistenceTesting", "Postgres", "Messages", "PurchaseModel",
-                "ServiceRuntime", log,
+                "Fulfillment", "LogTesting", "Persistence", "PersistenceTesting", "Postgres", "Messages",
+                "PurchaseModel", "ServiceRuntime", log,
             ]),
         suite("AppStoreTests", ["AppStore", "AppStoreSimulator", crypto, cryptoExtras, x509, asn1]),
         suite(

@@ -28,8 +28,8 @@ struct Assembly {
         let subscriptions = SettleSubscriptions()
         let submissions = SettleSubmissions(backOff: BackOff(delayMaximum: configuration.retryDelayMaximum))
         let settle = SettleVerdicts(
-            pool: pool, catalogues: catalogues, subscriptions: subscriptions, submissions: submissions,
-            eventLease: configuration.eventLease, announce: announce)
+            pool: pool, catalogues: catalogues, load: LoadBatch(logger: logger), subscriptions: subscriptions,
+            submissions: submissions, eventLease: configuration.eventLease, announce: announce)
         let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(

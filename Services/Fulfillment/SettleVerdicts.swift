@@ -11,7 +11,7 @@ import PurchaseModel
 struct SettleVerdicts: Sendable {
     let pool: PostgresPool
     let catalogues: CurrentCatalogue
-    var load = LoadBatch()
+    let load: LoadBatch
     let write = WriteBatch()
     let consents = SettleConsents()
     let subscriptions: SettleSubscriptions

@@ -1,4 +1,5 @@
 import Foundation
+import LogTesting
 import Messages
 import Persistence
 import PersistenceTesting
@@ -26,6 +27,7 @@ struct Bench: Sendable {
     let pool: PostgresPool
     let published = Published()
     let lines = Lines()
+    let log = CapturedLog()
     let signatures = Signatures()
     var alarmAge = Duration.seconds(3600)
     var products = Bench.catalogue
@@ -110,8 +112,9 @@ struct Bench: Sendable {
     /// Settles a batch of verdicts.
     func settle(_ verdicts: [VerdictMessage]) async throws {
         let settle = SettleVerdicts(
-            pool: pool, catalogues: catalogues, load: LoadBatch(now: now), subscriptions: subscriptions,
-            submissions: submissions, eventLease: Self.eventLease, announce: AnnounceOutcomes { published.add($0) })
+            pool: pool, catalogues: catalogues, load: LoadBatch(logger: log.logger(), now: now),
+            subscriptions: subscriptions, submissions: submissions, eventLease: Self.eventLease,
+            announce: AnnounceOutcomes { published.add($0) })
         try await settle.settle(verdicts)
     }
 

@@ -114,6 +114,10 @@ struct SettleVerdictsTests {
                 verdict: .genuine([transaction("t1"), transaction("t2", product: "unheard")]))
             try await bench.settle([orphan])
             #expect(try await bench.number("SELECT count(*) FROM orders") == 0)
+            #expect(
+                bench.log.texts(.error) == [
+                    "a verdict without its submission grants nothing app=\(Bench.app) correlation=req_test submission=nobody"
+                ])
         }
     }
 

@@ -5,11 +5,18 @@ import Metrics
 import Persistence
 import Postgres
 import PurchaseModel
+import ServiceRuntime
 
 /// Reads and locks all that decides about a batch, each thing once.
 ///
 /// Locks are taken in one order everywhere, so that batches cannot dead-lock: lineages, then orders, each sorted.
 struct LoadBatch: Sendable {
+    enum Limit {
+        /// Verdicts without their submission that a batch names in the log; further ones are only counted.
+        static let linesPerBatch = 10
+    }
+
+    let logger: Logger
     /// What time it is: limits are counted, and entitlements are in force, by it.
     var now: @Sendable () -> Date = { Date() }
 
@@ -21,10 +28,21 @@ struct LoadBatch: Sendable {
         let judged = verdicts.enumerated().compactMap { place, verdict in
             rows[verdict.submissionId].map { Judged(verdict, row: $0, place: place) }
         }
-        if judged.count < verdicts.count {
-            Counter(label: "countersign_verdicts_without_submission_total").increment(by: verdicts.count - judged.count)
-        }
+        let missing = verdicts.filter { rows[$0.submissionId] == nil }
+        if !missing.isEmpty { tell(of: missing) }
         return judged
+    }
+
+    private func tell(of missing: [VerdictMessage]) {
+        Counter(label: "countersign_verdicts_without_submission_total").increment(by: missing.count)
+        for verdict in missing.prefix(Limit.linesPerBatch) {
+            logger.error(
+                "a verdict without its submission grants nothing",
+                metadata: .fields([
+                    .submission: "\(verdict.submissionId)", .app: "\(verdict.app)",
+                    .correlation: "\(verdict.correlationId)",
+                ]))
+        }
     }
 
     /// - Throws: `PostgresError`.
