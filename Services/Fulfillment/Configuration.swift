@@ -14,6 +14,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_KAFKA_FETCH_WAIT` | seconds a broker may keep a fetch open that finds nothing; Tansu wants 0.01 | 0.5 |
 /// | `COUNTERSIGN_POSTGRES_URL` | the database; or `…_FILE`, a file that holds it | required |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections | 8 |
+/// | `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | `false` behind PgBouncer before 1.21 in transaction mode | `true` |
 /// | `COUNTERSIGN_CATALOGUE_FILE` | what is sold, see `CatalogueFile`; read again when it changes | required |
 /// | `COUNTERSIGN_CATALOGUE_INTERVAL` | seconds between looks at it | 2 |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | verdicts settled in one commit | 500 |

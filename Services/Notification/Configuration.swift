@@ -13,6 +13,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_KAFKA_FETCH_WAIT` | seconds a broker may keep a fetch open that finds nothing; Tansu wants 0.01 | 0.5 |
 /// | `COUNTERSIGN_POSTGRES_URL` | the database; or `…_FILE`, a file that holds it | required |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections | 8 |
+/// | `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | `false` behind PgBouncer before 1.21 in transaction mode | `true` |
 /// | `COUNTERSIGN_WEBHOOKS_FILE` | where to send webhooks, see `WebhooksFile` | none: events are taken over, nothing is sent |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | events taken over in one commit | 500 |
 /// | `COUNTERSIGN_DELIVERY_LEASE` | seconds until another process may try a delivery whose process died | 60 |

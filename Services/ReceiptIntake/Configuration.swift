@@ -11,6 +11,7 @@ import ServiceRuntime
 /// |---|---|---|
 /// | `postgres.url` | where the database is | required |
 /// | `postgres.pool_size` | connections to it | 8 |
+/// | `postgres.prepared_statements` | `false` behind PgBouncer before 1.21 in transaction mode | `true` |
 /// | `kafka.bootstrap_servers` | where the broker is | required |
 /// | `kafka.properties_file` | further properties of librdkafka, one `key=value` a line | none |
 /// | `kafka.fetch_wait` | seconds a broker may keep a fetch open that finds nothing; Tansu wants 0.01 | 0.5 |

@@ -18,6 +18,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | submissions judged and acknowledged together | 256 |
 /// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message | none: such proofs wait |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections to it | 2 |
+/// | `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | `false` behind PgBouncer before 1.21 in transaction mode | `true` |
 struct Configuration: Sendable {
     enum Limit {
         /// Connections to the database unless configured otherwise: large proofs are rare.

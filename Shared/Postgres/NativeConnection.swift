@@ -25,7 +25,7 @@ final class NativeConnection {
         }
         let connection = NativeConnection(owning: pointer)
         guard PQstatus(pointer) == CONNECTION_OK, PQsetnonblocking(pointer, 1) == 0 else {
-            let message = configuration.redacted(Self.message(pointer))
+            let message = Self.explained(configuration.redacted(Self.message(pointer)))
             throw PostgresError(
                 code: .connectionFailed, reason: "no connection", serverMessage: message, wasSent: false)
         }
@@ -82,6 +82,15 @@ final class NativeConnection {
         let lengths = parameters.lengths
         let formats = parameters.formats
         return parameters.withValues { PQsendQueryPrepared(pointer, name, count, $0, lengths, formats, 1) == 1 }
+    }
+
+    /// Sends one statement that stays unprepared: all of it is one exchange, which a pooler does not take apart.
+    func sendUnprepared(_ sql: String, _ parameters: borrowing ParameterBuffer) -> Bool {
+        let count = Int32(clamping: parameters.types.count)
+        let types = parameters.types
+        let lengths = parameters.lengths
+        let formats = parameters.formats
+        return parameters.withValues { PQsendQueryParams(pointer, sql, count, types, $0, lengths, formats, 1) == 1 }
     }
 
     /// The error of a `send…` that returned false: libpq refused, or the connection is gone.
@@ -181,6 +190,12 @@ final class NativeConnection {
                 throw PostgresError(code: .connectionLost, reason: "the connection's socket cannot be watched")
             }
         }
+    }
+
+    /// What libpq said of a failed attempt, and what it leaves out: OpenSSL's reason why a certificate was not believed.
+    static func explained(_ message: String) -> String {
+        guard message.contains("certificate verify failed") else { return message }
+        return message + " (the server's certificate has expired, or is of no authority in sslrootcert)"
     }
 
     private static func message(_ pointer: OpaquePointer) -> String {

@@ -68,6 +68,12 @@ public struct PostgresConfiguration: Sendable {
     /// Default: 256.
     public var statementCacheCapacity = 256
 
+    /// Whether statements are prepared on their first use and kept prepared by the connection.
+    ///
+    /// False for a pooler in between that gives each transaction another session and does not know prepared statements,
+    /// as PgBouncer before 1.21 in transaction mode. Each statement is then parsed and planned each time. Default: true.
+    public var preparesStatements = true
+
     /// How long a TCP connection is silent before it is probed.
     ///
     /// Default: 30 s.

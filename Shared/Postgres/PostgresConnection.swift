@@ -75,7 +75,7 @@ public actor PostgresConnection {
         logger.debug("Closed a connection to PostgreSQL", metadata: [PostgresLogKey.connection: "\(id)"])
     }
 
-    /// Runs one statement, prepared on its first use and kept prepared.
+    /// Runs one statement, prepared on its first use and kept prepared, unless `preparesStatements` is false.
     ///
     /// - Parameters:
     ///   - sql: one statement, with `$1`, `$2` … for the parameters.
@@ -116,6 +116,7 @@ public actor PostgresConnection {
     // MARK: Statements
 
     private func execute(_ sql: String, _ native: NativeConnection) throws(PostgresError) -> PostgresResult {
+        guard configuration.preparesStatements else { return try executeUnprepared(sql, native) }
         if let statement = statements.statement(for: sql), statement.types == parameterBuffer.types {
             do {
                 return try execute(statement, native)
@@ -142,6 +143,17 @@ public actor PostgresConnection {
             let (rows, columns) = result.rows(columns: statement.columns)
             statement.columns = columns
             answer = PostgresResult(rows: rows, affectedRows: result.affectedRows)
+        }
+        return answer
+    }
+
+    private func executeUnprepared(
+        _ sql: String, _ native: NativeConnection
+    ) throws(PostgresError) -> PostgresResult {
+        guard native.sendUnprepared(sql, parameterBuffer) else { throw native.sendFailure() }
+        var answer = PostgresResult.empty
+        try native.readAnswer(timeout: responseTimeout) { result in
+            answer = PostgresResult(rows: result.rows(columns: nil).rows, affectedRows: result.affectedRows)
         }
         return answer
     }

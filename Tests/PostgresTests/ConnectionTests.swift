@@ -104,6 +104,26 @@ struct ConnectionTests {
         }
     }
 
+    @Test("without prepared statements it answers the same, and prepares nothing")
+    func leavesStatementsUnprepared() async throws {
+        try await TestServer.withConnection {
+            $0.preparesStatements = false
+        } _: { connection in
+            for number in 0..<3 {
+                let row = try await connection.query(
+                    "SELECT $1::int8 AS n, $2::text AS t, NULL::int4 AS nothing", [.int8(Int64(number)), .text("five")]
+                ).rows[0]
+                #expect(try row.decode("n", as: Int64.self) == Int64(number))
+                #expect(try row.decode("t", as: String.self) == "five")
+                #expect(try row.decodeIfPresent("nothing", as: Int32.self) == nil)
+            }
+            let error = try await TestServer.failure { _ = try await connection.query("SELECT 1/0") }
+            #expect(error.sqlState == "22012")
+            let count = try await connection.query("SELECT count(*) AS n FROM pg_prepared_statements").rows[0]
+            #expect(try count.decode("n", as: Int.self) == 0)
+        }
+    }
+
     @Test("one text with parameters of different types works")
     func preparesForOtherTypes() async throws {
         try await TestServer.withConnection { connection in

@@ -1,0 +1,27 @@
+-- The roles of an installation: run once, by a superuser; harmless to repeat. deploy/postgres/README.md says how.
+--   psql -X -v ON_ERROR_STOP=1 -d postgres -f create-roles.sql
+-- None has a password yet: set each by psql's \password, which sends a hash and leaves nothing in a log.
+
+DO $$
+DECLARE
+    name text;
+BEGIN
+    -- The owner of the database and of every table: `countersign migrate` runs as it, and no service does.
+    -- Then a role for each process, one that only reads (doctor, inspect, audit, …), and one for acts by hand.
+    FOREACH name IN ARRAY ARRAY[
+        'countersign', 'countersign_intake', 'countersign_worker', 'countersign_fulfillment',
+        'countersign_notification', 'countersign_reader', 'countersign_operator']
+    LOOP
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
+            EXECUTE format('CREATE ROLE %I LOGIN', name);
+        END IF;
+    END LOOP;
+    -- What spending needs. It is apart, because it writes the ledger.
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'countersign_wallet') THEN
+        CREATE ROLE countersign_wallet NOLOGIN;
+    END IF;
+END $$;
+
+GRANT countersign_reader TO countersign_operator;
+-- Leave this out where the game holds the wallet itself: POST /v1/accounts/{id}/spend fails then.
+GRANT countersign_wallet TO countersign_intake;

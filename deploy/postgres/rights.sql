@@ -1,0 +1,155 @@
+-- What each role may do: run by the owner after each `countersign migrate`; harmless to repeat, also while services run.
+--   psql -X -v ON_ERROR_STOP=1 -d countersign -f rights.sql
+-- Everything is taken away first, so that what stands here is all there is. `check-rights` compares it with the database;
+-- it reads the GRANTs below, one object each.
+
+BEGIN;
+
+SELECT format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database()) \gexec
+SELECT format('GRANT CONNECT ON DATABASE %I TO countersign_intake, countersign_worker, countersign_fulfillment, '
+    'countersign_notification, countersign_reader, countersign_operator', current_database()) \gexec
+REVOKE ALL ON SCHEMA public FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA public FROM PUBLIC, countersign_intake, countersign_wallet, countersign_worker,
+    countersign_fulfillment, countersign_notification, countersign_reader, countersign_operator;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC, countersign_intake, countersign_wallet, countersign_worker,
+    countersign_fulfillment, countersign_notification, countersign_reader, countersign_operator;
+-- Of later migrations' functions, too; nobody but the owner has rights to later tables anyway.
+ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
+GRANT USAGE ON SCHEMA public TO countersign_intake, countersign_wallet, countersign_worker, countersign_fulfillment,
+    countersign_notification, countersign_reader, countersign_operator;
+
+-- receipt-intake: accepts submissions and sends them again, keeps tokens and intents; reads what callers ask for.
+GRANT SELECT ON schema_migrations TO countersign_intake;
+GRANT SELECT, INSERT ON submissions TO countersign_intake;
+-- Who posted what stays as it was written. A post of what was rejected opens it again.
+GRANT UPDATE (due_at, attempts, state, outcome, settled_at, alarmed_at, is_server, not_found_count, not_found_attempt,
+    first_not_found_at, reopened_at, reopened_count) ON submissions TO countersign_intake;
+GRANT SELECT, INSERT ON account_tokens TO countersign_intake;
+GRANT SELECT, INSERT ON purchase_intents TO countersign_intake;
+GRANT SELECT ON submission_transactions TO countersign_intake;
+GRANT SELECT ON orders TO countersign_intake;
+GRANT SELECT ON order_transactions TO countersign_intake;
+GRANT SELECT ON order_proceeds TO countersign_intake;
+GRANT SELECT ON entitlements TO countersign_intake;
+GRANT SELECT ON lineage_shares TO countersign_intake;
+GRANT SELECT ON binding_history TO countersign_intake;
+GRANT SELECT ON operator_claims TO countersign_intake;
+GRANT SELECT ON audit_log TO countersign_intake;
+GRANT SELECT ON ledger_entries TO countersign_intake;
+GRANT SELECT ON balances TO countersign_intake;
+GRANT SELECT ON subscriptions TO countersign_intake;
+GRANT SELECT ON events TO countersign_intake;
+GRANT SELECT ON account_sequences TO countersign_intake;
+GRANT SELECT ON webhook_deliveries TO countersign_intake;
+GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_intake;
+
+-- POST /v1/accounts/{id}/spend, which is intake's.
+GRANT SELECT, INSERT ON spends TO countersign_wallet;
+GRANT SELECT, INSERT ON ledger_entries TO countersign_wallet;
+GRANT SELECT, INSERT ON balances TO countersign_wallet;
+GRANT UPDATE (amount) ON balances TO countersign_wallet;
+
+-- verification-worker: proofs that are too large for a message.
+GRANT SELECT (id, proof) ON submissions TO countersign_worker;
+
+-- fulfillment: everything that follows from a verdict.
+GRANT SELECT ON schema_migrations TO countersign_fulfillment;
+GRANT SELECT ON submissions TO countersign_fulfillment;
+GRANT UPDATE (due_at, attempts, state, reason, outcome, settled_at, alarmed_at, not_found_count, not_found_attempt,
+    first_not_found_at, reopened_at) ON submissions TO countersign_fulfillment;
+GRANT SELECT, INSERT ON submission_transactions TO countersign_fulfillment;
+GRANT SELECT, INSERT, UPDATE ON orders TO countersign_fulfillment;
+GRANT SELECT, INSERT ON order_transactions TO countersign_fulfillment;
+GRANT UPDATE (statement) ON order_transactions TO countersign_fulfillment;
+GRANT SELECT, INSERT ON purchase_conflicts TO countersign_fulfillment;
+GRANT SELECT, INSERT ON rescinded_consents TO countersign_fulfillment;
+GRANT UPDATE (signed_date) ON rescinded_consents TO countersign_fulfillment;
+GRANT SELECT, INSERT, UPDATE, DELETE ON entitlements TO countersign_fulfillment;
+GRANT SELECT, INSERT, UPDATE ON lineages TO countersign_fulfillment;
+GRANT SELECT, INSERT, DELETE ON lineage_shares TO countersign_fulfillment;
+GRANT SELECT, INSERT ON lineage_claims TO countersign_fulfillment;
+GRANT UPDATE (refused) ON lineage_claims TO countersign_fulfillment;
+GRANT SELECT, INSERT ON binding_history TO countersign_fulfillment;
+GRANT SELECT ON operator_claims TO countersign_fulfillment;
+GRANT UPDATE (due_at) ON operator_claims TO countersign_fulfillment;
+GRANT SELECT ON account_tokens TO countersign_fulfillment;
+GRANT SELECT, INSERT ON ledger_entries TO countersign_fulfillment;
+GRANT SELECT, INSERT ON balances TO countersign_fulfillment;
+GRANT UPDATE (amount) ON balances TO countersign_fulfillment;
+GRANT SELECT, INSERT, UPDATE ON subscriptions TO countersign_fulfillment;
+GRANT SELECT, INSERT ON renewal_statements TO countersign_fulfillment;
+GRANT UPDATE (signed_date, statement) ON renewal_statements TO countersign_fulfillment;
+GRANT SELECT, INSERT ON events TO countersign_fulfillment;
+GRANT UPDATE (due_at, attempts) ON events TO countersign_fulfillment;
+GRANT SELECT, INSERT ON account_sequences TO countersign_fulfillment;
+GRANT UPDATE (last_sequence) ON account_sequences TO countersign_fulfillment;
+GRANT SELECT, INSERT ON catalogues TO countersign_fulfillment;
+-- For the gauges of what is due.
+GRANT SELECT ON webhook_deliveries TO countersign_fulfillment;
+GRANT SELECT ON webhook_endpoints TO countersign_fulfillment;
+
+-- notification: takes events over, delivers them.
+GRANT SELECT ON schema_migrations TO countersign_notification;
+GRANT SELECT ON events TO countersign_notification;
+GRANT UPDATE (due_at) ON events TO countersign_notification;
+GRANT SELECT, INSERT ON webhook_deliveries TO countersign_notification;
+GRANT UPDATE (state, due_at, attempts, last_status, last_error, delivered_at) ON webhook_deliveries TO
+    countersign_notification;
+GRANT SELECT, INSERT ON webhook_endpoints TO countersign_notification;
+GRANT UPDATE (disabled_at, disabled_reason, failing_since) ON webhook_endpoints TO countersign_notification;
+
+-- The tool, looking: doctor, inspect, audit, bindings, double-grants, revenue, rates list.
+GRANT SELECT ON schema_migrations TO countersign_reader;
+GRANT SELECT ON submissions TO countersign_reader;
+GRANT SELECT ON submission_transactions TO countersign_reader;
+GRANT SELECT ON account_tokens TO countersign_reader;
+GRANT SELECT ON purchase_intents TO countersign_reader;
+GRANT SELECT ON orders TO countersign_reader;
+GRANT SELECT ON order_transactions TO countersign_reader;
+GRANT SELECT ON order_proceeds TO countersign_reader;
+GRANT SELECT ON daily_revenue TO countersign_reader;
+GRANT SELECT ON merged_orders TO countersign_reader;
+GRANT SELECT ON purchase_conflicts TO countersign_reader;
+GRANT SELECT ON rescinded_consents TO countersign_reader;
+GRANT SELECT ON entitlements TO countersign_reader;
+GRANT SELECT ON lineages TO countersign_reader;
+GRANT SELECT ON lineage_shares TO countersign_reader;
+GRANT SELECT ON lineage_claims TO countersign_reader;
+GRANT SELECT ON binding_history TO countersign_reader;
+GRANT SELECT ON operator_claims TO countersign_reader;
+GRANT SELECT ON ledger_entries TO countersign_reader;
+GRANT SELECT ON balances TO countersign_reader;
+GRANT SELECT ON spends TO countersign_reader;
+GRANT SELECT ON double_grants TO countersign_reader;
+GRANT SELECT ON subscriptions TO countersign_reader;
+GRANT SELECT ON renewal_statements TO countersign_reader;
+GRANT SELECT ON events TO countersign_reader;
+GRANT SELECT ON account_sequences TO countersign_reader;
+GRANT SELECT ON webhook_deliveries TO countersign_reader;
+GRANT SELECT ON webhook_endpoints TO countersign_reader;
+GRANT SELECT ON catalogues TO countersign_reader;
+GRANT SELECT ON commission_rates TO countersign_reader;
+GRANT SELECT ON tax_rates TO countersign_reader;
+GRANT SELECT ON app_commission_programs TO countersign_reader;
+GRANT SELECT ON audit_log TO countersign_reader;
+GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_reader;
+
+-- The tool, acting: redrive, claim, adjust, rates set; what runbooks have a person mend. It reads as countersign_reader.
+GRANT INSERT ON audit_log TO countersign_operator;
+GRANT UPDATE (state, outcome, reason, settled_at, due_at, attempts) ON submissions TO countersign_operator;
+GRANT INSERT ON operator_claims TO countersign_operator;
+-- Only because a row lock wants some column; nothing writes it.
+GRANT UPDATE (correlation_id) ON orders TO countersign_operator;
+GRANT INSERT ON ledger_entries TO countersign_operator;
+GRANT INSERT ON balances TO countersign_operator;
+GRANT UPDATE (amount) ON balances TO countersign_operator;
+GRANT INSERT ON events TO countersign_operator;
+GRANT INSERT ON account_sequences TO countersign_operator;
+GRANT UPDATE (last_sequence) ON account_sequences TO countersign_operator;
+GRANT INSERT ON commission_rates TO countersign_operator;
+GRANT INSERT ON tax_rates TO countersign_operator;
+GRANT INSERT ON app_commission_programs TO countersign_operator;
+GRANT UPDATE (resolved_at) ON purchase_conflicts TO countersign_operator;
+GRANT UPDATE (disabled_at, disabled_reason, failing_since) ON webhook_endpoints TO countersign_operator;
+
+COMMIT;
