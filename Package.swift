@@ -180,7 +180,8 @@ let package = Package(
             "CountersignTool",
             [
                 "BuildVersion", "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel",
-                "AppStore", "Kafka", "Postgres", "WebhookSigning", arguments, httpClient, log, nio, nioHTTP,
+                "AppStore", "AppStoreServerAPI", "Kafka", "Postgres", "WebhookSigning", arguments, crypto, httpClient,
+                log, nio, nioHTTP, yams,
             ]),
         // Suites: see Tests/README.md.
         .target(
@@ -246,8 +247,8 @@ let package = Package(
         suite(
             "CountersignToolTests",
             [
-                "CountersignTool", "AppStore", "Kafka", "Messages", "Persistence", "PersistenceTesting", "Postgres",
-                "PurchaseModel", "ServiceRuntime", log,
+                "CountersignTool", "AppStore", "AppStoreServerAPI", "Kafka", "Messages", "Persistence",
+                "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", crypto, log,
             ]),
         suite(
             "EndToEndTests",

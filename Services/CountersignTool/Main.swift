@@ -10,6 +10,7 @@ struct Countersign: AsyncParsableCommand {
         discussion: "Reads the same COUNTERSIGN_… environment variables as the services.",
         version: "countersign \(CountersignVersion.text)",
         subcommands: [
+            InitCommand.self, AppCommand.self, KeyCommand.self, WebhookCommand.self, AppleCommand.self,
             MigrateCommand.self, TopicsCommand.self, DoctorCommand.self, InspectCommand.self, AuditCommand.self,
             RedriveCommand.self, RevenueCommand.self, RatesCommand.self, ClaimCommand.self, BindingsCommand.self,
             AdjustCommand.self, DoubleGrantsCommand.self,

@@ -1,4 +1,3 @@
-import Foundation
 import ServiceRuntime
 import WebhookSigning
 
@@ -27,14 +26,11 @@ struct WebhookEndpoint: Sendable {
         func mistake(_ problem: String) -> SettingsFileError {
             SettingsFileError(path: path, problem: "the endpoint \(endpoint.id) \(problem)")
         }
-        guard let parts = URL(string: endpoint.url), let scheme = parts.scheme?.lowercased(),
-            let host = parts.host, !host.isEmpty, scheme == "https" || scheme == "http"
-        else { throw mistake("has no address of the form https://host/path") }
-        guard scheme == "https" || endpoint.allowsPrivateAddresses else {
-            throw mistake("must use https, unless allow_private_addresses is true (for development)")
-        }
-        guard parts.user == nil, parts.password == nil, parts.fragment == nil else {
-            throw mistake("has a user, a password or a fragment in its address")
+        let address: WebhookAddress
+        do {
+            address = try WebhookAddress(endpoint.url, allowsPrivateAddresses: endpoint.allowsPrivateAddresses)
+        } catch {
+            throw mistake("\(error)")
         }
         var secrets: [WebhookSecret] = []
         for secret in endpoint.secrets {
@@ -51,7 +47,7 @@ struct WebhookEndpoint: Sendable {
         }
         id = endpoint.id
         url = endpoint.url
-        self.host = host.trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+        host = address.host
         signer = WebhookSigner(secrets: secrets)
         allowsPrivateAddresses = endpoint.allowsPrivateAddresses
         apps = Set(endpoint.apps)

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The apps file as it is written; `AppsFile` says what it means.
 // The names are the file's own.
 // swift-format-ignore: AlwaysUseLowerCamelCase
@@ -56,37 +54,5 @@ struct AppsDocument: NamedFields {
         enum CodingKeys: String, CodingKey, CaseIterable {
             case hs256_secret, hs256_secret_file, hs256_secret_env, jwks_file, jwks_url, issuer, audience
         }
-    }
-}
-
-/// Something in a settings file whose fields have known names.
-protocol NamedFields: Decodable {
-    associatedtype CodingKeys: CodingKey, CaseIterable
-}
-
-/// A mapping of a settings file that has no other fields than those with a meaning.
-///
-/// A typing error in a name must not leave a default in force: `sandbx: refuse` would accept the sandbox.
-struct StrictlyNamed<Value: NamedFields>: Decodable {
-    let value: Value
-
-    private struct AnyName: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
-    init(from decoder: any Decoder) throws {
-        let known = Value.CodingKeys.allCases.map(\.stringValue)
-        let names = try decoder.container(keyedBy: AnyName.self).allKeys.map(\.stringValue)
-        if let unknown = names.sorted().first(where: { !known.contains($0) }) {
-            throw DecodingError.dataCorrupted(
-                .init(
-                    codingPath: decoder.codingPath,
-                    debugDescription: "`\(unknown)` has no meaning here; known are \(known.joined(separator: ", "))"))
-        }
-        value = try Value(from: decoder)
     }
 }

@@ -11,10 +11,15 @@ struct SecretPlace {
     /// The variable's name.
     let variable: String?
 
+    /// The field that names the place; the file's where none does.
+    var field: String { "\(name)_\(file == nil && variable != nil ? "env" : "file")" }
+
     /// The secret, without white space around it; nil when no place is named.
     ///
     /// - Throws: `SettingsFileError` for one that is not there, is empty, or is in two places.
-    func read(namedIn settings: String, environment: [String: String]) throws -> Redacted<String>? {
+    func read(
+        namedIn settings: String, environment: [String: String]
+    ) throws(SettingsFileError) -> Redacted<String>? {
         var text: String?
         switch (file, variable) {
         case (nil, nil): return nil

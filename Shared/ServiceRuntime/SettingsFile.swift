@@ -6,16 +6,31 @@ enum SettingsFile {
     /// The most a settings file may hold: far above any real catalogue.
     static let bytesMaximum = 4 << 20
 
-    static func load<Value: Decodable>(_ type: Value.Type, path: String) throws -> Value {
-        let data = try contents(path)
+    /// What a file says, and where each part of it stands.
+    struct Loaded<Value> {
+        let value: Value
+        let lines: SettingsLines
+    }
+
+    /// Reads a file.
+    ///
+    /// - Throws: `SettingsFileError` with the line, where the mistake has one.
+    static func load<Value: Decodable>(
+        _ type: Value.Type, path: String
+    ) throws(SettingsFileError) -> Loaded<Value> {
+        let text = try text(path: path)
         do {
-            return try YAMLDecoder().decode(type, from: data)
+            let lines = try SettingsLines(text)
+            do {
+                return Loaded(value: try YAMLDecoder().decode(type, from: text), lines: lines)
+            } catch let error as DecodingError {
+                throw SettingsFileError(path: path, problem: sentence(error), line: lines.line(of: error))
+            }
         } catch let error as SettingsFileError {
             throw error
-        } catch let error as DecodingError {
-            throw SettingsFileError(path: path, problem: sentence(error))
-        } catch let error as YamlError {
-            throw SettingsFileError(path: path, problem: "it is not YAML: \(error)")
+        } catch {
+            let flaw = YAMLFlaw(error)
+            throw SettingsFileError(path: path, problem: flaw.problem, line: flaw.line)
         }
     }
 
@@ -46,7 +61,7 @@ enum SettingsFile {
     static func secret(
         at path: String, namedIn settings: String,
         environment: [String: String] = ProcessInfo.processInfo.environment
-    ) throws -> String {
+    ) throws(SettingsFileError) -> String {
         let folder = environment[credentialsVariable] ?? ""
         let place = path.hasPrefix("/") || folder.isEmpty ? path : "\(folder)/\(path)"
         guard let data = FileManager.default.contents(atPath: place) else {
@@ -80,9 +95,16 @@ package struct SettingsFileError: Error, CustomStringConvertible, Sendable {
     package let problem: String
 
     /// Makes an error.
-    package init(path: String, problem: String) {
+    ///
+    /// - Parameter line: where in the file, counted from 1; it is told before the problem.
+    package init(path: String, problem: String, line: Int? = nil) {
         self.path = path
-        self.problem = problem
+        self.problem = (line.map { "line \($0): " } ?? "") + problem
+    }
+
+    /// The same mistake in a file of another name: the tool checks a copy before it takes the file's place.
+    package func at(path: String) -> SettingsFileError {
+        SettingsFileError(path: path, problem: problem)
     }
 
     /// One sentence that names the file and the fault.

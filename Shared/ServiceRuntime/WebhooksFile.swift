@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where to send webhooks, from a YAML file.
+/// Where to send webhooks, from a YAML file; a field that it does not know is a mistake.
 ///
 /// The path of a secret may be relative under systemd: it is a credential of `$CREDENTIALS_DIRECTORY` then.
 ///
@@ -49,51 +49,83 @@ package struct WebhooksFile: Sendable {
 
     /// Reads the file.
     ///
-    /// - Throws: `SettingsFileError`.
-    package static func load(path: String) throws -> WebhooksFile {
-        let document = try SettingsFile.load(Document.self, path: path)
-        let endpoints = try document.endpoints.map { entry in
-            let secrets = try secrets(of: entry, path: path)
-            guard !secrets.isEmpty else {
-                throw SettingsFileError(path: path, problem: "the endpoint \(entry.id) has no secret")
+    /// - Parameter environment: where the variables are that the file names; the process's own by default.
+    /// - Throws: `SettingsFileError`, which shows neither address nor secret.
+    package static func load(
+        path: String, environment: [String: String]? = nil
+    ) throws(SettingsFileError) -> WebhooksFile {
+        let environment = environment ?? ProcessInfo.processInfo.environment
+        let loaded = try SettingsFile.load(StrictlyNamed<WebhooksDocument>.self, path: path)
+        var ids: Set<String> = []
+        var endpoints: [Endpoint] = []
+        for (number, entry) in loaded.value.value.endpoints.map(\.value).enumerated() {
+            func mistake(_ problem: String, _ field: SettingsStep) -> SettingsFileError {
+                let line = loaded.lines.line(of: ["endpoints", SettingsStep(intValue: number), field])
+                return SettingsFileError(path: path, problem: problem, line: line)
             }
-            return Endpoint(
-                id: entry.id, url: entry.url, secrets: secrets.map { Redacted($0) }, apps: entry.apps ?? [],
-                events: entry.events ?? [], environments: entry.environments ?? [],
-                allowsPrivateAddresses: entry.allow_private_addresses ?? false)
-        }
-        guard Set(endpoints.map(\.id)).count == endpoints.count else {
-            throw SettingsFileError(path: path, problem: "an endpoint's id is listed twice")
+            guard !entry.id.isEmpty else { throw mistake("an endpoint's `id` is empty", "id") }
+            guard ids.insert(entry.id).inserted else { throw mistake("the endpoint \(entry.id) is listed twice", "id") }
+            do {
+                _ = try WebhookAddress(entry.url, allowsPrivateAddresses: entry.allow_private_addresses ?? false)
+            } catch {
+                throw mistake("the endpoint \(entry.id) \(error)", "url")
+            }
+            let secrets: [String]
+            do { secrets = try Self.secrets(of: entry, path: path, environment: environment) } catch {
+                throw mistake(error.problem, "secret_file")
+            }
+            guard !secrets.isEmpty else { throw mistake("the endpoint \(entry.id) has no secret", "id") }
+            for name in entry.environments ?? [] where !["production", "sandbox"].contains(name) {
+                throw mistake("an environment of \(entry.id) is neither production nor sandbox", "environments")
+            }
+            endpoints.append(entry.endpoint(secrets: secrets))
         }
         return WebhooksFile(endpoints: endpoints)
     }
 
-    private static func secrets(of entry: Document.Entry, path: String) throws -> [String] {
+    private static func secrets(
+        of entry: WebhooksDocument.Entry, path: String, environment: [String: String]
+    ) throws(SettingsFileError) -> [String] {
         var secrets = entry.secrets ?? []
-        if let file = entry.secret_file { secrets += lines(try SettingsFile.secret(at: file, namedIn: path)) }
-        if let name = entry.secret_env { secrets += lines(ProcessInfo.processInfo.environment[name] ?? "") }
+        if let file = entry.secret_file {
+            secrets += lines(try SettingsFile.secret(at: file, namedIn: path, environment: environment))
+        }
+        if let name = entry.secret_env { secrets += lines(environment[name] ?? "") }
         return secrets
     }
 
     private static func lines(_ text: String) -> [String] {
         text.split(whereSeparator: \.isWhitespace).map(String.init)
     }
+}
 
-    // The names are the file's own.
-    // swift-format-ignore: AlwaysUseLowerCamelCase
-    private struct Document: Decodable {
-        let endpoints: [Entry]
+/// The webhooks file as it is written; `WebhooksFile` says what it means.
+// The names are the file's own.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+struct WebhooksDocument: NamedFields {
+    let endpoints: [StrictlyNamed<Entry>]
 
-        struct Entry: Decodable {
-            let id: String
-            let url: String
-            let secrets: [String]?
-            let secret_file: String?
-            let secret_env: String?
-            let apps: [String]?
-            let events: [String]?
-            let environments: [String]?
-            let allow_private_addresses: Bool?
+    enum CodingKeys: String, CodingKey, CaseIterable { case endpoints }
+
+    struct Entry: NamedFields {
+        let id: String
+        let url: String
+        let secrets: [String]?
+        let secret_file: String?
+        let secret_env: String?
+        let apps: [String]?
+        let events: [String]?
+        let environments: [String]?
+        let allow_private_addresses: Bool?
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case id, url, secrets, secret_file, secret_env, apps, events, environments, allow_private_addresses
+        }
+
+        func endpoint(secrets: [String]) -> WebhooksFile.Endpoint {
+            WebhooksFile.Endpoint(
+                id: id, url: url, secrets: secrets.map { Redacted($0) }, apps: apps ?? [], events: events ?? [],
+                environments: environments ?? [], allowsPrivateAddresses: allow_private_addresses ?? false)
         }
     }
 }

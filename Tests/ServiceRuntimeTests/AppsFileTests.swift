@@ -170,7 +170,7 @@ struct AppsFileTests {
         let file = try TemporaryFile(" \n")
         #expect(
             problem("apps: [{ bundle_id: a, shared_secret_file: \(file.path) }]")
-                == "`shared_secret_file` of a is empty")
+                == "line 1: `shared_secret_file` of a is empty")
     }
 
     @Test(
@@ -179,7 +179,7 @@ struct AppsFileTests {
             ("apps: [{ bundle_id: a }, { bundle_id: a }]", "the app a is listed twice"),
             ("apps: [{ app_apple_id: 7 }]", "lacks `bundle_id`"),
             ("apps: [{ bundle_id: \"\" }]", "an app's `bundle_id` is empty"), ("authentication: {}", "lacks `apps`"),
-            ("apps: []\naps: []", "the document: `aps` has no meaning here"), ("apps: [", "not valid YAML"),
+            ("apps: []\naps: []", "the document: `aps` has no meaning here"), ("apps: [", "it is not YAML"),
         ])
     func wholeFile(yaml: String, sentence: String) {
         #expect(problem(yaml).contains(sentence), "\(problem(yaml))")

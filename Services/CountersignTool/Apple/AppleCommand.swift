@@ -1,0 +1,77 @@
+import AppStoreServerAPI
+import ArgumentParser
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import ServiceRuntime
+
+/// `countersign apple`: whether Apple and this installation understand each other.
+struct AppleCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apple", abstract: "Tries an app's key and its server notifications.", subcommands: [Check.self])
+
+    /// `countersign apple check`.
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "check",
+            abstract: "Calls Apple with an app's key, and has a test notification sent; exits with 1 when one fails.",
+            discussion: """
+                Asks production and the sandbox, each for its notifications of the last day (which needs no purchase) and for \
+                a test notification, and waits until Apple says what your server answered to it.
+                """)
+
+        @Argument(help: "The app's bundle id, as in the apps file.") var app: String
+        @Option(help: "production or sandbox; both without it.", transform: Self.environment)
+        var environment: AppStoreEnvironment?
+        @Option(help: "Seconds to wait for Apple's word about the test notification.") var wait = 60.0
+        @Flag(inversion: .prefixedNo, help: "Asks for a test notification.") var notification = true
+        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var folder: SettingsFolderOption
+
+        func validate() throws {
+            guard (1...600).contains(wait) else { throw ValidationError("--wait is from 1 to 600 seconds") }
+        }
+
+        func run() async throws {
+            try await failingPlainly {
+                let settings = try await ToolSettings.load()
+                let places = try SettingsPlaces(folder: folder.folder, settings: settings)
+                let check = try AppleCheck(
+                    app: try Self.app(app, in: places.apps), hosts: try Self.hosts(settings.reader),
+                    wait: .seconds(wait), sendsNotification: notification)
+                var findings: [Finding] = []
+                for environment in environment.map({ [$0] }) ?? AppStoreEnvironment.allCases {
+                    let new = await check.run(in: environment)
+                    if !json { for finding in new { print(finding.text) } }
+                    findings += new
+                }
+                await check.close()
+                if json { print(try ToolOutput.json(findings)) }
+                guard !findings.contains(where: { $0.level == .wrong }) else { throw ExitCode.failure }
+            }
+        }
+
+        private static func environment(_ name: String) throws -> AppStoreEnvironment {
+            guard let environment = AppStoreEnvironment.allCases.first(where: { AppleJudgement.name($0) == name })
+            else {
+                throw ValidationError("--environment is production or sandbox")
+            }
+            return environment
+        }
+
+        private static func app(_ id: String, in path: String) throws -> AppsFile.App {
+            guard let app = try AppsFile.load(path: path, secrets: .apple).apps[id] else {
+                throw ToolFailure("\(id) is not in \(path); `countersign app add` adds it")
+            }
+            return app
+        }
+
+        /// The hosts that the worker asks, by the same variables.
+        private static func hosts(_ settings: SettingReader) throws -> AppStoreHosts {
+            AppStoreHosts(
+                production: try settings.string(
+                    "app_store.production_url", default: AppStoreHosts.apple.production),
+                sandbox: try settings.string("app_store.sandbox_url", default: AppStoreHosts.apple.sandbox))
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+
+/// Turns the apps file as it is written into the apps that it means.
+struct AppsReader {
+    let path: String
+    let secrets: AppsFile.Secrets
+    let environment: [String: String]
+
+    func read() throws(SettingsFileError) -> AppsFile {
+        let loaded = try SettingsFile.load(StrictlyNamed<AppsDocument>.self, path: path)
+        let document = loaded.value.value
+        var apps: [String: AppsFile.App] = [:]
+        for (number, entry) in document.apps.map(\.value).enumerated() {
+            let place = Place(path: path, lines: loaded.lines, steps: ["apps", SettingsStep(intValue: number)])
+            guard !entry.bundle_id.isEmpty else { throw place.mistake("an app's `bundle_id` is empty", "bundle_id") }
+            let app = try app(entry, document, place)
+            guard apps.updateValue(app, forKey: entry.bundle_id) == nil else {
+                throw place.mistake("the app \(entry.bundle_id) is listed twice", "bundle_id")
+            }
+        }
+        return AppsFile(apps: apps)
+    }
+
+    /// Where something stands in the file.
+    private struct Place {
+        let path: String
+        let lines: SettingsLines
+        var steps: [SettingsStep]
+
+        /// The part of it that a field is.
+        func of(_ step: SettingsStep) -> Place {
+            Place(path: path, lines: lines, steps: steps + [step])
+        }
+
+        func mistake(_ problem: String, _ step: SettingsStep? = nil) -> SettingsFileError {
+            let steps = steps + (step.map { [$0] } ?? [])
+            return SettingsFileError(path: path, problem: problem, line: lines.line(of: steps))
+        }
+
+        /// What reading a secret says, with the line.
+        func secret<Value>(_ read: () throws(SettingsFileError) -> Value) throws(SettingsFileError) -> Value {
+            do { return try read() } catch {
+                throw SettingsFileError(path: path, problem: error.problem, line: lines.line(of: steps))
+            }
+        }
+    }
+
+    private func app(
+        _ entry: AppsDocument.Entry, _ document: AppsDocument, _ place: Place
+    ) throws(SettingsFileError) -> AppsFile.App {
+        let id = entry.bundle_id
+        let sharedSecret = SecretPlace(
+            name: "shared_secret", owner: id, file: entry.shared_secret_file, variable: entry.shared_secret_env)
+        let file = Place(path: path, lines: place.lines, steps: [])
+        let key = entry.app_store_server_api ?? document.app_store_server_api
+        let keyPlace = (entry.app_store_server_api == nil ? file : place).of("app_store_server_api")
+        let access = entry.authentication ?? document.authentication
+        let accessPlace = (entry.authentication == nil ? file : place).of("authentication")
+        let readsApple = secrets.contains(.apple)
+        return AppsFile.App(
+            bundleId: id, appAppleId: entry.app_apple_id, isReleased: entry.released ?? (entry.app_apple_id != nil),
+            sandbox: try choice(entry.sandbox, or: .accept, "sandbox", of: id, place),
+            receipts: try choice(entry.receipts, or: .offline, "receipts", of: id, place),
+            possession: try choice(entry.possession, or: .proof, "possession", of: id, place),
+            sharedSecret: readsApple ? try read(sharedSecret, place) : nil,
+            serverAPI: readsApple ? try serverAPI(key?.value, of: id, keyPlace) : nil,
+            authentication: try authentication(secrets.contains(.callers) ? access?.value : nil, accessPlace))
+    }
+
+    private func read(_ secret: SecretPlace, _ place: Place) throws(SettingsFileError) -> Redacted<String>? {
+        try place.of(SettingsStep(stringValue: secret.field)).secret { () throws(SettingsFileError) in
+            try secret.read(namedIn: path, environment: environment)
+        }
+    }
+
+    private func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ text: String?, or standard: Choice, _ field: String, of app: String, _ place: Place
+    ) throws(SettingsFileError) -> Choice {
+        guard let text else { return standard }
+        guard let choice = Choice(rawValue: text) else {
+            let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            throw place.mistake(
+                "`\(field)` of \(app) is \"\(text)\", not one of \(known)", SettingsStep(stringValue: field))
+        }
+        return choice
+    }
+
+    private func serverAPI(
+        _ entry: AppsDocument.Key?, of app: String, _ place: Place
+    ) throws(SettingsFileError) -> AppsFile.ServerAPIKey? {
+        guard let entry else { return nil }
+        for (field, id) in [("issuer_id", entry.issuer_id), ("key_id", entry.key_id)] where id.isEmpty {
+            throw place.mistake(
+                "`\(field)` of \(app)'s `app_store_server_api` is empty", SettingsStep(stringValue: field))
+        }
+        let secret = SecretPlace(
+            name: "private_key", owner: app, file: entry.private_key_file, variable: entry.private_key_env)
+        guard let key = try read(secret, place) else {
+            throw place.mistake(
+                "`app_store_server_api` of \(app) lacks `private_key_file` or `private_key_env`")
+        }
+        guard key.value.hasPrefix("-----BEGIN "), key.value.hasSuffix("PRIVATE KEY-----") else {
+            throw place.mistake(
+                "the private key of \(app) is not the whole text of a .p8 file",
+                SettingsStep(stringValue: secret.field))
+        }
+        return AppsFile.ServerAPIKey(issuerId: entry.issuer_id, keyId: entry.key_id, privateKey: key)
+    }
+
+    private func authentication(
+        _ entry: AppsDocument.Access?, _ place: Place
+    ) throws(SettingsFileError) -> AppsFile.Authentication {
+        let jwt = entry?.jwt?.value
+        let jwtPlace = place.of("jwt")
+        var secret = jwt?.hs256_secret
+        if let file = jwt?.hs256_secret_file {
+            secret = try jwtPlace.of("hs256_secret_file").secret { () throws(SettingsFileError) in
+                try SettingsFile.secret(at: file, namedIn: path, environment: environment)
+            }
+        }
+        if let name = jwt?.hs256_secret_env { secret = environment[name] }
+        // RFC 7518, section 3.2: an HS256 key has at least as many bits as the hash.
+        if let secret, secret.utf8.count < 32 { throw jwtPlace.mistake("the HS256 secret is shorter than 32 bytes") }
+        let keys = (entry?.api_keys_sha256 ?? []).map { $0.lowercased() }
+        for (number, key) in keys.enumerated() where key.count != 64 || !key.allSatisfy(\.isHexDigit) {
+            throw place.of("api_keys_sha256").mistake(
+                "an entry of `api_keys_sha256` is not 64 hexadecimal digits", SettingsStep(intValue: number))
+        }
+        return AppsFile.Authentication(
+            hs256Secret: secret.map { Redacted($0) }, jwksFile: jwt?.jwks_file, jwksURL: jwt?.jwks_url,
+            issuer: jwt?.issuer, audience: jwt?.audience, apiKeySHA256: keys)
+    }
+}
