@@ -2,6 +2,9 @@
 # Tests run on what ships, so the one build is a release build that tests can look into (-enable-testing).
 source "$(dirname "${BASH_SOURCE[0]}")/../.local/env.sh"
 COUNTERSIGN_BUILD_FLAGS=(-c release -Xswiftc -enable-testing)
+# Of `deploy/test --quick`: a debug build in a folder of its own, which leaves the other one as it is.
+COUNTERSIGN_QUICK_FLAGS=(-c debug --scratch-path .build/quick --disable-index-store)
 if [[ -n "$COUNTERSIGN_RDKAFKA_LIB" ]]; then
     COUNTERSIGN_BUILD_FLAGS+=(-Xlinker -rpath -Xlinker "$COUNTERSIGN_RDKAFKA_LIB")
+    COUNTERSIGN_QUICK_FLAGS+=(-Xlinker -rpath -Xlinker "$COUNTERSIGN_RDKAFKA_LIB")
 fi

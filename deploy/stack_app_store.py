@@ -7,6 +7,8 @@ import subprocess
 import urllib.error
 import urllib.request
 
+from addresses import LOOPBACKS, authority
+
 APPLE_ROOT = "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024"  # Receipts; signed payloads have G3.
 KEY_FILE, PUBLIC_KEY_FILE = "app-store-key.p8", "app-store-key.pub.pem"
 ANSWER_SECONDS = 10
@@ -26,17 +28,18 @@ def make_key_pair():
     return private, public
 
 
-def hosts(ports):
+def hosts(ports, address=LOOPBACKS[0]):
     """The settings by which a worker asks the simulator where it would ask Apple."""
-    production, sandbox = (f"http://127.0.0.1:{ports[f'SIMULATOR_{name}_PORT']}" for name in ("PRODUCTION", "SANDBOX"))
+    control, production, sandbox = (
+        f"http://{authority(address, ports[f'SIMULATOR_{name}PORT'])}" for name in ("", "PRODUCTION_", "SANDBOX_"))
     return {
         "APP_STORE_PRODUCTION_URL": production, "APP_STORE_SANDBOX_URL": sandbox,
         "VERIFY_RECEIPT_PRODUCTION_URL": production, "VERIFY_RECEIPT_SANDBOX_URL": sandbox,
         # Asked only where COUNTERSIGN_OCSP is on.
-        "OCSP_RESPONDER_URL": f"http://127.0.0.1:{ports['SIMULATOR_PORT']}/simulator/ocsp"}
+        "OCSP_RESPONDER_URL": f"{control}/simulator/ocsp"}
 
 
-def register(config, port, issuer_id, key_id):
+def register(config, port, issuer_id, key_id, address=LOOPBACKS[0]):
     """Tells the simulator of the apps that it does not know with this key yet; its journal keeps them.
 
     An app that is known is left alone: somebody may have changed it since. Without a file there are no apps.
@@ -45,16 +48,17 @@ def register(config, port, issuer_id, key_id):
     if not file.exists():
         return
     public_key = (pathlib.Path(config) / PUBLIC_KEY_FILE).read_text()
+    simulator = authority(address, port)
     for bundle_id, app in json.loads(file.read_text()).items():
-        known = call(port, "GET", bundle_id)
+        known = call(simulator, "GET", bundle_id)
         if known is None or key_id not in known["keyIds"]:
-            call(port, "PUT", bundle_id, {"issuerId": issuer_id, "publicKeys": {key_id: public_key}, **app})
+            call(simulator, "PUT", bundle_id, {"issuerId": issuer_id, "publicKeys": {key_id: public_key}, **app})
 
 
-def call(port, method, bundle_id, body=None):
+def call(simulator, method, bundle_id, body=None):
     """The simulator's answer about an app; nothing when it knows none."""
     request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/simulator/v1/apps/{bundle_id}", method=method,
+        f"http://{simulator}/simulator/v1/apps/{bundle_id}", method=method,
         data=None if body is None else json.dumps(body).encode(), headers={"content-type": "application/json"})
     try:
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=ANSWER_SECONDS) as answer:

@@ -13,6 +13,7 @@ import sys
 import uuid
 
 import stack_app_store
+from addresses import LOOPBACKS, authority
 from private_broker import PrivateBroker
 from private_files import write_private
 from processes import file_lock
@@ -39,25 +40,27 @@ def say(text):
     print(f"stack: {text}", file=sys.stderr, flush=True)
 
 
-def port_is_free(port):
-    with socket.socket() as probe:
+def port_is_free(port, address=LOOPBACKS[0]):
+    """Whether a server may listen on it, on whatever address of the family of `address`."""
+    everywhere, family = ("::", socket.AF_INET6) if ":" in address else ("0.0.0.0", socket.AF_INET)
+    with socket.socket(family) as probe:
         # As servers do: what is left of closed connections does not count.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("0.0.0.0", port))
+            probe.bind((everywhere, port))
         except OSError:
             return False
     return True
 
 
-def choose_port(taken):
+def choose_port(taken, address=LOOPBACKS[0]):
     """Below the range that outgoing connections use, or one could sit on the port while its owner restarts."""
     limit = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     if limit < FIRST_PORT + 1000:
         limit = 65535
     for _ in range(1000):
         port = random.randrange(FIRST_PORT, limit)
-        if port not in taken and port_is_free(port):
+        if port not in taken and port_is_free(port, address):
             return port
     raise StackError("no free port found")
 
@@ -71,7 +74,7 @@ def read_values(path):
 class StackSettings:
     """All that is fixed about a stack. It is on disk, so every command starts from there."""
 
-    def __init__(self, folder, broker=None):
+    def __init__(self, folder, broker=None, address=None):
         self.folder = pathlib.Path(folder).resolve()
         for name, mode in [("", 0o711), ("pids", 0o755), ("logs", 0o755), ("config", 0o700)]:
             path = self.folder / name
@@ -82,16 +85,17 @@ class StackSettings:
         self.config = self.folder / "config"
         self.binaries = pathlib.Path(os.environ.get("COUNTERSIGN_BIN_DIR") or ROOT / ".build" / "release")
         with self.lock("setup"):
-            self._settle(broker)
+            self._settle(broker, address)
 
     def lock(self, name):
         return file_lock(self.folder / "pids" / f"{name}.lock")
 
-    def _settle(self, broker):
-        """Ports, broker and secrets, chosen at first use and kept."""
+    def _settle(self, broker, address):
+        """Address, ports, broker and secrets, chosen at first use and kept."""
         self.setup = read_setup(
             "PG_BIN", "COUNTERSIGN_BROKER_BINARY", "COUNTERSIGN_KAFKA_HOME", "COUNTERSIGN_JAVA_HOME")
         self.ports = read_values(self.folder / "ports.env")
+        self.address = self._address(address)
         missing = [name for name in PORTS if name not in self.ports]
         self.broker = self._broker(broker)
         if missing or self.ports.get("BROKER") != self.broker:
@@ -99,12 +103,24 @@ class StackSettings:
                 self.ports["KAFKA"] = os.environ["COUNTERSIGN_KAFKA"]
                 self.ports["KAFKA_PROPERTIES"] = os.environ.get("COUNTERSIGN_STACK_KAFKA_PROPERTIES", "")
             for name in missing:
-                self.ports[name] = str(choose_port({int(self.ports[other]) for other in PORTS if other in self.ports}))
-            self.ports["BROKER"] = self.broker
+                taken = {int(self.ports[other]) for other in PORTS if other in self.ports}
+                self.ports[name] = str(choose_port(taken, self.address))
+            self.ports |= {"ADDRESS": self.address, "BROKER": self.broker}
             self.save_ports()
         self.kafka = os.environ.get("COUNTERSIGN_KAFKA") or self.ports.get("KAFKA")
         self.logins = os.environ.get("COUNTERSIGN_STACK_KAFKA_PROPERTIES") or self.ports.get("KAFKA_PROPERTIES")
         self._settle_secrets()
+
+    def _address(self, wanted):
+        """What everything listens on: what the folder was made with, else what is wanted, else 127.0.0.1."""
+        kept = self.ports.get("ADDRESS") or (LOOPBACKS[0] if self.ports else None)  # Made before there was a choice.
+        if kept and wanted not in (None, kept):
+            raise StackError(f"{self.folder} was made with {kept}; for {wanted} take another folder")
+        return kept or wanted or LOOPBACKS[0]
+
+    def at(self, port):
+        """Where this port of the stack is, as in a URL."""
+        return authority(self.address, self.ports[port])
 
     def _broker(self, wanted):
         """`kafka` or `tansu`: what the folder was made with, else what is wanted, else Kafka where it is there."""
@@ -162,14 +178,16 @@ class StackSettings:
         """What every service and the tool read."""
         password = (self.config / "postgres-password").read_text().strip()
         values = {
-            "KAFKA_BOOTSTRAP_SERVERS": self.kafka or f"127.0.0.1:{self.ports['BROKER_PORT']}",
-            "POSTGRES_URL": f"postgresql://countersign:{password}@127.0.0.1:{self.ports['POSTGRES_PORT']}/countersign",
+            "KAFKA_BOOTSTRAP_SERVERS": self.kafka or self.at("BROKER_PORT"),
+            "POSTGRES_URL": f"postgresql://countersign:{password}@{self.at('POSTGRES_PORT')}/countersign",
             "APPS_FILE": self.config / "apps.yaml", "CATALOGUE_FILE": self.config / "catalogue.yaml",
-            "WEBHOOKS_FILE": self.config / "webhooks.yaml", **stack_app_store.hosts(self.ports),
+            "WEBHOOKS_FILE": self.config / "webhooks.yaml", **stack_app_store.hosts(self.ports, self.address),
             "TRUSTED_ROOTS": self.trusted_roots("roots", APPLE_ROOT_G3, "root.sha256"),
             "RECEIPT_ROOTS": self.trusted_roots("receipt-roots", stack_app_store.APPLE_ROOT, "receipt-root.sha256"),
             "LOG_FORMAT": os.environ.get("COUNTERSIGN_LOG_FORMAT", "json"),
             "LOG_LEVEL": os.environ.get("COUNTERSIGN_LOG_LEVEL", "info")}
+        if self.address != LOOPBACKS[0]:  # Which is what the services take by themselves.
+            values |= {"HTTP_HOST": self.address, "ADMIN_HOST": self.address}
         if self.broker == "tansu" and not self.kafka:
             values["KAFKA_FETCH_WAIT"] = "0.01"  # Tansu lets a lone record wait for half of this, whenever it comes.
         return {f"COUNTERSIGN_{key}": str(value) for key, value in values.items()}
@@ -205,7 +223,7 @@ class StackSettings:
         for key in PORTS:
             values[f"COUNTERSIGN_{key}"] = self.ports[key]
             if key not in ("POSTGRES_PORT", "ZOOKEEPER_PORT", "BROKER_PORT"):
-                values[f"COUNTERSIGN_{key[:-5]}_URL"] = f"http://127.0.0.1:{self.ports[key]}"
+                values[f"COUNTERSIGN_{key[:-5]}_URL"] = f"http://{self.at(key)}"
         values.update({f"COUNTERSIGN_{key}": value for key, value in self.secrets.items()})
         values["COUNTERSIGN_JWT_SECRET_FILE"] = str(self.config / "jwt-secret")
         values["COUNTERSIGN_APP_STORE_KEY_FILE"] = str(self.config / stack_app_store.KEY_FILE)
@@ -233,13 +251,15 @@ class StackSettings:
         for template in sorted([*templates.glob("*.yaml"), *templates.glob("*.json")]):
             target = self.config / template.name
             if not target.exists():
-                write_private(target, re.sub(r"@([A-Z][A-Z0-9_]+)@", value, template.read_text()))
+                # Templates are written for the usual address.
+                text = template.read_text().replace(f"{LOOPBACKS[0]}:@", f"{authority(self.address, '')}@")
+                write_private(target, re.sub(r"@([A-Z][A-Z0-9_]+)@", value, text))
 
     def replace_port(self, key):
         with self.lock("setup"):
             self.ports = read_values(self.folder / "ports.env")
             old = self.ports[key]
-            self.ports[key] = str(choose_port({int(self.ports[name]) for name in PORTS}))
+            self.ports[key] = str(choose_port({int(self.ports[name]) for name in PORTS}, self.address))
             self.save_ports()
             for path in self.config.glob("*.yaml"):  # They may have been filled in with the old one.
                 write_private(path, re.sub(rf":{old}\b", f":{self.ports[key]}", path.read_text()))

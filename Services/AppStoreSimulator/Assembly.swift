@@ -48,7 +48,9 @@ struct Assembly {
         state = try StateDirectory(path: options.stateDirectory)
         authority = try state.openAuthority(
             now: Date(),
-            ocspURL: options.ports.map { RevocationRoutes.address(port: $0.control, isSecure: options.isSecure) })
+            ocspURL: options.ports.map {
+                RevocationRoutes.address(host: options.host, port: $0.control, isSecure: options.isSecure)
+            })
         self.receipts = try receipts ?? ReceiptAuthorityDirectory(url: state.url).open(now: Date())
         tls = options.isSecure ? try TLSIdentity(host: options.host, folder: state.url) : nil
         let signer = try PayloadSigner(chain: authority.chain)

@@ -57,6 +57,16 @@ struct CertificateTests {
         }
     }
 
+    @Test(
+        "the responder's address can be called by whoever can call the simulator",
+        arguments: [
+            ("127.0.0.1", "http://127.0.0.1:8099"), ("0.0.0.0", "http://127.0.0.1:8099"), ("::1", "http://[::1]:8099"),
+            ("::", "http://[::1]:8099"), ("fd00::5", "http://[fd00::5]:8099"),
+        ])
+    func responderAddress(_ host: String, _ address: String) {
+        #expect(RevocationRoutes.address(host: host, port: 8099) == address + RevocationRoutes.path)
+    }
+
     @Test("a lookalike has Apple's names and another fingerprint")
     func lookalike() throws {
         let authority = try CertificateAuthority(now: now, names: .lookalike)

@@ -10,7 +10,7 @@ struct PitfallTableTests {
     private struct Row {
         let pitfall: String
         let articles: [Int]
-        /// `Type.function`, or a path below `Tests`.
+        /// `Type.function`, a story, or a script of `deploy`.
         let proofs: [String]
     }
 
@@ -52,6 +52,10 @@ struct PitfallTableTests {
     private func exists(_ proof: String, in sources: [String]) -> Bool {
         if proof.hasPrefix("Stories/") {
             return FileManager.default.fileExists(atPath: Self.tests.appending(path: proof).path)
+        }
+        if proof.hasPrefix("deploy/") {
+            let root = Self.tests.deletingLastPathComponent()
+            return FileManager.default.fileExists(atPath: root.appending(path: proof).path)
         }
         guard let dot = proof.firstIndex(of: ".") else { return false }
         let (type, function) = (proof[..<dot], proof[proof.index(after: dot)...])

@@ -15,9 +15,9 @@ def java_command(kafka_home, java_home, main_class, *arguments, heap, log4j, opt
             main_class, *[str(argument) for argument in arguments]]
 
 
-def ask_zookeeper(port, word, timeout=ANSWER_TIMEOUT):
+def ask_zookeeper(port, word, timeout=ANSWER_TIMEOUT, address="127.0.0.1"):
     """The answer to one of ZooKeeper's four-letter words."""
-    with socket.create_connection(("127.0.0.1", int(port)), timeout=ANSWER_TIMEOUT) as connection:
+    with socket.create_connection((address, int(port)), timeout=ANSWER_TIMEOUT) as connection:
         connection.settimeout(timeout)
         connection.sendall(word.encode())
         answer = b""

@@ -4,6 +4,7 @@ import pathlib
 import socket
 import struct
 
+from addresses import LOOPBACKS, authority
 from kafka_programs import ANSWER_BYTES, ANSWER_TIMEOUT, MAIN_CLASSES, ask_zookeeper, java_command
 
 BROKER_ID = 0
@@ -18,7 +19,7 @@ NO_NODE = -101  # ZooKeeper's code: there is nothing to delete.
 # Relative to the stack's folder, where both processes run: no path has to be escaped.
 ZOOKEEPER_PROPERTIES = """\
 dataDir=kafka/zookeeper
-clientPortAddress=127.0.0.1
+clientPortAddress={address}
 clientPort={zookeeper}
 maxClientCnxns=0
 tickTime={tick}
@@ -28,8 +29,8 @@ autopurge.purgeInterval=1
 
 BROKER_PROPERTIES = """\
 broker.id={broker_id}
-listeners=PLAINTEXT://127.0.0.1:{broker}
-zookeeper.connect=127.0.0.1:{zookeeper}
+listeners=PLAINTEXT://{broker}
+zookeeper.connect={zookeeper_authority}
 zookeeper.session.timeout.ms={session}
 log.dirs=kafka/broker
 # `countersign topics` makes them.
@@ -66,10 +67,13 @@ class BrokerError(Exception):
 
 
 class PrivateBroker:
-    """The broker and the ZooKeeper in `folder`, of the Kafka in `kafka_home`, run by the Java 11 in `java_home`."""
+    """The broker and the ZooKeeper in `folder`, of the Kafka in `kafka_home`, run by the Java 11 in `java_home`.
 
-    def __init__(self, folder, kafka_home, java_home):
-        self.folder = pathlib.Path(folder)
+    Both listen on `address`.
+    """
+
+    def __init__(self, folder, kafka_home, java_home, address=LOOPBACKS[0]):
+        self.folder, self.address = pathlib.Path(folder), address
         self.kafka_home, self.java_home = pathlib.Path(kafka_home), pathlib.Path(java_home)
 
     @staticmethod
@@ -92,8 +96,9 @@ class PrivateBroker:
         data = self.folder / "kafka"
         for name in ("zookeeper", "broker", "tmp"):
             (data / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-        values = {"zookeeper": zookeeper_port, "broker": broker_port, "broker_id": BROKER_ID, "tick": TICK,
-                  "session": SESSION}
+        values = {"zookeeper": zookeeper_port, "zookeeper_authority": authority(self.address, zookeeper_port),
+                  "broker": authority(self.address, broker_port), "address": self.address, "broker_id": BROKER_ID,
+                  "tick": TICK, "session": SESSION}
         (data / "zookeeper.properties").write_text(ZOOKEEPER_PROPERTIES.format(**values))
         (data / "broker.properties").write_text(BROKER_PROPERTIES.format(**values))
         (data / "log4j.properties").write_text(LOG4J_PROPERTIES)
@@ -102,7 +107,9 @@ class PrivateBroker:
         """Whether the process on `port` is ready for clients."""
         try:
             # "ruok" would be answered before it takes sessions.
-            return "Mode: standalone" in ask_zookeeper(port, "srvr") if name == "zookeeper" else leads_itself(port)
+            if name == "zookeeper":
+                return "Mode: standalone" in ask_zookeeper(port, "srvr", address=self.address)
+            return leads_itself(self.address, port)
         except (OSError, ValueError):
             return False
 
@@ -112,14 +119,14 @@ class PrivateBroker:
         Kafka 2.3 does not start while there is a registration of another session. The caller knows that no broker runs.
         """
         try:
-            delete_nodes(zookeeper_port, REGISTRATIONS)
+            delete_nodes(self.address, zookeeper_port, REGISTRATIONS)
         except (OSError, ValueError) as error:
             raise BrokerError(f"ZooKeeper on port {zookeeper_port} does not forget the previous broker: {error}") from error
 
 
-def delete_nodes(port, paths):
+def delete_nodes(address, port, paths):
     """Deletes the nodes that are there, in a session of its own."""
-    with socket.create_connection(("127.0.0.1", int(port)), timeout=ANSWER_TIMEOUT) as connection:
+    with socket.create_connection((address, int(port)), timeout=ANSWER_TIMEOUT) as connection:
         answer = connection.makefile("rb")
 
         def call(request):
@@ -146,10 +153,10 @@ def exactly(stream, count):
     return data
 
 
-def leads_itself(port):
+def leads_itself(address, port):
     """Whether the broker lists itself, as the controller, too: from then on topics can be made."""
     request = struct.pack(">hhihi", METADATA, METADATA_VERSION, CORRELATION, -1, 0)  # No client id, no topics.
-    with socket.create_connection(("127.0.0.1", int(port)), timeout=ANSWER_TIMEOUT) as connection:
+    with socket.create_connection((address, int(port)), timeout=ANSWER_TIMEOUT) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
         answer = connection.makefile("rb")
 

@@ -22,7 +22,8 @@ class ClusterError(Exception):
 class PrivateCluster:
     """The cluster at `link` (a folder, or a symbolic link to one where the server's user cannot get at it)."""
 
-    def __init__(self, link, password_file, programs):
+    def __init__(self, link, password_file, programs, address="127.0.0.1"):
+        self.address = address
         self.link = pathlib.Path(link)
         self.password_file = pathlib.Path(password_file)
         self.programs = pathlib.Path(programs)
@@ -44,7 +45,8 @@ class PrivateCluster:
 
     def command(self, port):
         options = shlex.split(os.environ.get("COUNTERSIGN_STACK_POSTGRES_OPTIONS", ""))
-        return [str(self.programs / "postgres"), "-D", str(self.folder), "-p", str(port), *options]
+        return [str(self.programs / "postgres"), "-D", str(self.folder), "-p", str(port),
+                "-c", f"listen_addresses={self.address}", *options]
 
     def create(self, say):
         """Makes the cluster, unless it is there already. A half-made one is made anew."""
@@ -98,7 +100,7 @@ class PrivateCluster:
 
     def accepts(self, port):
         """Whether the server on `port` takes connections."""
-        return subprocess.run([self.programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port), "-t", "2"],
+        return subprocess.run([self.programs / "pg_isready", "-q", "-h", self.address, "-p", str(port), "-t", "2"],
                               stdin=subprocess.DEVNULL, check=False).returncode == 0
 
     def remove(self):

@@ -10,7 +10,7 @@ struct RevocationRoutes: Sendable {
         static let requestBytes = 4_096
     }
 
-    /// The responder's path; ``address(port:)`` is what certificates name.
+    /// The responder's path; ``address(host:port:isSecure:)`` is what certificates name.
     static let path = "/simulator/ocsp"
 
     private static let contentType = "application/ocsp-response"
@@ -26,8 +26,11 @@ struct RevocationRoutes: Sendable {
     }
 
     /// What certificates name as their responder, when the control API listens on a port of this machine.
-    static func address(port: Int, isSecure: Bool = false) -> String {
-        "\(isSecure ? "https" : "http")://127.0.0.1:\(port)\(path)"
+    ///
+    /// - Parameter host: where it listens. An IPv6 address is named as it is, `::` as `::1`; all else is 127.0.0.1.
+    static func address(host: String = "127.0.0.1", port: Int, isSecure: Bool = false) -> String {
+        let name = host == "::" ? "[::1]" : host.contains(":") ? "[\(host)]" : "127.0.0.1"
+        return "\(isSecure ? "https" : "http")://\(name):\(port)\(path)"
     }
 
     /// `revocation` under `/simulator/v1`.

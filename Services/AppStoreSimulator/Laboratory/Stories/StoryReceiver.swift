@@ -26,9 +26,15 @@ actor StoryReceiver {
         self.script = script
     }
 
-    /// Serves on a free port of loopback while the body runs with the URL.
+    /// The loopback address of the family that the simulator is called by: the other family may not be there.
+    static func loopback(besides control: String) -> String {
+        URL(string: control)?.host()?.contains(":") == true ? "::1" : "127.0.0.1"
+    }
+
+    /// Serves on a free port of a loopback address while the body runs with the URL.
     static func serving<Result: Sendable>(
-        _ receiver: StoryReceiver, _ body: @Sendable @escaping (String) async throws -> Result
+        _ receiver: StoryReceiver, on address: String = "127.0.0.1",
+        _ body: @Sendable @escaping (String) async throws -> Result
     ) async throws -> Result {
         let router = Router(context: BasicRequestContext.self)
         router.post("notifications") { request, _ in
@@ -40,7 +46,7 @@ actor StoryReceiver {
         logger.logLevel = .critical
         let (ports, port) = AsyncStream<Int>.makeStream()
         let application = Application(
-            router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            router: router, configuration: ApplicationConfiguration(address: .hostname(address, port: 0)),
             onServerRunning: { channel in
                 port.yield(channel.localAddress?.port ?? 0)
                 port.finish()
@@ -55,7 +61,8 @@ actor StoryReceiver {
                 guard let number = await ports.first(where: { _ in true }) else {
                     throw ToolFailure("the story's receiver cannot listen")
                 }
-                return try await body("http://127.0.0.1:\(number)/notifications")
+                let host = address.contains(":") ? "[\(address)]" : address
+                return try await body("http://\(host):\(number)/notifications")
             }
             defer { group.cancelAll() }
             while let result = try await group.next() {

@@ -48,7 +48,8 @@ struct StoryRunner: Sendable {
             return try await run(story, file: file, on: chosen, receiver: nil, url: chosen.backend?.notificationURL)
         }
         let receiver = StoryReceiver(script)
-        return try await StoryReceiver.serving(receiver) { url in
+        let address = StoryReceiver.loopback(besides: chosen.control.base)
+        return try await StoryReceiver.serving(receiver, on: address) { url in
             try await run(story, file: file, on: chosen, receiver: receiver, url: url)
         }
     }
