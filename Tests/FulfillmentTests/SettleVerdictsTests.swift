@@ -1,4 +1,6 @@
 import Foundation
+import LogTesting
+import Logging
 import Messages
 import Persistence
 import PersistenceTesting
