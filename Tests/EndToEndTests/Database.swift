@@ -60,8 +60,16 @@ struct Database: Sendable {
 }
 
 /// Runs a body with what a test of the shared stack needs, and closes it afterwards.
+///
+/// A test that ends with an error may leave a part down; it is started again, or every later test would wait in vain.
 func withStack(_ body: (Stack, IntakeClient, Database) async throws -> Void) async throws {
-    try await using(try await Stack(), body)
+    let stack = try await Stack()
+    do {
+        try await using(stack, body)
+    } catch {
+        _ = try? await stack.command(["up"])
+        throw error
+    }
 }
 
 /// The same with any stack.

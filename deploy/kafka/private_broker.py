@@ -3,6 +3,7 @@
 import pathlib
 import socket
 import struct
+import time
 
 from addresses import LOOPBACKS, authority
 from kafka_programs import ANSWER_BYTES, ANSWER_TIMEOUT, MAIN_CLASSES, ask_zookeeper, java_command
@@ -11,6 +12,9 @@ BROKER_ID = 0
 HEAPS = {"zookeeper": "128m", "broker": "512m"}
 TICK = 2000  # Milliseconds; ZooKeeper grants sessions of 2 to 20 ticks.
 SESSION = 30000  # Milliseconds; with 4000 a broker lost its session, and its groups, on a machine that was busy.
+FORGET_TIMEOUT = 90.0  # Seconds that ZooKeeper has to forget a broker: three sessions.
+FORGET_PAUSE = 0.5  # Seconds between two tries of that.
+FORGET_ANSWER_TIMEOUT = 15.0  # Seconds for one answer of it: each is written to a disk that may be busy.
 REGISTRATIONS = [f"/brokers/ids/{BROKER_ID}", "/controller"]  # They stand for as long as the broker's session does.
 METADATA, METADATA_VERSION, CORRELATION = 3, 1, 1  # Kafka's number of the request, and ours of this one.
 DELETE, CLOSE = 2, -11  # ZooKeeper's numbers of these requests.
@@ -118,15 +122,20 @@ class PrivateBroker:
 
         Kafka 2.3 does not start while there is a registration of another session. The caller knows that no broker runs.
         """
-        try:
-            delete_nodes(self.address, zookeeper_port, REGISTRATIONS)
-        except (OSError, ValueError) as error:
-            raise BrokerError(f"ZooKeeper on port {zookeeper_port} does not forget the previous broker: {error}") from error
+        deadline = time.monotonic() + FORGET_TIMEOUT
+        while True:
+            try:
+                return delete_nodes(self.address, zookeeper_port, REGISTRATIONS)
+            except (OSError, ValueError) as error:
+                if time.monotonic() > deadline:
+                    raise BrokerError(
+                        f"ZooKeeper on port {zookeeper_port} does not forget the previous broker: {error}") from error
+            time.sleep(FORGET_PAUSE)
 
 
 def delete_nodes(address, port, paths):
     """Deletes the nodes that are there, in a session of its own."""
-    with socket.create_connection((address, int(port)), timeout=ANSWER_TIMEOUT) as connection:
+    with socket.create_connection((address, int(port)), timeout=FORGET_ANSWER_TIMEOUT) as connection:
         answer = connection.makefile("rb")
 
         def call(request):
