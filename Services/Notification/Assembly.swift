@@ -1,5 +1,6 @@
 import EventProcessing
 import Kafka
+import Logging
 import Messages
 import Persistence
 import Postgres
@@ -16,20 +17,21 @@ struct Assembly {
 
     init(_ configuration: Configuration, context: ServiceContext) throws {
         let logger = context.logger
-        context.metrics.describe(EventMetrics.families + DeliveryMetrics.families)
+        context.metrics.describe(EventMetrics.families + DeliveryMetrics.families + SettingsReloadMetrics.families)
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
         let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)
         monitor.watch(producer)
-        let metrics = DeliveryMetrics(endpointIds: configuration.endpoints.map(\.id))
+        let endpoints = WebhookEndpoints(configuration.endpoints)
+        let metrics = DeliveryMetrics()
+        let clients = EndpointClients(connectionsMaximum: configuration.delivery.concurrencyPerEndpoint)
         let deliver = DeliverWebhooks(
-            pool: pool, endpoints: configuration.endpoints, settings: configuration.delivery,
-            clients: EndpointClients(connectionsMaximum: configuration.delivery.concurrencyPerEndpoint),
-            metrics: metrics, version: context.identity.version, logger: logger)
+            pool: pool, endpoints: endpoints, settings: configuration.delivery, clients: clients, metrics: metrics,
+            version: context.identity.version, logger: logger)
         let deliveries = DeliveryStore(pool: pool)
         let takeOver = TakeOverEvents(
-            store: deliveries, endpoints: configuration.endpoints, wake: { deliver.wake($0) })
+            store: deliveries, endpoints: endpoints, wake: { deliver.wake($0) })
         let consumer = try EventConsumer<EventSummary>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
@@ -45,9 +47,28 @@ struct Assembly {
         ) {
             metrics.record(pending: try await deliveries.pendingCounts())
         }
+        let reload = Self.reload(configuration, logger) { others in
+            endpoints.use(others)
+            await clients.keep(others)
+            deliver.wake(Set(others.map(\.id)))
+        }
         services = ServiceAssembly(
-            services: [
-                pool, DatabaseGuard(pool: pool, context: context), producer, monitor, count, deliver, consumer,
-            ])
+            services: [pool, DatabaseGuard(pool: pool, context: context), producer, monitor, count]
+                + (reload.map { [$0] } ?? []) + [deliver, consumer])
+    }
+
+    /// Watches the webhooks file; nil where there is none.
+    private static func reload(
+        _ configuration: Configuration, _ logger: Logger,
+        use: @escaping @Sendable ([WebhookEndpoint]) async throws -> Void
+    ) -> SettingsReload<[WebhooksFile.Endpoint]>? {
+        guard let file = configuration.webhooks else { return nil }
+        return SettingsReload(
+            "webhooks", inUse: file.endpoints, every: configuration.webhooksInterval, logger: logger
+        ) {
+            try WebhooksFile.load(path: file.path).endpoints
+        } use: { endpoints in
+            try await use(endpoints.map { try WebhookEndpoint($0, path: file.path) })
+        }
     }
 }

@@ -14,7 +14,8 @@ import ServiceRuntime
 /// | `COUNTERSIGN_POSTGRES_URL` | the database; or `…_FILE`, a file that holds it | required |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections | 8 |
 /// | `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | `false` behind PgBouncer before 1.21 in transaction mode | `true` |
-/// | `COUNTERSIGN_WEBHOOKS_FILE` | where to send webhooks, see `WebhooksFile` | none: events are taken over, nothing is sent |
+/// | `COUNTERSIGN_WEBHOOKS_FILE` | where to send webhooks, see `WebhooksFile`; read again when it changes | none: events are taken over, nothing is sent |
+/// | `COUNTERSIGN_WEBHOOKS_INTERVAL` | seconds between looks at it and at its secrets | 2 |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | events taken over in one commit | 500 |
 /// | `COUNTERSIGN_DELIVERY_LEASE` | seconds until another process may try a delivery whose process died | 60 |
 /// | `COUNTERSIGN_DELIVERY_TIMEOUT` | seconds one attempt may take in all; the lease is at least 10 longer | 15 |
@@ -26,18 +27,26 @@ import ServiceRuntime
 struct Configuration: Sendable {
     let kafka: KafkaConfiguration
     let postgres: PostgresConfiguration
+    /// The webhooks file as it was read; nil where there is none.
+    let webhooks: (path: String, endpoints: [WebhooksFile.Endpoint])?
     let endpoints: [WebhookEndpoint]
+    /// The time between looks at the webhooks file.
+    let webhooksInterval: Duration
     let batchMaximum: Int
     let delivery: DeliverySettings
 
     init(_ settings: SettingReader) throws {
         kafka = try KafkaSettings.read(settings, clientId: "notification")
         postgres = try PostgresSettings.read(settings, applicationName: "notification")
-        if let path = try settings.string("webhooks.file") {
-            endpoints = try WebhooksFile.load(path: path).endpoints.map { try WebhookEndpoint($0, path: path) }
-        } else {
-            endpoints = []
+        webhooks = try settings.string("webhooks.file").map { path in
+            (path: path, endpoints: try WebhooksFile.load(path: path).endpoints)
         }
+        endpoints =
+            try webhooks.map { file in
+                try file.endpoints.map { try WebhookEndpoint($0, path: file.path) }
+            } ?? []
+        webhooksInterval = try settings.duration(
+            "webhooks.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
         batchMaximum = try settings.int("batch.maximum", default: 500, in: 1...5_000)
         delivery = try DeliverySettings(settings)
     }

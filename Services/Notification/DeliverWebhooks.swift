@@ -17,8 +17,7 @@ final class DeliverWebhooks: Service {
 
     private let store: DeliveryStore
     private let endpointStore: EndpointStore
-    private let endpoints: [String: WebhookEndpoint]
-    private let endpointIds: [String]
+    private let endpoints: WebhookEndpoints
     private let settings: DeliverySettings
     private let clients: EndpointClients
     private let sender: SendWebhook
@@ -29,13 +28,12 @@ final class DeliverWebhooks: Service {
 
     /// Makes the loop; it begins with ``run()``.
     init(
-        pool: PostgresPool, endpoints: [WebhookEndpoint], settings: DeliverySettings, clients: EndpointClients,
+        pool: PostgresPool, endpoints: WebhookEndpoints, settings: DeliverySettings, clients: EndpointClients,
         metrics: DeliveryMetrics, version: String, logger: Logger
     ) {
         store = DeliveryStore(pool: pool)
         endpointStore = EndpointStore(pool: pool)
-        self.endpoints = Dictionary(endpoints.map { ($0.id, $0) }) { first, _ in first }
-        endpointIds = endpoints.map(\.id)
+        self.endpoints = endpoints
         self.settings = settings
         self.clients = clients
         sender = SendWebhook(clients: clients, timeout: settings.timeout, version: version)
@@ -64,6 +62,8 @@ final class DeliverWebhooks: Service {
     /// What the loop remembers from round to round.
     private struct Memory {
         var board: DeliveryBoard
+        /// The endpoints of this round, by id.
+        var endpoints: [String: WebhookEndpoint] = [:]
         var health: EndpointHealth
         var unrecorded: [DeliveryInbox.Finished] = []
         var isRegistered = false
@@ -73,12 +73,13 @@ final class DeliverWebhooks: Service {
     private func deliver(in group: inout DiscardingTaskGroup) async {
         var memory = Memory(
             board: DeliveryBoard(
-                endpointIds: endpointIds, perEndpointMaximum: settings.concurrencyPerEndpoint,
+                endpointIds: [], perEndpointMaximum: settings.concurrencyPerEndpoint,
                 maximum: settings.concurrencyMaximum),
             health: EndpointHealth(store: endpointStore, disableAfter: settings.disableAfter, logger: logger),
             nextLook: clock.now)
         while !Task.isCancelled {
             let news = inbox.take()
+            follow(endpoints.all, &memory)
             takeIn(news, &memory)
             var sleep = Self.failureDelay
             do {
@@ -99,6 +100,17 @@ final class DeliverWebhooks: Service {
             }
             await inbox.wait(atMost: sleep)
         }
+    }
+
+    /// Takes over what the file says now; an endpoint that is new is looked at in this round.
+    private func follow(_ endpoints: [WebhookEndpoint], _ memory: inout Memory) {
+        memory.endpoints = Dictionary(endpoints.map { ($0.id, $0) }) { first, _ in first }
+        let ids = endpoints.map(\.id)
+        guard ids != memory.board.endpointIds else { return }
+        memory.board.follow(ids)
+        metrics.follow(ids)
+        memory.isRegistered = false
+        memory.nextLook = clock.now
     }
 
     private func takeIn(_ news: DeliveryInbox.Content, _ memory: inout Memory) {
@@ -135,6 +147,7 @@ final class DeliverWebhooks: Service {
     /// Now and then: which endpoints are switched off, and anything that other processes left due.
     private func look(_ memory: inout Memory) async throws {
         guard clock.now >= memory.nextLook else { return }
+        let endpointIds = memory.board.endpointIds
         if !memory.isRegistered {
             try await endpointStore.register(endpointIds.sorted())
             memory.isRegistered = true
@@ -149,7 +162,7 @@ final class DeliverWebhooks: Service {
     private func claim(_ memory: inout Memory, in group: inout DiscardingTaskGroup) async throws {
         for id in memory.board.nextToClaim(now: clock.now) {
             let limit = memory.board.room(for: id)
-            guard limit > 0, let endpoint = endpoints[id] else { continue }
+            guard limit > 0, let endpoint = memory.endpoints[id] else { continue }
             let claimedAt = clock.now
             let due = try await store.claimDue(endpointIds: [id], limit: limit, lease: settings.lease)
             memory.board.claimed(id, count: due.count, limit: limit)

@@ -1,6 +1,7 @@
 /// Which endpoints may be sent how much now; the delivery loop's memory, without a clock or a database of its own.
 struct DeliveryBoard {
-    private let endpointIds: [String]
+    /// The endpoints that there are.
+    private(set) var endpointIds: [String]
     private let perEndpointMaximum: Int
     private let maximum: Int
     private var inFlight: [String: Int] = [:]
@@ -28,6 +29,13 @@ struct DeliveryBoard {
     /// How many attempts to an endpoint may begin now.
     func room(for id: String) -> Int {
         max(0, min(perEndpointMaximum - inFlight[id, default: 0], maximum - inFlightInAll))
+    }
+
+    /// There are these endpoints now; those that are new may have something due.
+    mutating func follow(_ ids: [String]) {
+        mayHaveDue.formUnion(Set(ids).subtracting(endpointIds))
+        mayHaveDue.formIntersection(ids)
+        endpointIds = ids
     }
 
     /// Endpoints may have something due.

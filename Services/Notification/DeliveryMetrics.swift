@@ -1,9 +1,10 @@
 import Metrics
 import Persistence
 import ServiceRuntime
+import Synchronization
 
 /// The numbers of delivering, by endpoint; the README lists them.
-struct DeliveryMetrics: Sendable {
+final class DeliveryMetrics: Sendable {
     private struct OfEndpoint: Sendable {
         let delivered: Counter
         let retried: Counter
@@ -14,25 +15,32 @@ struct DeliveryMetrics: Sendable {
         let disabled: Gauge
     }
 
-    private let endpoints: [String: OfEndpoint]
+    private let endpoints = Mutex<[String: OfEndpoint]>([:])
 
-    init(endpointIds: [String]) {
-        let pairs = endpointIds.map { id in
-            let label = [("endpoint", id)]
-            func counter(_ result: String) -> Counter {
-                Counter(label: "countersign_webhook_attempts_total", dimensions: label + [("result", result)])
-            }
-            return (
-                id,
-                OfEndpoint(
-                    delivered: counter("delivered"), retried: counter("retry"), abandoned: counter("abandoned"),
-                    duration: Timer(label: "countersign_webhook_attempt_duration", dimensions: label),
-                    delay: Timer(label: "countersign_webhook_delivery_delay", dimensions: label),
-                    pending: Gauge(label: "countersign_webhook_deliveries_pending", dimensions: label),
-                    disabled: Gauge(label: "countersign_webhook_endpoint_disabled", dimensions: label))
-            )
+    /// Tells of these endpoints from now on; of others nothing waits and nothing is switched off.
+    func follow(_ ids: [String]) {
+        let gone = endpoints.withLock { endpoints in
+            let gone = endpoints.filter { !ids.contains($0.key) }.values
+            endpoints = Dictionary(ids.map { ($0, endpoints[$0] ?? Self.ofEndpoint($0)) }) { first, _ in first }
+            return Array(gone)
         }
-        endpoints = Dictionary(pairs) { first, _ in first }
+        for endpoint in gone {
+            endpoint.pending.record(0)
+            endpoint.disabled.record(0)
+        }
+    }
+
+    private static func ofEndpoint(_ id: String) -> OfEndpoint {
+        let label = [("endpoint", id)]
+        func counter(_ result: String) -> Counter {
+            Counter(label: "countersign_webhook_attempts_total", dimensions: label + [("result", result)])
+        }
+        return OfEndpoint(
+            delivered: counter("delivered"), retried: counter("retry"), abandoned: counter("abandoned"),
+            duration: Timer(label: "countersign_webhook_attempt_duration", dimensions: label),
+            delay: Timer(label: "countersign_webhook_delivery_delay", dimensions: label),
+            pending: Gauge(label: "countersign_webhook_deliveries_pending", dimensions: label),
+            disabled: Gauge(label: "countersign_webhook_endpoint_disabled", dimensions: label))
     }
 
     /// An attempt has ended.
@@ -41,7 +49,7 @@ struct DeliveryMetrics: Sendable {
     ///   - duration: of the attempt.
     ///   - age: of the delivery.
     func record(_ verdict: DeliveryVerdict, endpointId: String, duration: Duration, age: Duration) {
-        guard let endpoint = endpoints[endpointId] else { return }
+        guard let endpoint = endpoints.withLock({ $0[endpointId] }) else { return }
         endpoint.duration.record(duration: duration)
         switch verdict.result {
         case .delivered:
@@ -55,12 +63,12 @@ struct DeliveryMetrics: Sendable {
 
     /// How many deliveries wait for each endpoint.
     func record(pending: [String: Int64]) {
-        for (id, endpoint) in endpoints { endpoint.pending.record(pending[id] ?? 0) }
+        for (id, endpoint) in endpoints.withLock({ $0 }) { endpoint.pending.record(pending[id] ?? 0) }
     }
 
     /// Which endpoints are switched off.
     func record(disabled: Set<String>) {
-        for (id, endpoint) in endpoints { endpoint.disabled.record(disabled.contains(id) ? 1 : 0) }
+        for (id, endpoint) in endpoints.withLock({ $0 }) { endpoint.disabled.record(disabled.contains(id) ? 1 : 0) }
     }
 }
 

@@ -24,8 +24,21 @@ actor EndpointClients {
         fileprivate let number: Int
     }
 
-    private struct Entry {
+    /// Where an endpoint leads to: an address that was checked for one is none for another.
+    struct Target: Sendable, Hashable {
         let endpointId: String
+        let host: String
+        let allowsPrivateAddresses: Bool
+
+        init(_ endpoint: WebhookEndpoint) {
+            endpointId = endpoint.id
+            host = endpoint.host
+            allowsPrivateAddresses = endpoint.allowsPrivateAddresses
+        }
+    }
+
+    private struct Entry {
+        let target: Target
         let client: HTTPClient
         let address: InternetAddress?
         var checkedAt: ContinuousClock.Instant
@@ -40,9 +53,9 @@ actor EndpointClients {
     private let connectionsMaximum: Int
     private let clock = ContinuousClock()
     private var entries: [Int: Entry] = [:]
-    private var current: [String: Int] = [:]
-    private var failed: [String: InternetAddress] = [:]
-    private var checks: [String: Task<[InternetAddress], any Error>] = [:]
+    private var current: [Target: Int] = [:]
+    private var failed: [Target: InternetAddress] = [:]
+    private var checks: [Target: Task<[InternetAddress], any Error>] = [:]
     private var made = 0
 
     /// Makes none yet.
@@ -69,16 +82,17 @@ actor EndpointClients {
     func lease(for endpoint: WebhookEndpoint) async throws -> Lease {
         if let lease = fresh(endpoint) { return lease }
         guard !endpoint.allowsPrivateAddresses else { return install(endpoint, address: nil) }
+        let target = Target(endpoint)
         let addresses = try await checkedAddresses(endpoint)
         // Somebody else may have installed a client during the look-up.
         if let lease = fresh(endpoint) { return lease }
-        if let number = current[endpoint.id], let address = entries[number]?.address, addresses.contains(address),
-            address != failed[endpoint.id]
+        if let number = current[target], let address = entries[number]?.address, addresses.contains(address),
+            address != failed[target]
         {
             entries[number]?.checkedAt = clock.now
             return take(number) ?? install(endpoint, address: address)
         }
-        let address = addresses.first { $0 != failed[endpoint.id] } ?? addresses.first
+        let address = addresses.first { $0 != failed[target] } ?? addresses.first
         return install(endpoint, address: address)
     }
 
@@ -90,14 +104,24 @@ actor EndpointClients {
         entry.users -= 1
         if let address = entry.address {
             if broken {
-                failed[entry.endpointId] = address
+                failed[entry.target] = address
                 entry.checkedAt = clock.now - Self.checkInterval
-            } else if failed[entry.endpointId] == address {
-                failed[entry.endpointId] = nil
+            } else if failed[entry.target] == address {
+                failed[entry.target] = nil
             }
         }
         entries[lease.number] = entry
         await closeIfUnused(lease.number)
+    }
+
+    /// Keeps the clients of these endpoints; others are closed once nothing of theirs is under way.
+    func keep(_ endpoints: [WebhookEndpoint]) {
+        let targets = Set(endpoints.map(Target.init))
+        for (target, number) in current where !targets.contains(target) {
+            current[target] = nil
+            failed[target] = nil
+            retire(number)
+        }
     }
 
     /// Closes all clients; requests under way fail.
@@ -109,7 +133,7 @@ actor EndpointClients {
     }
 
     private func fresh(_ endpoint: WebhookEndpoint) -> Lease? {
-        guard let number = current[endpoint.id], let entry = entries[number] else { return nil }
+        guard let number = current[Target(endpoint)], let entry = entries[number] else { return nil }
         let isFresh = endpoint.allowsPrivateAddresses || clock.now - entry.checkedAt < Self.checkInterval
         return isFresh ? take(number) : nil
     }
@@ -126,15 +150,17 @@ actor EndpointClients {
             configuration: Self.configuration(
                 host: endpoint.host, address: address, connectionsMaximum: connectionsMaximum))
         made += 1
-        let previous = current.updateValue(made, forKey: endpoint.id)
+        let previous = current.updateValue(made, forKey: Target(endpoint))
         entries[made] = Entry(
-            endpointId: endpoint.id, client: client, address: address, checkedAt: clock.now, users: 1)
-        if let previous {
-            entries[previous]?.isRetired = true
-            // Nobody else will close an idle one; the task lasts as long as closing its connections.
-            Task { await self.closeIfUnused(previous) }
-        }
+            target: Target(endpoint), client: client, address: address, checkedAt: clock.now, users: 1)
+        if let previous { retire(previous) }
         return Lease(client: client, address: address, number: made)
+    }
+
+    private func retire(_ number: Int) {
+        entries[number]?.isRetired = true
+        // Nobody else will close an idle one; the task lasts as long as closing its connections.
+        Task { await self.closeIfUnused(number) }
     }
 
     private func closeIfUnused(_ number: Int) async {
@@ -145,10 +171,11 @@ actor EndpointClients {
 
     /// The addresses of an endpoint, each of them public; one look-up at a time serves all attempts.
     private func checkedAddresses(_ endpoint: WebhookEndpoint) async throws -> [InternetAddress] {
-        if let check = checks[endpoint.id] { return try await check.value }
+        let target = Target(endpoint)
+        if let check = checks[target] { return try await check.value }
         let check = Task { [resolve] in try await Self.check(endpoint.host, resolve) }
-        checks[endpoint.id] = check
-        defer { checks[endpoint.id] = nil }
+        checks[target] = check
+        defer { checks[target] = nil }
         return try await check.value
     }
 

@@ -5,12 +5,12 @@ import Persistence
 /// an outcome.
 struct TakeOverEvents: Sendable {
     private let store: DeliveryStore
-    private let endpoints: [WebhookEndpoint]
+    private let endpoints: WebhookEndpoints
     private let wake: @Sendable (Set<String>) -> Void
     private let takenOver = Counter(label: "countersign_webhook_events_taken_over_total")
 
     /// - Parameter wake: called with the endpoints that have something new, after the commit.
-    init(store: DeliveryStore, endpoints: [WebhookEndpoint], wake: @escaping @Sendable (Set<String>) -> Void) {
+    init(store: DeliveryStore, endpoints: WebhookEndpoints, wake: @escaping @Sendable (Set<String>) -> Void) {
         self.store = store
         self.endpoints = endpoints
         self.wake = wake
@@ -18,6 +18,7 @@ struct TakeOverEvents: Sendable {
 
     /// Which endpoints are told of which events; an event that comes twice counts once.
     func deliveries(for events: [EventSummary]) -> [(eventId: String, endpointId: String)] {
+        let endpoints = endpoints.all
         var seen: Set<String> = []
         return events.filter { seen.insert($0.id).inserted }.flatMap { event in
             endpoints.filter { $0.takes(event) }.map { (eventId: event.id, endpointId: $0.id) }

@@ -23,13 +23,12 @@ struct Assembly {
     /// - Throws: `SettingsFileError`, `KeySetError`, `KafkaError`.
     func services() async throws -> ServiceAssembly {
         let logger = context.logger
-        context.metrics.describe(EventMetrics.families + IntakeMetrics.families)
+        context.metrics.describe(EventMetrics.families + IntakeMetrics.families + SettingsReloadMetrics.families)
         // The process that faces the players has no business with the keys to Apple.
         let apps = try AppsFile.load(path: configuration.appsFile, secrets: .callers)
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let store = SubmissionStore(pool: pool)
-        let keySets = try KeySetRefresh(
-            sources: KeySetSource.all(in: apps), interval: configuration.keySetInterval, logger: logger)
+        let keySets = KeySetRefresh(interval: configuration.keySetInterval, logger: logger)
         let waiters = OutcomeWaiters(waitersMaximum: configuration.waitersMaximum)
         let listener = SettlementListener(waiters: waiters, logger: logger)
         let tail = try KafkaTailReader(
@@ -49,19 +48,25 @@ struct Assembly {
         } onAccepted: {
             publisher.enqueue($0)
         }
-        let authenticator = await Authenticator(apps: apps, keySets: keySets.caches)
+        let authenticator = await Authenticator(apps: apps, keySets: keySets.follow(try KeySetSource.all(in: apps)))
+        let reload = SettingsReload("apps", inUse: apps, every: configuration.appsInterval, logger: logger) {
+            [configuration] in
+            try AppsFile.load(path: configuration.appsFile, secrets: .callers)
+        } use: { apps in
+            await authenticator.use(apps, keySets: keySets.follow(try KeySetSource.all(in: apps)))
+        }
         let server = IntakeServer(
             configuration: configuration, authenticator: authenticator,
             submissions: PurchaseSubmissions(
                 batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) },
-                possession: PossessionAnswers(apps: apps)),
+                possession: PossessionAnswers { authenticator.possession(app: $0) == .number }),
             accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), logger: logger)
         registerMetrics(waiters)
         return ServiceAssembly(services: [
-            pool, DatabaseGuard(pool: pool, context: context), keySets, tail, producer, monitor, publisher,
-            batcher,
+            pool, DatabaseGuard(pool: pool, context: context), keySets, reload, tail, producer, monitor,
+            publisher, batcher,
             redriver(store, publish),
             OldestSubmission(pool: pool).task(logger: logger), server,
         ])

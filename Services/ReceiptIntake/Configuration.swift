@@ -25,6 +25,7 @@ import ServiceRuntime
 /// | `intake.waiters_maximum` | requests that may wait for an outcome | 5000 |
 /// | `intake.connections_maximum` | connections at a time | 4000 |
 /// | `intake.intents_per_day` | purchase intents that an account may open within 24 hours | 1000 |
+/// | `apps.interval` | seconds between looks at the apps file and its secrets | 2 |
 /// | `intake.key_set_interval` | seconds between refreshes of public keys | 300 |
 struct Configuration: Sendable {
     /// Where the database is, and how it is used.
@@ -73,6 +74,10 @@ struct Configuration: Sendable {
     ///
     /// Defaults to 300 s.
     var keySetInterval: Duration
+    /// The time between looks at the apps file.
+    ///
+    /// Defaults to 2 s.
+    var appsInterval: Duration
 
     /// Reads everything.
     ///
@@ -94,6 +99,8 @@ struct Configuration: Sendable {
         waitersMaximum = try settings.int("intake.waiters_maximum", default: 5000, in: 0...100_000)
         connectionsMaximum = try settings.int("intake.connections_maximum", default: 4000, in: 1...100_000)
         intentsPerDay = try settings.int("intake.intents_per_day", default: 1000, in: 1...1_000_000)
+        appsInterval = try settings.duration(
+            "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
         keySetInterval = try settings.duration(
             "intake.key_set_interval", default: .seconds(300), in: .seconds(1)...(.seconds(86_400)))
     }

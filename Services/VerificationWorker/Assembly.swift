@@ -18,7 +18,7 @@ struct Assembly {
 
     init(_ configuration: Configuration, context: ServiceContext) throws {
         let logger = context.logger
-        context.metrics.describe(EventMetrics.families + WorkerMetrics.families)
+        context.metrics.describe(EventMetrics.families + WorkerMetrics.families + SettingsReloadMetrics.families)
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
         let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)
@@ -48,8 +48,16 @@ struct Assembly {
             }
         }
         LookupMetrics.register(access, in: context.metrics)
+        let reload = SettingsReload(
+            "apps", inUse: configuration.apps, every: configuration.appsInterval, logger: logger
+        ) { [path = configuration.appsFile] in
+            try AppsFile.load(path: path, secrets: .apple)
+        } use: { [apps = access.apps] in
+            try apps.use($0)
+        }
         let share = parts.rateShare(of: lookups)
         services = ServiceAssembly(
-            services: [producer, monitor] + (pool.map { [$0] } ?? []) + [access, share, prober, submissions, lookups])
+            services: [producer, monitor] + (pool.map { [$0] } ?? [])
+                + [access, reload, share, prober, submissions, lookups])
     }
 }

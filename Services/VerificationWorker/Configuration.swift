@@ -12,7 +12,8 @@ import ServiceRuntime
 /// | `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | more librdkafka properties (SASL, TLS), one `key=value` a line | none |
 /// | `COUNTERSIGN_KAFKA_SESSION_TIMEOUT` | seconds until the others take over from a process that died | 10 |
 /// | `COUNTERSIGN_KAFKA_FETCH_WAIT` | seconds a broker may keep a fetch open that finds nothing; Tansu wants 0.01 | 0.5 |
-/// | `COUNTERSIGN_APPS_FILE` | the apps, see `AppsFile` | required |
+/// | `COUNTERSIGN_APPS_FILE` | the apps, see `AppsFile`; read again when it changes | required |
+/// | `COUNTERSIGN_APPS_INTERVAL` | seconds between looks at it and at its secrets | 2 |
 /// | `COUNTERSIGN_TRUSTED_ROOTS` | SHA-256 fingerprints of the roots of signed data, in place of Apple's | Apple Root CA – G3 |
 /// | `COUNTERSIGN_RECEIPT_ROOTS` | the same, of receipts | Apple Root CA |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | submissions judged and acknowledged together | 256 |
@@ -27,6 +28,10 @@ struct Configuration: Sendable {
 
     let kafka: KafkaConfiguration
     let apps: AppsFile
+    /// The file that ``apps`` was read from.
+    let appsFile: String
+    /// The time between looks at it.
+    let appsInterval: Duration
     let roots: TrustedRoots
     let receiptRoots: TrustedRoots
     let batchMaximum: Int
@@ -35,7 +40,10 @@ struct Configuration: Sendable {
 
     init(_ settings: SettingReader) throws {
         kafka = try KafkaSettings.read(settings, clientId: "verification-worker")
-        apps = try AppsFile.load(path: settings.requiredString("apps.file"), secrets: .apple)
+        appsFile = try settings.requiredString("apps.file")
+        apps = try AppsFile.load(path: appsFile, secrets: .apple)
+        appsInterval = try settings.duration(
+            "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
         roots = try Self.roots(settings, "trusted.roots", default: .appleRootG3)
         receiptRoots = try Self.roots(settings, "receipt.roots", default: .appleRoot)
         batchMaximum = try settings.int("batch.maximum", default: 256, in: 1...10_000)

@@ -19,9 +19,9 @@ import Foundation
 ///     app_store_server_api:     # for every app, when it stands beside `apps`
 ///       { issuer_id: 57246542-96fe-1a63-e053-0824d011072a, key_id: 2X9R4HXF34, private_key_file: /run/secrets/key.p8 }
 /// ```
-package struct AppsFile: Sendable {
+package struct AppsFile: Sendable, Equatable {
     /// One app.
-    package struct App: Sendable {
+    package struct App: Sendable, Equatable {
         /// As in App Store Connect; compared exactly.
         package let bundleId: String
         /// The number in the app's store address; nil while the app was never released.
@@ -74,7 +74,7 @@ package struct AppsFile: Sendable {
     }
 
     /// A key of the App Store Server API, as App Store Connect gives it out.
-    package struct ServerAPIKey: Sendable {
+    package struct ServerAPIKey: Sendable, Equatable {
         /// The issuer's id, a UUID.
         package let issuerId: String
         /// The key's id.
@@ -84,7 +84,7 @@ package struct AppsFile: Sendable {
     }
 
     /// How callers of an app prove who they are.
-    package struct Authentication: Sendable {
+    package struct Authentication: Sendable, Equatable {
         /// The secret of JWTs signed with HS256.
         package let hs256Secret: Redacted<String>?
         /// A file of public keys (RFC 7517).

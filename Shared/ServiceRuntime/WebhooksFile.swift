@@ -13,7 +13,7 @@ import Foundation
 /// ```
 package struct WebhooksFile: Sendable {
     /// One endpoint.
-    package struct Endpoint: Sendable {
+    package struct Endpoint: Sendable, Equatable {
         /// Its name in tables, logs and metrics.
         package let id: String
         /// Where it is.

@@ -32,10 +32,16 @@ struct DeliverWebhooksTests {
     private func loop(
         _ database: TestDatabase, _ endpoints: [WebhookEndpoint], _ settings: DeliverySettings
     ) -> DeliverWebhooks {
+        loop(database, WebhookEndpoints(endpoints), settings)
+    }
+
+    private func loop(
+        _ database: TestDatabase, _ endpoints: WebhookEndpoints, _ settings: DeliverySettings
+    ) -> DeliverWebhooks {
         DeliverWebhooks(
             pool: database.pool, endpoints: endpoints, settings: settings,
             clients: EndpointClients(connectionsMaximum: settings.concurrencyPerEndpoint),
-            metrics: DeliveryMetrics(endpointIds: endpoints.map(\.id)), version: "test",
+            metrics: DeliveryMetrics(), version: "test",
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     }
 
@@ -57,8 +63,30 @@ struct DeliverWebhooksTests {
     ) async throws {
         try await database.insertEvents(ids, type: type)
         let events = ids.map { EventSummary(id: $0, type: type, app: "com.example.game", environment: "production") }
-        try await TakeOverEvents(store: DeliveryStore(pool: database.pool), endpoints: endpoints, wake: wake)
-            .takeOver(events + events)
+        try await TakeOverEvents(
+            store: DeliveryStore(pool: database.pool), endpoints: WebhookEndpoints(endpoints), wake: wake
+        )
+        .takeOver(events + events)
+    }
+
+    @Test func endpointsOfAFileThatChangesAreFollowed() async throws {
+        try await TestDatabase.with { database in
+            try await WebhookReceiver.with { first, firstPort in
+                try await WebhookReceiver.with { second, secondPort in
+                    let endpoints = WebhookEndpoints([])
+                    let loop = loop(database, endpoints, settings())
+                    try await running([loop]) {
+                        for (number, (receiver, port)) in [(first, firstPort), (second, secondPort)].enumerated() {
+                            endpoints.use([try endpoint(port)])
+                            loop.wake(Set(endpoints.all.map(\.id)))
+                            try await takeOver(database, ["evt_\(number)"], endpoints.all, wake: { loop.wake($0) })
+                            await receiver.waitForRequests(1)
+                        }
+                    }
+                    #expect(first.requests.count == 1 && second.requests.count == 1)
+                }
+            }
+        }
     }
 
     @Test func eventIsTakenOverAndDeliveredOnceWithAValidSignature() async throws {

@@ -64,11 +64,12 @@ struct TestIntake: Sendable {
             for row in rows { onPublish(row, waiters) }
         }
         let apps = try AppsFile.load(path: configuration.appsFile)
+        let authenticator = await Authenticator(apps: apps, keySets: [:])
         let server = IntakeServer(
-            configuration: configuration, authenticator: await Authenticator(apps: apps, keySets: [:]),
+            configuration: configuration, authenticator: authenticator,
             submissions: PurchaseSubmissions(
                 batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) },
-                possession: PossessionAnswers(apps: apps)),
+                possession: PossessionAnswers { authenticator.possession(app: $0) == .number }),
             accountTokens: AccountTokens(store: Assembly.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), logger: logger)

@@ -109,7 +109,7 @@ struct Stage: Sendable {
     }
 
     /// The apps as a real file says them.
-    private func apps(_ setup: Setup) throws -> AppsFile {
+    func apps(_ setup: Setup) throws -> AppsFile {
         let folder = simulator.folder.appending(path: "apps-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Data(key.privateKey.utf8).write(to: folder.appending(path: "key.p8"))

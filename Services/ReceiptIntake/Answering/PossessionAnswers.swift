@@ -1,7 +1,6 @@
 import Messages
 import Persistence
 import PurchaseModel
-import ServiceRuntime
 
 /// What a player is told of a purchase that the player posted by its number: nothing before it is the player's.
 ///
@@ -19,16 +18,12 @@ struct PossessionAnswers: Sendable {
         .possessionUnproven, .transactionNotFound, .transactionNotInReceipt, .orderNotFound,
     ]
 
-    /// Apps that take a number for a proof: there is nothing to hide from those who guess.
-    private let appsByNumber: Set<String>
-
-    init(apps: AppsFile) {
-        appsByNumber = Set(apps.apps.values.filter { $0.possession == .number }.map(\.bundleId))
-    }
+    /// Whether an app takes a number for a proof: there is nothing to hide from those who guess.
+    let isByNumber: @Sendable (_ app: String) -> Bool
 
     /// Whether the answers about a submission say nothing of its number.
     func conceals(app: String, kind: ProofKind, named: String?, isServer: Bool) -> Bool {
-        !isServer && kind.isNumber(named: named) && !appsByNumber.contains(app)
+        !isServer && kind.isNumber(named: named) && !isByNumber(app)
     }
 
     /// Whether a player would learn from an outcome that the number exists, or that it does not.

@@ -1,19 +1,27 @@
 import Foundation
 import ServiceRuntime
+import Synchronization
 
 /// Proves who sends a request: a studio's backend by an API key, a player by the app's own token.
-struct Authenticator: Sendable {
+///
+/// The apps may be others at the next request: ``use(_:keySets:)``.
+final class Authenticator: Sendable {
     private struct Entry: Sendable {
         let app: AppsFile.App
         let verifier: AccountTokenVerifier
     }
 
-    private let entries: [String: Entry]
+    private let entries = Mutex<[String: Entry]>([:])
 
     /// Knows the apps of a file.
     ///
     /// - Parameter keySets: the public keys by where they come from.
     init(apps: AppsFile, keySets: [KeySetSource: KeySetCache]) async {
+        await use(apps, keySets: keySets)
+    }
+
+    /// Knows other apps from now on; a request that is under way is answered by those before.
+    func use(_ apps: AppsFile, keySets: [KeySetSource: KeySetCache]) async {
         var entries: [String: Entry] = [:]
         for app in apps.apps.values {
             let cache = KeySetSource(app.authentication).flatMap { keySets[$0] }
@@ -22,17 +30,23 @@ struct Authenticator: Sendable {
                 verifier: await AccountTokenVerifier(
                     app: app.bundleId, authentication: app.authentication, keySet: cache))
         }
-        self.entries = entries
+        let known = entries
+        self.entries.withLock { $0 = known }
     }
 
     /// Whether an app is configured.
-    func knows(app: String) -> Bool { entries[app] != nil }
+    func knows(app: String) -> Bool { entry(app) != nil }
+
+    /// What a player of an app has to post.
+    func possession(app: String) -> AppsFile.PossessionPolicy { entry(app)?.app.possession ?? .proof }
+
+    private func entry(_ app: String) -> Entry? { entries.withLock { $0[app] } }
 
     /// Who sends a request about this app.
     ///
     /// - Throws: `AuthenticationError`.
     func caller(_ token: BearerToken, app: String, now: Date = Date()) async throws -> Caller {
-        guard let entry = entries[app] else { throw AuthenticationError.rejected("the app is not known") }
+        guard let entry = entry(app) else { throw AuthenticationError.rejected("the app is not known") }
         return try await caller(token, entry: entry, now: now)
     }
 
@@ -43,7 +57,7 @@ struct Authenticator: Sendable {
     func callers(_ token: BearerToken, now: Date = Date()) async throws -> [Caller] {
         var callers: [Caller] = []
         var failure = AuthenticationError.rejected("the credentials are not valid for any app")
-        for entry in entries.values {
+        for entry in entries.withLock({ $0.values.map { $0 } }) {
             do {
                 callers.append(try await caller(token, entry: entry, now: now))
             } catch let error as AuthenticationError {

@@ -6,6 +6,7 @@ import NIOCore
 import NIOHTTP1
 import ServiceLifecycle
 import ServiceRuntime
+import Synchronization
 
 /// Where an app's public keys are.
 enum KeySetSource: Sendable, Hashable {
@@ -44,70 +45,85 @@ enum KeySetSource: Sendable, Hashable {
 /// Keeps the key sets fresh in the background.
 ///
 /// A set that cannot be fetched leaves the last one in use.
-struct KeySetRefresh: Service, CustomStringConvertible {
+final class KeySetRefresh: Service, CustomStringConvertible {
     /// How long one fetch may take.
     static let fetchTimeout = TimeAmount.seconds(10)
     /// The first wait after a failure, which then doubles up to the interval or a minute.
     static let failureDelay = Duration.seconds(2)
 
-    /// The caches by source.
-    let caches: [KeySetSource: KeySetCache]
-    private let tasks: [PeriodicTask]
-    private let client: HTTPClient?
+    private struct Followed {
+        let cache: KeySetCache
+        let task: PeriodicTask
+    }
 
-    /// Makes caches and what fills them; it begins with `run()`.
+    private let interval: Duration
+    private let logger: Logger
+    private let client: HTTPClient
+    private let followed = Mutex<[KeySetSource: Followed]>([:])
+    /// Tasks that are to run from now on.
+    private let (begun, beginning) = AsyncStream<PeriodicTask>.makeStream()
+
+    /// Follows nothing yet; fetching begins with `run()`.
     ///
     /// - Parameter interval: the time between refreshes.
-    init(sources: Set<KeySetSource>, interval: Duration, logger: Logger) {
-        let addressed = sources.contains { if case .url = $0 { true } else { false } }
+    init(interval: Duration, logger: Logger) {
+        self.interval = interval
+        self.logger = logger
         // No redirects: the keys come from the address that was configured, and from nowhere else.
-        let client =
-            addressed
-            ? HTTPClient(
-                eventLoopGroupProvider: .singleton,
-                configuration: HTTPClient.Configuration(
-                    redirectConfiguration: .disallow,
-                    timeout: .init(connect: .seconds(5), read: Self.fetchTimeout))) : nil
-        var caches: [KeySetSource: KeySetCache] = [:]
-        var tasks: [PeriodicTask] = []
-        for (number, source) in sources.enumerated() {
-            let cache = KeySetCache()
-            let task = PeriodicTask(
-                "key-set-\(number + 1)",
-                schedule: .init(every: interval, failureDelayMinimum: min(Self.failureDelay, interval)), logger: logger
-            ) {
-                cache.update(try await KeySet(Self.fetch(source, client: client)))
-            }
-            cache.onRefreshRequest { task.wake() }
-            caches[source] = cache
-            tasks.append(task)
-        }
-        self.caches = caches
-        self.tasks = tasks
-        self.client = client
+        client = HTTPClient(
+            eventLoopGroupProvider: .singleton,
+            configuration: HTTPClient.Configuration(
+                redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5), read: Self.fetchTimeout)))
     }
 
     /// The name in logs.
     var description: String { "key set refresh" }
 
-    /// Refreshes until shutdown.
-    func run() async throws {
-        if tasks.isEmpty {
-            try? await gracefulShutdown()
-        } else {
-            try await withThrowingDiscardingTaskGroup { group in
-                for task in tasks { group.addTask { try await task.run() } }
+    /// Follows these sources, and no others any more.
+    ///
+    /// - Returns: the caches by source; a source that was followed before keeps its keys.
+    func follow(_ sources: Set<KeySetSource>) -> [KeySetSource: KeySetCache] {
+        let (caches, ended): ([KeySetSource: KeySetCache], [PeriodicTask]) = followed.withLock { followed in
+            let ended = followed.filter { !sources.contains($0.key) }
+            for source in ended.keys { followed[source] = nil }
+            for source in sources where followed[source] == nil {
+                let new = follow(source)
+                followed[source] = new
+                beginning.yield(new.task)
             }
+            return (followed.mapValues(\.cache), ended.values.map(\.task))
         }
-        try await client?.shutdown()
+        for task in ended { task.stop() }
+        return caches
     }
 
-    private static func fetch(_ source: KeySetSource, client: HTTPClient?) async throws -> Data {
+    /// Refreshes until shutdown.
+    func run() async throws {
+        try await withThrowingDiscardingTaskGroup { group in
+            for await task in begun.cancelOnGracefulShutdown() {
+                group.addTask { try await task.run() }
+            }
+        }
+        try await client.shutdown()
+    }
+
+    private func follow(_ source: KeySetSource) -> Followed {
+        let cache = KeySetCache()
+        let task = PeriodicTask(
+            "key-set", schedule: .init(every: interval, failureDelayMinimum: min(Self.failureDelay, interval)),
+            logger: logger
+        ) { [client] in
+            cache.update(try await KeySet(Self.fetch(source, client: client)))
+        }
+        cache.onRefreshRequest { task.wake() }
+        return Followed(cache: cache, task: task)
+    }
+
+    private static func fetch(_ source: KeySetSource, client: HTTPClient) async throws -> Data {
         switch source {
         case .file(let path):
             return try await file(path)
         case .url(let address):
-            guard let client else { throw KeySetError(problem: "there is no client to fetch it with") }
             var request = HTTPClientRequest(url: address)
             request.headers.add(name: "accept", value: "application/json")
             let response = try await client.execute(request, timeout: fetchTimeout)

@@ -17,6 +17,8 @@ struct AppStoreAccess: Service {
         static let responder = Duration.seconds(5)
     }
 
+    /// The apps that are served; others from ``ServedApps/use(_:)`` on.
+    let apps: ServedApps
     let pace: AppStorePace
     let judge: LookupJudge
     let revocation: RevocationQuestions?
@@ -28,13 +30,17 @@ struct AppStoreAccess: Service {
         settings: AppStoreSettings, apps: AppsFile, roots: TrustedRoots, receiptRoots: TrustedRoots, logger: Logger,
         onOutage: @escaping AppStorePace.OnOutage
     ) throws {
-        let keys = try Self.keys(of: apps)
+        // Before there is a client, which would have to be shut down.
+        _ = try ServedApps.keys(of: apps)
         let http = HTTPClient(
             eventLoopGroupProvider: .singleton, configuration: Self.configuration(of: settings))
+        let apps = try ServedApps(apps) { [hosts = settings.hosts, limits = settings.callLimits] key, bundleId in
+            AppStoreServerClient(http: http, key: key, bundleId: bundleId, hosts: hosts, limits: limits)
+        }
         let pace = AppStorePace(rates: settings.rates, breaker: settings.breaker, logger: logger, onOutage: onOutage)
         let verifier = SignedDataVerifier(roots: roots)
         let offline = OfflineJudge(
-            apps: apps.apps, signedData: verifier, receipts: ReceiptVerifier(roots: receiptRoots))
+            apps: apps, signedData: verifier, receipts: ReceiptVerifier(roots: receiptRoots))
         let attention = AttentionLog(logger: logger)
         let revocation =
             settings.asksAboutRevocation
@@ -45,15 +51,12 @@ struct AppStoreAccess: Service {
                     settings: .init(
                         responder: settings.responder, timeout: min(settings.patience, Limit.responder))))
             : nil
-        let clients = keys.mapValues { key, bundleId in
-            AppStoreServerClient(
-                http: http, key: key, bundleId: bundleId, hosts: settings.hosts, limits: settings.callLimits)
-        }
         let answers = ServerAnswers(judge: offline, revocation: revocation, attention: attention)
         let (patience, flightsMaximum) = (settings.patience, settings.inFlightMaximum)
         let receipts = ReceiptLookups(
             client: VerifyReceiptClient(http: http, hosts: settings.verifyReceiptHosts, limits: settings.callLimits),
             pace: pace, attention: attention, patience: patience, flightsMaximum: flightsMaximum)
+        self.apps = apps
         self.http = http
         self.pace = pace
         self.revocation = revocation
@@ -61,11 +64,11 @@ struct AppStoreAccess: Service {
         judge = LookupJudge(
             offline: offline,
             transactions: TransactionLookups(
-                clients: clients, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
+                apps: apps, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
             orders: OrderLookups(
-                clients: clients, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
+                apps: apps, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
             renewals: RenewalLookups(
-                clients: clients, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
+                apps: apps, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
             receipts: receipts, revocation: revocation, notFoundAge: settings.notFoundAge, patience: patience)
     }
 
@@ -79,22 +82,6 @@ struct AppStoreAccess: Service {
     func close() async {
         await judge.close()
         try? await http.shutdown()
-    }
-
-    private static func keys(of apps: AppsFile) throws -> [String: (key: SigningKey, bundleId: String)] {
-        var keys: [String: (key: SigningKey, bundleId: String)] = [:]
-        for app in apps.apps.values {
-            guard let entry = app.serverAPI else { continue }
-            guard
-                let key = try? SigningKey(
-                    issuerId: entry.issuerId, keyId: entry.keyId, pem: entry.privateKey.value)
-            else {
-                throw SettingError.invalid(
-                    "apps.file", expected: "a P-256 key in PEM at `private_key` of \(app.bundleId)", found: nil)
-            }
-            keys[app.bundleId] = (key, app.bundleId)
-        }
-        return keys
     }
 
     private static func configuration(of settings: AppStoreSettings) -> HTTPClient.Configuration {

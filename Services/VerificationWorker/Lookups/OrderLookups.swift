@@ -42,21 +42,21 @@ final class OrderLookups: Sendable {
 
     private static let host = AppStoreHost(kind: .serverAPI, environment: .production)
 
-    private let clients: [String: AppStoreServerClient]
+    private let apps: ServedApps
     private let pace: AppStorePace
     private let answers: ServerAnswers
     private let patience: Duration
     private let flights: SingleFlight<Key, Finding>
 
     /// - Parameters:
-    ///   - clients: by bundle id; an app without a key has none.
+    ///   - apps: with what Apple is asked about each.
     ///   - patience: how long a call may wait for room.
     ///   - flightsMaximum: orders that are asked about at a time, up to ``Limit/flights``.
     init(
-        clients: [String: AppStoreServerClient], pace: AppStorePace, answers: ServerAnswers, patience: Duration,
+        apps: ServedApps, pace: AppStorePace, answers: ServerAnswers, patience: Duration,
         flightsMaximum: Int
     ) {
-        self.clients = clients
+        self.apps = apps
         self.pace = pace
         self.answers = answers
         self.patience = patience
@@ -90,7 +90,7 @@ final class OrderLookups: Sendable {
     }
 
     private func ask(_ question: Question) async -> Finding {
-        guard let client = clients[question.app.bundleId] else {
+        guard let client = apps.client(of: question.app.bundleId) else {
             return .stated(.unknown(.appStoreNotConfigured, retryAfterSeconds: RetryTime.notConfigured))
         }
         let id = question.orderId

@@ -34,21 +34,21 @@ final class RenewalLookups: Sendable {
         let environment: AppStoreEnvironment
     }
 
-    private let clients: [String: AppStoreServerClient]
+    private let apps: ServedApps
     private let pace: AppStorePace
     private let answers: ServerAnswers
     private let patience: Duration
     private let flights: SingleFlight<Key, Status?>
 
     /// - Parameters:
-    ///   - clients: by bundle id; an app without a key has none.
+    ///   - apps: with what Apple is asked about each.
     ///   - patience: how long a lookup may wait for its transaction; the renewal gets half of it at most.
     ///   - flightsMaximum: subscriptions that are asked about at a time.
     init(
-        clients: [String: AppStoreServerClient], pace: AppStorePace, answers: ServerAnswers, patience: Duration,
+        apps: ServedApps, pace: AppStorePace, answers: ServerAnswers, patience: Duration,
         flightsMaximum: Int
     ) {
-        self.clients = clients
+        self.apps = apps
         self.pace = pace
         self.answers = answers
         self.patience = patience / 2
@@ -79,7 +79,7 @@ final class RenewalLookups: Sendable {
 
     /// Nil when nothing was learnt.
     private func ask(_ question: Question) async -> Status? {
-        guard let client = clients[question.app.bundleId] else { return nil }
+        guard let client = apps.client(of: question.app.bundleId) else { return nil }
         let outcome = await pace.call(
             AppStoreHost(kind: .serverAPI, environment: question.environment), app: question.app.bundleId,
             priority: question.priority, patience: patience

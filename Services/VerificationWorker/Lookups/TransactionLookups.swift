@@ -31,21 +31,21 @@ final class TransactionLookups: Sendable {
         let environments: Set<AppStoreEnvironment>
     }
 
-    private let clients: [String: AppStoreServerClient]
+    private let apps: ServedApps
     private let pace: AppStorePace
     private let answers: ServerAnswers
     private let patience: Duration
     private let flights: SingleFlight<Key, Finding>
 
     /// - Parameters:
-    ///   - clients: by bundle id; an app without a key has none.
+    ///   - apps: with what Apple is asked about each.
     ///   - patience: how long a call may wait for room.
     ///   - flightsMaximum: ids that are asked about at a time.
     init(
-        clients: [String: AppStoreServerClient], pace: AppStorePace, answers: ServerAnswers, patience: Duration,
+        apps: ServedApps, pace: AppStorePace, answers: ServerAnswers, patience: Duration,
         flightsMaximum: Int
     ) {
-        self.clients = clients
+        self.apps = apps
         self.pace = pace
         self.answers = answers
         self.patience = patience
@@ -60,7 +60,7 @@ final class TransactionLookups: Sendable {
     }
 
     /// Whether an app can be asked about.
-    func canAsk(_ app: AppsFile.App) -> Bool { clients[app.bundleId] != nil }
+    func canAsk(_ app: AppsFile.App) -> Bool { apps.client(of: app.bundleId) != nil }
 
     /// How many ids are being asked about.
     var inFlight: Int { flights.flights }
@@ -83,7 +83,7 @@ final class TransactionLookups: Sendable {
     }
 
     private func ask(_ question: Question) async -> Finding {
-        guard let client = clients[question.app.bundleId] else {
+        guard let client = apps.client(of: question.app.bundleId) else {
             return .stated(.unknown(.appStoreNotConfigured, retryAfterSeconds: RetryTime.notConfigured))
         }
         let id = question.transactionId

@@ -17,7 +17,7 @@ enum OfflineJudgement: Sendable {
 ///
 /// What it says depends on the proof and the settings alone.
 struct OfflineJudge: Sendable {
-    let apps: [String: AppsFile.App]
+    let apps: ServedApps
     let signedData: SignedDataVerifier
     let receipts: ReceiptVerifier
 

@@ -108,9 +108,14 @@ package final class PeriodicTask: Service, CustomStringConvertible {
                 await signal.wait(atMost: delay, clock: ContinuousClock())
             }
         } onGracefulShutdown: {
-            self.isStopping.withLock { $0 = true }
-            self.signal.ring()
+            self.stop()
         }
+    }
+
+    /// Lets no other run begin, for good; ``run()`` returns when the one under way has ended.
+    package func stop() {
+        isStopping.withLock { $0 = true }
+        signal.ring()
     }
 
     /// Runs the work once, and says whether it went well.
