@@ -21,7 +21,7 @@ struct AnnounceOutcomes: Sendable {
         messages += events.map { event in
             let event = CloudEvent(
                 id: event.id, type: event.type, source: Self.source, time: now, subject: event.id,
-                key: event.partitionKey, data: Array(event.body.utf8))
+                traceParent: event.traceParent, key: event.partitionKey, data: Array(event.body.utf8))
             return (Topics.events, event)
         }
         guard !messages.isEmpty else { return }

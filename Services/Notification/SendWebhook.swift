@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import Messages
 import NIOCore
 import NIOHTTP1
 import Persistence
@@ -64,6 +65,9 @@ struct SendWebhook: Sendable {
         request.method = .POST
         request.headers.add(name: "content-type", value: "application/json; charset=utf-8")
         request.headers.add(name: "user-agent", value: userAgent)
+        if let traceParent = TraceContext.traceParent(event: body) {
+            request.headers.add(name: TraceContext.header, value: traceParent)
+        }
         for header in endpoint.signer.headers(id: due.eventId, timestamp: Date(), body: body) {
             request.headers.add(name: header.name, value: header.value)
         }

@@ -28,11 +28,15 @@ package struct EventPublisher: Sendable {
     ///
     /// - Parameters:
     ///   - id: the same in every repetition.
+    ///   - correlationId: of the request that led to it; the header `traceparent` when it is one.
     ///   - key: decides the partition.
     package func event(
-        id: String, type: String, subject: String? = nil, key: String, data: [UInt8], time: Date = Date()
+        id: String, type: String, subject: String? = nil, correlationId: String, key: String, data: [UInt8],
+        time: Date = Date()
     ) -> CloudEvent {
-        CloudEvent(id: id, type: type, source: source, time: time, subject: subject, key: key, data: data)
+        CloudEvent(
+            id: id, type: type, source: source, time: time, subject: subject,
+            traceParent: TraceContext.traceParent(correlationId), key: key, data: data)
     }
 
     /// Sends events and waits until the broker has, or refused, each of them.

@@ -44,7 +44,7 @@ package struct CloudEvent: Sendable, Hashable {
             (name: "content-type", value: "application/json"),
         ]
         if let subject { list.append((name: "ce_subject", value: subject)) }
-        if let traceParent { list.append((name: "traceparent", value: traceParent)) }
+        if let traceParent { list.append((name: TraceContext.header, value: traceParent)) }
         return list
     }
 
@@ -56,6 +56,6 @@ package struct CloudEvent: Sendable, Hashable {
         self.init(
             id: id, type: type, source: values["ce_source"] ?? "",
             time: values["ce_time"].flatMap(MessageCoding.date) ?? Date(timeIntervalSince1970: 0),
-            subject: values["ce_subject"], traceParent: values["traceparent"], key: key, data: data)
+            subject: values["ce_subject"], traceParent: values[TraceContext.header], key: key, data: data)
     }
 }

@@ -143,6 +143,14 @@ struct BadRequestTests {
                     let answer = try await intake.send(.get, "/", token: nil, headers: [.requestId: id])
                     #expect(answer.headers[.requestId]?.hasPrefix("req_") == true)
                 }
+                let traceParent = try #require(HTTPField.Name("traceparent"))
+                let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+                let traced = try await intake.send(
+                    .get, "/", token: nil, headers: [.requestId: "mine", traceParent: trace])
+                #expect(traced.headers[.requestId] == trace, "a trace is found by every tool")
+                let untraced = try await intake.send(
+                    .get, "/", token: nil, headers: [.requestId: "mine", traceParent: "00-\(trace)"])
+                #expect(untraced.headers[.requestId] == "mine")
             }
         }
     }

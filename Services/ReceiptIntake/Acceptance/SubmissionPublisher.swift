@@ -88,7 +88,8 @@ extension EventPublisher {
                 (
                     topic: submission.message.kind.topic,
                     event: event(
-                        id: id, type: SubmissionMessage.type, subject: id, key: submission.partitionKey, data: data)
+                        id: id, type: SubmissionMessage.type, subject: id,
+                        correlationId: submission.message.correlationId, key: submission.partitionKey, data: data)
                 ))
         }
         let report = await publish(events)

@@ -5,18 +5,22 @@ import HummingbirdCore
 import Messages
 import ServiceRuntime
 
-/// Gives every request its correlation id: the caller's `x-request-id` when that looks like one, else a new one.
+/// Gives every request its correlation id: the caller's `traceparent`, else its `x-request-id`, when they look like one;
+/// else a new one.
 ///
 /// It stands before `ProblemMiddleware`, which puts the id on the answer and on the log lines.
 struct CorrelationMiddleware: RouterMiddleware {
     /// The most characters of a caller's id.
     static let lengthMaximum = 64
+    private static let traceParent = HTTPField.Name(TraceContext.header)
 
     func handle(
         _ request: Request, context: IntakeContext, next: (Request, IntakeContext) async throws -> Response
     ) async throws -> Response {
         var context = context
-        let given = request.headers[.requestId].flatMap { Self.isWellFormed($0) ? $0 : nil }
+        let given =
+            Self.traceParent.flatMap { request.headers[$0] }.flatMap { TraceContext.traceParent($0) }
+            ?? request.headers[.requestId].flatMap { Self.isWellFormed($0) ? $0 : nil }
         context.correlationId = given ?? EventIdentifier.correlation(at: Date())
         var head = request.head
         head.headerFields[.requestId] = context.correlationId

@@ -11,7 +11,8 @@ struct ForwardLookups: Sendable {
             received.map { received in
                 let event = publisher.event(
                     id: received.message.submissionId, type: SubmissionMessage.type,
-                    subject: received.message.submissionId, key: received.event.key,
+                    subject: received.message.submissionId, correlationId: received.message.correlationId,
+                    key: received.event.key,
                     data: try MessageCoding.encode(received.message))
                 return (topic: Topics.lookups, event: event)
             })

@@ -16,8 +16,8 @@ struct PublishVerdicts: Sendable {
                 // Parts of one submission are different events: each has an id of its own, the same in a repetition.
                 let id = verdict.isPartial ? "\(verdict.submissionId).\(index + 1)" : verdict.submissionId
                 let event = publisher.event(
-                    id: id, type: VerdictMessage.type, subject: verdict.submissionId, key: key,
-                    data: try MessageCoding.encode(verdict))
+                    id: id, type: VerdictMessage.type, subject: verdict.submissionId,
+                    correlationId: verdict.correlationId, key: key, data: try MessageCoding.encode(verdict))
                 events.append((topic: Topics.verdicts, event: event))
             }
             VerdictCount.count(entry.finding.verdict)

@@ -19,14 +19,17 @@ package struct EventStore: Sendable {
         package let type: String
         /// The Kafka key.
         package let partitionKey: String
+        /// W3C trace context of the request that led to it; nil where there was none.
+        package let traceParent: String?
         /// The exact bytes.
         package let body: String
 
         /// Makes one.
-        package init(id: String, type: String, partitionKey: String, body: String) {
+        package init(id: String, type: String, partitionKey: String, traceParent: String?, body: String) {
             self.id = id
             self.type = type
             self.partitionKey = partitionKey
+            self.traceParent = traceParent
             self.body = body
         }
     }
@@ -74,6 +77,7 @@ package struct EventStore: Sendable {
             StoredEvent(
                 id: event.id, type: event.type,
                 partitionKey: event.customer?.id ?? event.data.transaction?.originalTransactionId ?? event.id,
+                traceParent: TraceContext.traceParent(event.correlationId),
                 body: String(decoding: try MessageCoding.encode(event), as: UTF8.self))
         }
         _ = try await connection.query(
@@ -106,9 +110,10 @@ package struct EventStore: Sendable {
             """,
             [.int8(Int64(limit)), .int8(lease.wholeMilliseconds), .int8(leaseMaximum.wholeMilliseconds)])
         return try result.rows.map { row in
-            StoredEvent(
+            let body = try row.decode("body", as: String.self)
+            return StoredEvent(
                 id: try row.decode("id"), type: try row.decode("type"), partitionKey: try row.decode("partition_key"),
-                body: try row.decode("body"))
+                traceParent: TraceContext.traceParent(event: body.utf8), body: body)
         }
     }
 

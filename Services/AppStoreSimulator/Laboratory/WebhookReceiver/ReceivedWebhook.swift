@@ -12,13 +12,19 @@ struct ReceivedWebhook: Codable, Sendable, Equatable {
     /// The header `webhook-timestamp`: when this attempt was signed, in seconds since 1970.
     let attemptTimestamp: String
     let userAgent: String?
+    /// The header of W3C trace context; nil where there was none.
+    let traceparent: String?
 
     /// Reads what matters of a body; a field that is not there is nil.
-    init(eventId: String, attemptTimestamp: String, userAgent: String?, body: [UInt8], receivedAt: String) {
+    init(
+        eventId: String, attemptTimestamp: String, userAgent: String?, traceparent: String?, body: [UInt8],
+        receivedAt: String
+    ) {
         let event = try? JSONDecoder().decode(Event.self, from: Data(body))
         self.eventId = eventId
         self.attemptTimestamp = attemptTimestamp
         self.userAgent = userAgent
+        self.traceparent = traceparent
         self.receivedAt = receivedAt
         type = event?.type
         account = event?.customer?.id

@@ -48,8 +48,8 @@ struct WebhookReceiver: Sendable {
         do {
             try await log.append(
                 ReceivedWebhook(
-                    eventId: id, attemptTimestamp: timestamp, userAgent: headers[.userAgent], body: body,
-                    receivedAt: ToolOutput.instant(now)))
+                    eventId: id, attemptTimestamp: timestamp, userAgent: headers[.userAgent],
+                    traceparent: Self.header("traceparent", headers), body: body, receivedAt: ToolOutput.instant(now)))
             return .noContent
         } catch {
             return .internalServerError
