@@ -137,6 +137,52 @@ struct ConfigurationSourcesTests {
         #expect(try settings.stringList("trusted.roots") == ["one", "two"])
     }
 
+    @Test("a key of the file that is no setting is a mistake with its line")
+    func unknownKey() async throws {
+        let file = try TemporaryFile("http: {port: 8080}\npostgres:\n  url: from-file\n  poolsize: 12\n")
+        do {
+            _ = try await ConfigurationSources.reader(environment: ["COUNTERSIGN_CONFIG": file.path])
+            Issue.record("the file was accepted")
+        } catch {
+            #expect(error.description.contains("line 4: `postgres.poolsize`"), "\(error)")
+            #expect(!error.description.contains("from-file"))
+        }
+        #expect(KnownSettings.firstUnknown(in: "postgres.url: x") == .init(key: "postgres.url", line: 1))
+    }
+
+    @Test("the list of settings is what the services read")
+    func knownSettings() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        var read: Set<String> = []
+        var texts = ""
+        for folder in ["Shared", "Services"] {
+            let files = FileManager.default.enumerator(
+                at: root.appending(path: folder), includingPropertiesForKeys: nil)
+            while let file = files?.nextObject() as? URL {
+                guard file.pathExtension == "swift", !file.path.contains("/AppStoreSimulator/"),
+                    file.lastPathComponent != "KnownSettings.swift"
+                else { continue }
+                let text = try String(contentsOf: file, encoding: .utf8)
+                texts += text
+                for call in text.matches(of: /[sS]ettings\.([a-zA-Z]+)\(\s*"([a-z_.]+)"/) {
+                    let key = String(call.2)
+                    switch call.1 {
+                    case "listenAddress": read.formUnion(["\(key).host", "\(key).port"])
+                    case "secret", "requiredSecret": read.formUnion([key, "\(key)_file"])
+                    case "string", "requiredString", "int", "bool", "duration", "choice", "stringList": read.insert(key)
+                    default: continue
+                    }
+                }
+            }
+        }
+        #expect(read.count > 40)
+        #expect(read.subtracting(KnownSettings.keys).isEmpty)
+        // Some are read by functions of their own, which are given the key.
+        let unread = KnownSettings.keys.subtracting(read).filter { !texts.contains("\"\($0)\"") }
+        #expect(unread.isEmpty)
+    }
+
     @Test("without a file the environment is enough")
     func environmentOnly() async throws {
         let reader = try await ConfigurationSources.reader(environment: ["COUNTERSIGN_TRUSTED_ROOTS": "a,b"])

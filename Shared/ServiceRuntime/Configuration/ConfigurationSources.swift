@@ -11,7 +11,8 @@ package enum ConfigurationSources {
     /// variable counts as not set, because container tools pass unset variables on as empty ones.
     ///
     /// - Parameter environment: The process's environment.
-    /// - Throws: ``SettingError`` when the file is named but cannot be read or is no YAML mapping.
+    /// - Throws: ``SettingError`` when the file is named but cannot be read, is no YAML mapping, or has a key that is no
+    ///   setting: a typing error must not leave a default in force.
     package static func reader(environment: [String: String]) async throws(SettingError) -> ConfigReader {
         let variables = EnvironmentVariablesProvider(
             environmentVariables: environment.filter { !$0.value.isEmpty },
@@ -20,14 +21,21 @@ package enum ConfigurationSources {
         )
         .prefixKeys(with: ConfigKey([SettingName.prefix]))
         guard let path = environment[fileVariable], !path.isEmpty else { return ConfigReader(provider: variables) }
+        let reader: ConfigReader
         do {
             let location = InMemoryProvider(values: ["filePath": ConfigValue(.string(path), isSecret: false)])
             let file = try await FileProvider<YAMLSnapshot>(
                 parsingOptions: .init(secretsSpecifier: .all), config: ConfigReader(provider: location))
-            return ConfigReader(providers: [variables, file])
+            reader = ConfigReader(providers: [variables, file])
         } catch {
             // The parser's own message quotes the file, which may hold secrets; the reason is told without it.
             throw SettingError.unreadable("config", path: path, reason: "cannot be read as a YAML mapping")
         }
+        if let text = try? SettingsFile.text(path: path), let unknown = KnownSettings.firstUnknown(in: text) {
+            let line = unknown.line.map { "line \($0): " } ?? ""
+            throw SettingError.unreadable(
+                "config", path: path, reason: "has \(line)`\(unknown.key)`, which is no setting")
+        }
+        return reader
     }
 }

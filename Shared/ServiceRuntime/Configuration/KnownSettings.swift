@@ -1,0 +1,52 @@
+import Yams
+
+/// The settings of all processes: one file may be for several of them, so each knows the others' as well.
+///
+/// A test compares the list with what the sources read.
+enum KnownSettings {
+    /// Dotted keys.
+    static let keys: Set<String> = [
+        "admin.host", "admin.port", "alarm.age", "app_store.production_url", "app_store.sandbox_url", "apps.file",
+        "apps.interval", "batch.maximum", "breaker.probe_delay", "breaker.probe_delay_maximum", "catalogue.file",
+        "catalogue.interval", "delivery.concurrency", "delivery.concurrency_maximum", "delivery.disable_after",
+        "delivery.lease", "delivery.look_interval", "delivery.retry_schedule", "delivery.timeout", "event.lease",
+        "event.lease_maximum", "http.host", "http.port", "instance", "intake.body_bytes_maximum",
+        "intake.connections_maximum", "intake.held_bytes_maximum", "intake.intents_per_day",
+        "intake.key_set_interval", "intake.queue_maximum", "intake.waiters_maximum", "kafka.bootstrap_servers",
+        "kafka.fetch_wait", "kafka.properties_file", "kafka.session_timeout", "log.format", "log.level",
+        "log.priorities", "lookups.in_flight_maximum", "lookups.patience", "not_found_age", "ocsp",
+        "ocsp.responder_url", "postgres.pool_size", "postgres.prepared_statements", "postgres.url",
+        "postgres.url_file", "rate.orders_per_second", "rate.per_second", "rate.share", "receipt.roots",
+        "redrive.interval", "retry.delay_maximum", "shutdown.timeout", "submission.lease", "trusted.roots",
+        "verify_receipt.production_url", "verify_receipt.sandbox_url", "webhooks.file", "webhooks.interval",
+    ]
+
+    /// A key of a configuration file that has no meaning.
+    struct Unknown: Equatable {
+        let key: String
+        /// Counted from 1.
+        let line: Int?
+    }
+
+    /// The first key of a file that is none of ``keys``; nil for a text that is no mapping.
+    static func firstUnknown(in text: String) -> Unknown? {
+        guard let root = try? Yams.compose(yaml: text) else { return nil }
+        return firstUnknown(in: root, below: "")
+    }
+
+    private static func firstUnknown(in node: Node, below prefix: String) -> Unknown? {
+        guard let mapping = node.mapping else { return nil }
+        for pair in mapping {
+            let name = pair.key.string ?? "?"
+            let key = prefix + name
+            // Levels are mappings, not points in a name.
+            if name.contains(".") { return Unknown(key: key, line: pair.key.mark?.line) }
+            if pair.value.mapping != nil {
+                if let unknown = firstUnknown(in: pair.value, below: key + ".") { return unknown }
+            } else if !keys.contains(key) {
+                return Unknown(key: key, line: pair.key.mark?.line)
+            }
+        }
+        return nil
+    }
+}
