@@ -1,6 +1,6 @@
 package import Logging
 import Metrics
-package import ServiceLifecycle
+import ServiceLifecycle
 import Synchronization
 
 /// Watches a settings file: what it says now is in use within seconds, without a restart; a mistake in it changes nothing.

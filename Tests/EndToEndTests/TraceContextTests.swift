@@ -2,6 +2,8 @@ import Foundation
 import Kafka
 import Logging
 import Messages
+import NIOHTTP1
+import Postgres
 import Synchronization
 import Testing
 
