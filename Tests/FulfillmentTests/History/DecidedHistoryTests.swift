@@ -30,7 +30,7 @@ struct DecidedHistoryTests {
             let differences = Set(first.keys).union(second.keys).sorted().filter { first[$0] != second[$0] }
             #expect(
                 differences.isEmpty,
-                "seed \(seed): \(differences.prefix(4).map { "\(first[$0] ?? "none") and \(second[$0] ?? "none")" })")
+                "seed \(seed): \(differences.prefix(4).map { "\(first[$0] ?? []) and \(second[$0] ?? [])" })")
         }
     }
 
@@ -49,22 +49,27 @@ struct DecidedHistoryTests {
         return world
     }
 
+    /// Where a purchase stands, or a lineage.
+    private enum Standing: Hashable {
+        case purchase(OrderState, ReasonCode?, Account?, Transaction?)
+        case lineage(Account?)
+    }
+
     /// How each purchase stands, by its first id: the id under which it was recorded depends on the order.
-    private func state(of world: MemoryOrders) -> [String: String] {
-        let purchases = world.orders.values.map { order -> (String, String) in
+    private func state(of world: MemoryOrders) -> [String: Set<Standing>] {
+        var standings: [String: Set<Standing>] = [:]
+        for order in world.orders.values {
             let id = HistoryBuilder.firstId(of: order.key.transactionId)
             var transaction = order.purchase?.transaction
             transaction?.transactionId = id
             transaction?.sources = nil
-            let text = """
-                \(order.state) \(order.reason?.rawValue ?? "-") \(order.account?.text ?? "-") \
-                \(transaction.map { "\($0)" } ?? "-")
-                """
-            return ("\(order.key.environment) \(id)", text)
+            standings["\(order.key.environment) \(id)", default: []]
+                .insert(.purchase(order.state, order.reason, order.account, transaction))
         }
-        let lineages = world.lineages.values.map { lineage in
-            ("\(lineage.key.environment) \(lineage.key.originalTransactionId) lineage", lineage.owner?.text ?? "-")
+        for lineage in world.lineages.values {
+            standings["\(lineage.key.environment) \(lineage.key.originalTransactionId) lineage", default: []]
+                .insert(.lineage(lineage.owner))
         }
-        return Dictionary(purchases + lineages) { "\($0) and \($1)" }
+        return standings
     }
 }
