@@ -1,7 +1,8 @@
 import Foundation
 import Logging
-import Persistence
 public import Postgres
+
+@testable import Persistence
 
 /// A database of a test's own in the server that `deploy/test` started: migrated, and dropped afterwards.
 public enum TestDatabase {
@@ -35,18 +36,54 @@ public enum TestDatabase {
         guard let url else { throw NoServer() }
         let name = "test_" + UUID().uuidString.lowercased().filter { $0 != "-" }
         let own = replacing(url, name)
+        let template = try await template.value
         let admin = try pool(url, connections: 1)
-        try await admin.withConnection { try await $0.executeScript("CREATE DATABASE \(name)") }
+        try await admin.withConnection { try await $0.executeScript("CREATE DATABASE \(name) TEMPLATE \(template)") }
         let pool = try pool(own, connections: poolSizeMaximum)
         let outcome: Result<Value, any Error>
         do {
-            _ = try await Migrator(pool: pool).migrate()
             outcome = .success(try await body(pool, own))
         } catch {
             outcome = .failure(error)
         }
         try await drop(name, pool, admin)
         return try outcome.get()
+    }
+
+    /// A database that has the schema: to copy it takes a fifth of the time of making it.
+    private static let template = Task { try await makeTemplate() }
+    /// Of the advisory lock under which it is made; any number that nothing else uses.
+    private static let templateLock: Int64 = 0x7465_6D70_6C61
+
+    /// Makes it, unless the server has one of the same migrations.
+    private static func makeTemplate() async throws -> String {
+        guard let url else { throw NoServer() }
+        let name = "test_template_" + fingerprint
+        let unfinished = "\(name)_unfinished"
+        let admin = try pool(url, connections: 1)
+        try await admin.withConnection { connection in
+            _ = try await connection.query("SELECT pg_advisory_lock($1)", [.int8(templateLock)])
+            let found = try await connection.query("SELECT 1 FROM pg_database WHERE datname = $1", [.text(name)])
+            if found.rows.isEmpty {
+                try await connection.executeScript("DROP DATABASE IF EXISTS \(unfinished)")
+                try await connection.executeScript("CREATE DATABASE \(unfinished)")
+                let pool = try pool(replacing(url, unfinished), connections: 1)
+                _ = try await Migrator(pool: pool).migrate()
+                // Nobody may be in a database that is renamed or copied.
+                await pool.close()
+                try await connection.executeScript("ALTER DATABASE \(unfinished) RENAME TO \(name)")
+            }
+            _ = try await connection.query("SELECT pg_advisory_unlock($1)", [.int8(templateLock)])
+        }
+        await admin.close()
+        return name
+    }
+
+    /// Differs where the migrations do (FNV-1a).
+    private static var fingerprint: String {
+        let texts = Migrator.migrations.map { "\($0.version) \($0.sql)" }.joined()
+        let hash = texts.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String(hash, radix: 16)
     }
 
     private static func pool(_ url: String, connections: Int) throws -> PostgresPool {
