@@ -1,7 +1,8 @@
 # Sourced by the scripts that build or test: one set of flags, or SwiftPM builds everything twice.
 # Tests run on what ships, so the one build is a release build that tests can look into (-enable-testing).
 source "$(dirname "${BASH_SOURCE[0]}")/../.local/env.sh"
-COUNTERSIGN_BUILD_FLAGS=(-c release -Xswiftc -enable-testing)
+# Nobody debugs the C of others (BoringSSL, twice): without debug information it compiles in three quarters of the time.
+COUNTERSIGN_BUILD_FLAGS=(-c release -Xswiftc -enable-testing -Xcc -g0)
 # Of `deploy/test --quick`: a debug build in a folder of its own, which leaves the other one as it is.
 COUNTERSIGN_QUICK_FLAGS=(-c debug --scratch-path .build/quick --disable-index-store)
 if [[ -n "$COUNTERSIGN_RDKAFKA_LIB" ]]; then

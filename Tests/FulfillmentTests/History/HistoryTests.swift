@@ -20,7 +20,7 @@ struct HistoryTests {
     private static let seeds: [UInt64] = {
         let environment = ProcessInfo.processInfo.environment
         let first = environment["COUNTERSIGN_HISTORIES_FROM"].flatMap { UInt64($0) } ?? 1
-        let count = environment["COUNTERSIGN_HISTORIES"].flatMap { UInt64($0) } ?? 100
+        let count = environment["COUNTERSIGN_HISTORIES"].flatMap { UInt64($0) } ?? 60
         return Array(first..<first + max(1, count))
     }()
 

@@ -15,6 +15,8 @@ struct MemoryOrders {
     private(set) var orders: [OrderKey: StoredOrder] = [:]
     /// How often each order was granted.
     private(set) var grants: [OrderKey: Int] = [:]
+    /// What all statements of an order's purchase say together.
+    private var transactions: [OrderKey: Transaction] = [:]
     private var ids: [OrderKey: OrderKey] = [:]
     private var keys: [String: OrderKey] = [:]
     private(set) var lineages: [LineageKey: Lineage] = [:]
@@ -93,7 +95,7 @@ struct MemoryOrders {
         found += own.fallback.flatMap { keys[text($0, statement)] }.map { [(.fallback, $0)] } ?? []
         return found.compactMap { path, key in
             orders[key].map { order in
-                let transaction = order.purchase?.transaction
+                let transaction = transactions[key]
                 let known = order.purchase?.statements.first { $0.transactionId == statement.transaction.transactionId }
                 return OrderStore.Match(
                     place: place, path: path, order: order, lineItem: transaction?.lineItem,
@@ -121,6 +123,7 @@ struct MemoryOrders {
             submissionId: transition.source.submissionId, correlationId: transition.source.correlationId,
             hasKeys: transition.conflict == nil && transition.before?.hasKeys ?? true, purchase: transition.purchase)
         orders[order.key] = order
+        transactions[order.key] = transaction
         for statement in transition.purchase.statements { ids[statement.orderKey] = order.key }
         guard order.hasKeys else { return }
         let own = PurchaseKeys(of: transaction)
