@@ -4,7 +4,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../.local/env.sh"
 # Nobody debugs the C of others (BoringSSL, twice): without debug information it compiles in three quarters of the time.
 COUNTERSIGN_BUILD_FLAGS=(-c release -Xswiftc -enable-testing -Xcc -g0)
 # Of `deploy/test --quick`: a debug build in a folder of its own, which leaves the other one as it is.
-COUNTERSIGN_QUICK_FLAGS=(-c debug --scratch-path .build/quick --disable-index-store)
+COUNTERSIGN_QUICK_FLAGS=(-c debug --scratch-path .build/quick)
 if [[ -n "$COUNTERSIGN_RDKAFKA_LIB" ]]; then
     COUNTERSIGN_BUILD_FLAGS+=(-Xlinker -rpath -Xlinker "$COUNTERSIGN_RDKAFKA_LIB")
     COUNTERSIGN_QUICK_FLAGS+=(-Xlinker -rpath -Xlinker "$COUNTERSIGN_RDKAFKA_LIB")
