@@ -50,7 +50,7 @@ public enum TestDatabase {
         return try outcome.get()
     }
 
-    /// A database that has the schema: to copy it takes a fifth of the time of making it.
+    /// A database that has the schema: to copy it takes a third of the time of making it.
     private static let template = Task { try await makeTemplate() }
     /// Of the advisory lock under which it is made; any number that nothing else uses.
     private static let templateLock: Int64 = 0x7465_6D70_6C61
