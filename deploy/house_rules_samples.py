@@ -7,7 +7,8 @@ SHORT = "func short(\n    _ body: () -> Void = {}\n) {\n" + "    step()\n" * 55 
 BAD = [
     ("Shared/Kafka/A.swift", "import Foundation\nimport Postgres\n", "only lower layers", 2),
     ("Shared/Messages/A.swift", "public import ServiceRuntime\n", "only lower layers", 1),
-    ("Services/Fulfillment/A.swift", "@testable import Notification\n", "only lower layers", 1),
+    ("Services/Fulfillment/A.swift", "internal import Notification\n", "only lower layers", 1),
+    ("Tests/PersistenceTesting/A.swift", "\n@testable import Persistence\n", "a release cannot be built", 2),
     ("Services/Fulfillment/A.swift", "import struct Fulfillment.Thing\n", "only lower layers", 1),
     ("Shared/Persistence/A.swift", "internal import CLibpq\n", "imported by Postgres only", 1),
     ("Tests/MessagesTests/A.swift", "import CLibrdkafka\n", "imported by Kafka only", 1),

@@ -1,8 +1,7 @@
 import Foundation
 import Logging
+import Persistence
 public import Postgres
-
-@testable import Persistence
 
 /// A database of a test's own in the server that `deploy/test` started: migrated, and dropped afterwards.
 public enum TestDatabase {
