@@ -5,10 +5,14 @@ import Synchronization
 
 /// Watches a settings file: what it says now is in use within seconds, without a restart; a mistake in it changes nothing.
 ///
+/// What it says is used once two looks in a row agree on it: a file that is half written may say less, and be right.
+///
 /// Metric: `countersign_settings_file_mistaken`, label `file`.
 package final class SettingsReload<Value: Sendable & Equatable>: Service, CustomStringConvertible {
     private struct State {
         var inUse: Value
+        /// What the last look saw.
+        var seen: Value
         /// The mistake that was told last: only what is new is told of.
         var toldMistake: String?
     }
@@ -36,7 +40,7 @@ package final class SettingsReload<Value: Sendable & Equatable>: Service, Custom
         self.logger = logger
         self.read = read
         self.use = use
-        state = Mutex(State(inUse: value))
+        state = Mutex(State(inUse: value, seen: value))
         mistaken = Gauge(label: "countersign_settings_file_mistaken", dimensions: [("file", file)])
         mistaken.record(0)
     }
@@ -54,7 +58,11 @@ package final class SettingsReload<Value: Sendable & Equatable>: Service, Custom
     package func look() async {
         do {
             let value = try read()
-            if state.withLock({ $0.inUse != value }) {
+            let isNew = state.withLock { state in
+                defer { state.seen = value }
+                return state.inUse != value && state.seen == value
+            }
+            if isNew {
                 try await use(value)
                 state.withLock { $0.inUse = value }
                 logger.info("another \(file) file is in use")

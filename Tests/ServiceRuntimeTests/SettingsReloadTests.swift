@@ -39,13 +39,30 @@ struct SettingsReloadTests {
         await reload.look()
         #expect(used.isEmpty && log.texts.isEmpty)
         write(.success("second"))
-        await reload.look()
-        await reload.look()
+        for _ in 0..<3 { await reload.look() }
         #expect(used == ["second"])
         #expect(log.texts(.info) == ["another apps file is in use"])
         write(.success("first"))
-        await reload.look()
+        for _ in 0..<3 { await reload.look() }
         #expect(used == ["second", "first"])
+    }
+
+    @Test("is not used before two looks agree: somebody may still be writing it")
+    func halfWritten() async {
+        let reload = reload
+        write(.success("sec"))
+        await reload.look()
+        write(.success("second"))
+        await reload.look()
+        #expect(used.isEmpty)
+        await reload.look()
+        #expect(used == ["second"])
+        // What was seen for one look, and is as before, was never used.
+        write(.success("sec"))
+        await reload.look()
+        write(.success("second"))
+        for _ in 0..<2 { await reload.look() }
+        #expect(used == ["second"])
     }
 
     @Test("changes nothing while it has a mistake, which is told once")
@@ -61,7 +78,7 @@ struct SettingsReloadTests {
         await reload.look()
         #expect(log.texts(.error) == [told + "line 3: no", told + "line 4: no"])
         write(.success("second"))
-        await reload.look()
+        for _ in 0..<2 { await reload.look() }
         #expect(used == ["second"])
         // It was right in between, so the same mistake is new.
         write(.failure(Mistake(description: "line 4: no")))
@@ -74,7 +91,7 @@ struct SettingsReloadTests {
         let reload = reload
         file.refuses.withLock { $0 = true }
         write(.success("second"))
-        await reload.look()
+        for _ in 0..<3 { await reload.look() }
         #expect(used.isEmpty && log.texts(.error).count == 1)
         file.refuses.withLock { $0 = false }
         await reload.look()
