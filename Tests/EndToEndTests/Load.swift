@@ -17,7 +17,8 @@ struct Load {
             let transactionId: String
             let account: String
             let submissionId: String?
-            /// From the first attempt to post it until the player knew its outcome; by itself with `--wait` only.
+            /// From the first attempt to post it until the outcome was learnt: from the post's answer with `--wait`, or by
+            /// a question that follows it at once.
             let outcomeMilliseconds: Double?
 
             enum CodingKeys: String, CodingKey {

@@ -1,7 +1,20 @@
 import Foundation
 
+/// What a load needs of intake.
+protocol LoadIntake: Sendable {
+    /// Posts a proof for an account.
+    ///
+    /// - Parameter wait: how long intake may wait for the outcome, in seconds.
+    func post(_ proof: LoadProof, account: String, wait: Int) async -> IntakeClient.Reply
+
+    /// Asks what became of a submission.
+    ///
+    /// - Parameter wait: how long intake may wait for the outcome, in seconds.
+    func fetch(_ id: String, account: String, wait: Int) async -> IntakeClient.Reply
+}
+
 /// Posts proofs to intake and asks for outcomes, as an app or its backend does.
-struct IntakeClient: Sendable {
+struct IntakeClient: LoadIntake {
     /// How much longer than its wait an answer may take.
     private static let answerAllowance = Duration.seconds(15)
     /// The longest `Retry-After` that is obeyed to the letter.
@@ -32,7 +45,6 @@ struct IntakeClient: Sendable {
         case refused(status: Int, problem: String, slug: String?)
     }
 
-    /// Posts a proof for an account.
     func post(_ proof: LoadProof, account: String, wait: Int) async -> Reply {
         var fields = proof.fields
         fields["app"] = app
@@ -48,7 +60,6 @@ struct IntakeClient: Sendable {
         }
     }
 
-    /// Asks what became of a submission.
     func fetch(_ id: String, account: String, wait: Int) async -> Reply {
         let url = "\(base)/v1/purchases/\(id)\(Self.query(wait))"
         return await reply(wait) { timeout in

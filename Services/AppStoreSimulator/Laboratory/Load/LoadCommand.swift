@@ -7,6 +7,11 @@ struct LoadCommand: AsyncParsableCommand {
         commandName: "load",
         abstract: "Sells purchases at the simulator, posts them to intake, and waits for every outcome.",
         discussion: """
+            An outcome that a post is not answered with is asked for right away, while posting goes on. Latencies are
+            from the begin of a purchase's first post: "accept" until it was accepted, "outcome" until its outcome was
+            learnt. "asked for too late by" is how long nobody had asked when the question began that learnt it: by so
+            much at most an outcome's latency is too long. Where that is much, raise --outcome-concurrency.
+
             Connection errors, 429 and 5xx are tried again with back-off, as StoreKit would, so that it can run while
             services are killed and started. Exits with 1 when a genuine purchase has no outcome, a forgery was taken
             for genuine, or a duplicate got another submission id.
@@ -14,6 +19,8 @@ struct LoadCommand: AsyncParsableCommand {
 
     /// The most purchases of one run; each is kept in memory with some kilobytes.
     static let countMaximum = 500_000
+    /// The most posts at the same time, and the most questions; each has a connection.
+    static let concurrencyMaximum = 4096
 
     @Option(help: "The simulator's address. Default: COUNTERSIGN_SIMULATOR_URL, or \(ControlClient.defaultBase).")
     var simulator: String?
@@ -25,7 +32,13 @@ struct LoadCommand: AsyncParsableCommand {
     @Option(help: "The tokens' aud.") var jwtAudience: String?
     @Option(help: "Genuine purchases.") var count = 1000
     @Option(help: "Requests begun per second; as many as go where left out.") var rate: Double?
-    @Option(help: "Requests at the same time, at most.") var concurrency = 32
+    @Option(help: "Posts at the same time, at most.") var concurrency = 32
+    @Option(
+        help: """
+            Questions for an outcome at the same time, at most, on connections of their own; the others queue. As many \
+            as --concurrency where left out.
+            """)
+    var outcomeConcurrency: Int?
     @Option(help: "The share of purchases posted twice, half of those at the same moment.") var duplicates = 0.0
     @Option(help: "Forged transactions, as a share of the purchases.") var forgeries = 0.0
     @Option(
@@ -35,14 +48,15 @@ struct LoadCommand: AsyncParsableCommand {
             """)
     var proofs = LoadProofKinds.signedTransactions
     @Option(help: "Accounts that buy: player-1 and on.") var accounts = 100
-    @Option(help: "Seconds that a post waits for its outcome.") var wait = 0
+    @Option(help: "Seconds that a post waits for its outcome; what has none then is asked for while posting goes on.")
+    var wait = 0
     @Option(help: "The app's bundle id.") var app = "com.example.game"
     @Option(help: "The product's id.") var product = "gems.100"
     @Option(help: "The product's type as Apple names it.") var type = "Consumable"
     @Option(help: "Sandbox or Production.") var environment = "Sandbox"
     @Option(help: "The same seed is the same plan.") var seed: UInt64 = 1
     @Option(help: "Seconds that one purchase is tried before it is given up.") var timeout = 120.0
-    @Option(help: "Seconds after posting in which every outcome must be there; 0 does not ask.")
+    @Option(help: "Seconds after the last post in which every outcome must be there; 0 never asks for one.")
     var settleTimeout = 60.0
     @Option(help: "Writes the report as JSON to this file.") var report: String?
 
@@ -50,7 +64,10 @@ struct LoadCommand: AsyncParsableCommand {
         guard (1...Self.countMaximum).contains(count) else {
             throw ValidationError("--count is from 1 to \(Self.countMaximum)")
         }
-        guard (1...4096).contains(concurrency) else { throw ValidationError("--concurrency is from 1 to 4096") }
+        let concurrencies = 1...Self.concurrencyMaximum
+        guard concurrencies.contains(concurrency), concurrencies.contains(outcomeConcurrency ?? 1) else {
+            throw ValidationError("--concurrency and --outcome-concurrency are from 1 to \(Self.concurrencyMaximum)")
+        }
         guard (0...1).contains(duplicates) else { throw ValidationError("--duplicates is a share from 0 to 1") }
         guard (0...1).contains(forgeries) else { throw ValidationError("--forgeries is a share from 0 to 1") }
         guard (1...1_000_000).contains(accounts) else { throw ValidationError("--accounts is from 1 to 1000000") }
@@ -65,25 +82,34 @@ struct LoadCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await failingPlainly {
-            let report = try await HTTPCaller.with(connections: concurrency) { try await carryOut($0) }
+            // Connections of their own, so that no post waits for a question's, which has one for seconds.
+            let report = try await HTTPCaller.with(connections: concurrency) { posting in
+                try await HTTPCaller.with(connections: askers) { asking in
+                    try await carryOut(posting: posting, asking: asking)
+                }
+            }
             print(report.text)
             if let path = self.report { try Self.write(try report.json(), to: path) }
             guard report.failures.isEmpty else { throw ExitCode.failure }
         }
     }
 
-    private func carryOut(_ http: HTTPCaller) async throws -> LoadReport {
+    private var askers: Int { outcomeConcurrency ?? concurrency }
+
+    private func carryOut(posting: HTTPCaller, asking: HTTPCaller) async throws -> LoadReport {
         let settings = LaboratorySettings()
         let plan = LoadPlan(
             LoadPlan.Settings(
                 count: count, accounts: accounts, duplicateShare: duplicates, forgeryShare: forgeries, seed: seed,
                 proofs: proofs.kinds))
         let shop = SimulatorClient(
-            http: http, base: try ControlClient.base(simulator),
+            http: posting, base: try ControlClient.base(simulator),
             sale: SimulatorClient.Sale(bundleId: app, productId: product, type: type, environment: environment))
-        let client = IntakeClient(
-            http: http, base: try Self.intakeBase(intake ?? settings.receiptIntakeURL), app: app,
-            credentials: try await credentials(settings, accounts: plan.buyers + plan.forgers))
+        let intakeBase = try Self.intakeBase(intake ?? settings.receiptIntakeURL)
+        let credentials = try await credentials(settings, accounts: plan.buyers + plan.forgers)
+        func client(_ http: HTTPCaller) -> IntakeClient {
+            IntakeClient(http: http, base: intakeBase, app: app, credentials: credentials)
+        }
         let sold = try await LoadShopper(shop: shop, run: String(UUID().uuidString.prefix(8)).lowercased())
             .buy(plan.proofs)
         let forged = try await forge(shop, plan)
@@ -93,9 +119,14 @@ struct LoadCommand: AsyncParsableCommand {
                     transactionId: $0.transactionId, originalTransactionId: $0.originalTransactionId, account: $1,
                     proof: $0.kind)
             }, forgeries: forged.map(\.record))
+        let questions =
+            settleTimeout > 0
+            ? OutcomeQuestions(
+                intake: client(asking), records: records, concurrency: askers, time: .seconds(settleTimeout)) : nil
         let runner = LoadRunner(
-            plan: plan, proofs: sold, forgedProofs: forged.map(\.proof), intake: client,
-            records: records, rate: rate, concurrency: concurrency, wait: wait, timeout: .seconds(timeout))
+            plan: plan, proofs: sold, forgedProofs: forged.map(\.proof), intake: client(posting),
+            records: records, questions: questions, rate: rate, concurrency: concurrency, wait: wait,
+            timeout: .seconds(timeout))
         return try await carryOut(runner)
     }
 
@@ -103,20 +134,26 @@ struct LoadCommand: AsyncParsableCommand {
         let records = runner.records
         let startedAt = Date()
         let start = ContinuousClock.now
-        await ProgressLine(title: "posting", total: runner.plan.steps.count).run {
-            let counts = records.counts
-            return (
-                counts.stepsDone, "accepted \(counts.accepted), settled \(counts.settled), retries \(counts.retries)"
-            )
-        } _: {
-            await runner.post()
-        }
-        let posted = start.duration(to: .now)
-        if settleTimeout > 0 {
-            await ProgressLine(title: "settling", total: count).run {
-                (records.counts.settled, "retries \(records.counts.retries)")
-            } _: {
-                await runner.settle(within: .seconds(settleTimeout))
+        var posted = Duration.zero
+        await runner.run { phase, body in
+            switch phase {
+            case .posting:
+                await ProgressLine(title: "posting", total: runner.plan.steps.count).run {
+                    let counts = records.counts
+                    return (
+                        counts.stepsDone,
+                        "accepted \(counts.accepted), settled \(counts.settled), retries \(counts.retries)"
+                    )
+                } _: {
+                    await body()
+                }
+                posted = start.duration(to: .now)
+            case .settling:
+                await ProgressLine(title: "settling", total: count).run {
+                    (records.counts.settled, "retries \(records.counts.retries)")
+                } _: {
+                    await body()
+                }
             }
         }
         let settled = start.duration(to: .now)

@@ -1,5 +1,11 @@
 import Synchronization
 
+/// Something that a load posts, by its index among its like.
+enum LoadSubject: Hashable, Sendable {
+    case purchase(Int)
+    case forgery(Int)
+}
+
 /// What is known so far of everything that a load posts; filled in by many tasks at once.
 final class LoadRecords: Sendable {
     /// What is counted along the way.
@@ -57,8 +63,21 @@ final class LoadRecords: Sendable {
         state.withLock { $0.counts.stepsDone += 1 }
     }
 
+    /// What intake said of something at last, or that it said nothing.
+    ///
+    /// - Parameter askedLate: how long nobody had asked for its outcome when the question began that this answers;
+    ///   nil for the answer to a post.
+    func note(_ reply: IntakeClient.Reply, of subject: LoadSubject, askedLate: Duration? = nil) {
+        switch (subject, reply) {
+        case (.purchase(let index), .purchase(let answer)): update(index, with: answer, askedLate: askedLate)
+        case (.purchase(let index), .tryAgain(_, _, let problem)), (.purchase(let index), .refused(_, let problem, _)):
+            fail(index, problem: problem)
+        case (.forgery(let index), _): state.withLock { $0.forgeries[index].note(reply) }
+        }
+    }
+
     /// Intake has told how a purchase stands.
-    func update(_ index: Int, with answer: IntakeClient.Purchase) {
+    func update(_ index: Int, with answer: IntakeClient.Purchase, askedLate: Duration? = nil) {
         state.withLock { state in
             let elapsed = state.began[index].map { ($0.duration(to: .now)).milliseconds }
             if let known = state.purchases[index].submissionId {
@@ -75,6 +94,7 @@ final class LoadRecords: Sendable {
             state.purchases[index].problem = nil
             if answer.isSettled {
                 state.purchases[index].outcomeMilliseconds = elapsed
+                state.purchases[index].askedLateMilliseconds = askedLate?.milliseconds
                 state.counts.settled += 1
             }
         }
@@ -85,10 +105,5 @@ final class LoadRecords: Sendable {
         state.withLock { state in
             if !state.purchases[index].isSettled { state.purchases[index].problem = problem }
         }
-    }
-
-    /// What became of a forgery.
-    func update(forgery index: Int, _ change: (inout LoadReport.Forgery) -> Void) {
-        state.withLock { change(&$0.forgeries[index]) }
     }
 }

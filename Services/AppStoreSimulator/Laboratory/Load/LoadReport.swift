@@ -15,8 +15,12 @@ struct LoadReport: Codable, Sendable {
         var finish: Bool?
         /// From the first attempt until it was accepted, in milliseconds.
         var acceptedMilliseconds: Double?
-        /// From the first attempt until its outcome was known, in milliseconds.
+        /// From the first attempt until its outcome was learnt, in milliseconds.
         var outcomeMilliseconds: Double?
+        /// How long nobody had asked when the question began that learnt the outcome, in milliseconds.
+        ///
+        /// By so much at most the time until the outcome is too long. Nil where a post was answered with the outcome.
+        var askedLateMilliseconds: Double?
         /// What went wrong last.
         var problem: String?
 
@@ -61,7 +65,7 @@ struct LoadReport: Codable, Sendable {
     let statuses: [String: Int]
     /// From the first post to the last answer of a post, in seconds.
     let postingSeconds: Double
-    /// Until the last outcome was known.
+    /// From the first post until the last outcome was learnt, or the time for that was up, in seconds.
     let settlingSeconds: Double
     let purchases: [Purchase]
     let forgeries: [Forgery]
@@ -70,6 +74,8 @@ struct LoadReport: Codable, Sendable {
     var settled: Int { purchases.count { $0.isSettled } }
     var acceptLatency: Percentiles? { Percentiles(purchases.compactMap(\.acceptedMilliseconds)) }
     var outcomeLatency: Percentiles? { Percentiles(purchases.compactMap(\.outcomeMilliseconds)) }
+    /// Of the outcomes that were learnt by asking.
+    var askedLate: Percentiles? { Percentiles(purchases.compactMap(\.askedLateMilliseconds)) }
 
     /// Purchases by state, with the reason where there is one: `fulfilled`, `rejected: sandbox_refused`.
     var outcomes: [String: Int] { Self.outcomes(purchases) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Carries a plan out: posts at the wished rate, tries again what failed, then waits for the outcomes.
+/// Carries a plan out: posts at the wished rate, tries again what failed, and has the outcomes asked for meanwhile.
 ///
 /// It tries again as StoreKit would, since it is meant to go on while the services are killed and started.
 struct LoadRunner: Sendable {
@@ -8,17 +8,15 @@ struct LoadRunner: Sendable {
     private static let retryDelayMinimum = Duration.milliseconds(100)
     /// They double up to here.
     private static let retryDelayMaximum = Duration.seconds(5)
-    /// The longest that one question for an outcome waits, in seconds.
-    private static let pollWaitMaximum = 20
-    /// The least time between two questions for the same outcome.
-    private static let pollInterval = Duration.milliseconds(500)
 
     let plan: LoadPlan
     /// What is posted for the purchases and for the forgeries.
     let proofs: [LoadProof]
     let forgedProofs: [LoadProof]
-    let intake: IntakeClient
+    let intake: any LoadIntake
     let records: LoadRecords
+    /// Learns the outcomes that posts are not answered with; nil where nobody asks for them.
+    let questions: OutcomeQuestions?
     /// Steps begun a second; nil for as many as go.
     let rate: Double?
     let concurrency: Int
@@ -27,8 +25,28 @@ struct LoadRunner: Sendable {
     /// How long one purchase is tried.
     let timeout: Duration
 
-    /// Posts everything.
-    func post() async {
+    /// A part of the run.
+    enum Phase: Sendable {
+        /// Everything is posted, and asked for.
+        case posting
+        /// Everything was posted, and what has no outcome is still asked for.
+        case settling
+    }
+
+    /// Posts everything, and asks for the outcomes until all are known or their time is up.
+    ///
+    /// - Parameter during: is handed each phase in turn, and carries it out once.
+    func run(_ during: (Phase, () async -> Void) async -> Void) async {
+        await withTaskGroup(of: Void.self) { group in
+            if let questions { group.addTask { await questions.run() } }
+            await during(.posting) { await post() }
+            guard let questions else { return }
+            questions.postingIsOver()
+            await during(.settling) { await group.waitForAll() }
+        }
+    }
+
+    private func post() async {
         let start = ContinuousClock.now
         await inParallel(plan.steps.count) { index in
             if let rate {
@@ -37,30 +55,6 @@ struct LoadRunner: Sendable {
             await perform(plan.steps[index])
             records.noteStep()
         }
-    }
-
-    /// Asks for what has no outcome until all have, or the time is up.
-    func settle(within time: Duration) async {
-        let deadline = ContinuousClock.now + time
-        var open: [@Sendable () async -> Void] = []
-        for (index, purchase) in records.purchases.enumerated() {
-            guard let id = purchase.submissionId, !purchase.isSettled else { continue }
-            open.append {
-                await awaitOutcome(of: id, account: purchase.account, until: deadline) { reply in
-                    note(reply, of: index)
-                }
-            }
-        }
-        for (index, forgery) in records.forgeries.enumerated() {
-            guard let id = forgery.submissionId, forgery.state == "received" else { continue }
-            open.append {
-                await awaitOutcome(of: id, account: forgery.account, until: deadline) { reply in
-                    records.update(forgery: index) { $0.note(reply) }
-                }
-            }
-        }
-        let questions = open
-        await inParallel(questions.count) { await questions[$0]() }
     }
 
     /// Runs the body for 0, 1, … with at most `concurrency` at a time, begun in order.
@@ -95,23 +89,18 @@ struct LoadRunner: Sendable {
     }
 
     private func postPurchase(_ index: Int) async {
-        let reply = await persistently {
-            await intake.post(proofs[index], account: plan.buyers[index], wait: wait)
-        }
-        note(reply, of: index)
+        await post(proofs[index], as: .purchase(index), account: plan.buyers[index])
     }
 
     private func postForgery(_ index: Int) async {
-        let reply = await persistently {
-            await intake.post(forgedProofs[index], account: plan.forgers[index], wait: wait)
-        }
-        records.update(forgery: index) { $0.note(reply) }
+        await post(forgedProofs[index], as: .forgery(index), account: plan.forgers[index])
     }
 
-    private func note(_ reply: IntakeClient.Reply, of purchase: Int) {
-        switch reply {
-        case .purchase(let answer): records.update(purchase, with: answer)
-        case .tryAgain(_, _, let problem), .refused(_, let problem, _): records.fail(purchase, problem: problem)
+    private func post(_ proof: LoadProof, as subject: LoadSubject, account: String) async {
+        let reply = await persistently { await intake.post(proof, account: account, wait: wait) }
+        records.note(reply, of: subject)
+        if case .purchase(let answer) = reply, !answer.isSettled {
+            questions?.ask(for: subject, id: answer.id, account: account)
         }
     }
 
@@ -129,22 +118,6 @@ struct LoadRunner: Sendable {
             try? await Task.sleep(for: pause)
             delay = min(delay * 2, Self.retryDelayMaximum)
             records.noteRetry()
-        }
-    }
-
-    private func awaitOutcome(
-        of id: String, account: String, until deadline: ContinuousClock.Instant, note: (IntakeClient.Reply) -> Void
-    ) async {
-        var nextTime = ContinuousClock.now
-        while ContinuousClock.now < deadline, !Task.isCancelled {
-            // Where intake answers at once, for want of room or because it stops, this keeps the questions apart.
-            try? await Task.sleep(until: nextTime, clock: .continuous)
-            nextTime = ContinuousClock.now + Self.pollInterval
-            let left = ContinuousClock.now.duration(to: deadline).components.seconds
-            let reply = await intake.fetch(id, account: account, wait: min(Self.pollWaitMaximum, max(1, Int(left))))
-            records.note(reply)
-            note(reply)
-            if case .purchase(let purchase) = reply, purchase.isSettled { return }
         }
     }
 }
