@@ -104,16 +104,17 @@ let package = Package(
         // Layer 1: threads that C may block, which build this is, and what a purchase is.
         shared("BlockingThreads"),
         shared("BuildVersion"),
+        shared("JSONText"),
         shared("PurchaseModel"),
         // Layer 2: one thing of the outside world each.
         shared("Kafka", ["CLibrdkafka", "BlockingThreads", log, lifecycle]),
         shared("Postgres", ["CLibpq", "BlockingThreads", log, lifecycle]),
-        shared("AppStore", [crypto, cryptoExtras, x509, asn1]),
+        shared("AppStore", ["JSONText", crypto, cryptoExtras, x509, asn1]),
         shared("AppStoreServerAPI", [crypto, httpClient, nio, nioHTTP]),
         shared("CertificateRevocation", [crypto, x509, asn1, httpClient, nio, nioHTTP]),
         shared("Pacing"),
         shared("WebhookSigning", [crypto]),
-        shared("Messages", ["PurchaseModel"]),
+        shared("Messages", ["JSONText", "PurchaseModel"]),
         // Layer 3: what is kept, and how a process lives.
         shared(
             "Persistence", ["Postgres", "PurchaseModel", "Messages"],
@@ -147,7 +148,7 @@ let package = Package(
             "ReceiptIntake",
             [
                 "BlockingThreads", "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel",
-                "Kafka", "Postgres",
+                "Kafka", "Postgres", "AppStore", "JSONText",
                 crypto, hummingbird, httpTypes, jwt, httpClient, log, metrics, lifecycle, nio, nioHTTP,
             ]),
         service(
@@ -192,6 +193,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "LogTesting", dependencies: [log], path: "Tests/LogTesting", swiftSettings: strict),
         suite("PurchaseModelTests", ["PurchaseModel"]),
+        suite("JSONTextTests", ["JSONText"]),
         suite("MessagesTests", ["Messages", "PurchaseModel"]),
         suite(
             "FulfillmentTests",
@@ -199,7 +201,7 @@ let package = Package(
                 "Fulfillment", "LogTesting", "Persistence", "PersistenceTesting", "Postgres", "Messages",
                 "PurchaseModel", "ServiceRuntime", log,
             ]),
-        suite("AppStoreTests", ["AppStore", "AppStoreSimulator", crypto, cryptoExtras, x509, asn1]),
+        suite("AppStoreTests", ["AppStore", "AppStoreSimulator", "JSONText", crypto, cryptoExtras, x509, asn1]),
         suite(
             "AppStoreSimulatorTests",
             [

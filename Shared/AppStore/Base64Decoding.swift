@@ -2,9 +2,9 @@
 ///
 /// Decoding is strict, so that one value has one spelling: no white space, no missing or superfluous padding, and zero
 /// bits behind the last byte.
-enum Base64Decoding {
+package enum Base64Decoding {
     /// Decodes base64url without padding, as the parts of a JWS are written; nil when it is anything else.
-    static func urlSafe(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    package static func urlSafe(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         decode(text, table: urlSafeTable)
     }
 

@@ -1,3 +1,5 @@
+import JSONText
+
 /// A value of a JSON object; what nests is kept as its place in the text, and read only when somebody asks.
 enum JSONValue: Equatable {
     case null
@@ -7,8 +9,13 @@ enum JSONValue: Equatable {
     /// Any other number; always finite.
     case number(Double)
     case string(String)
-    case array(Range<Int>)
-    case object(Range<Int>)
+    case array(JSONPlace)
+    case object(JSONPlace)
+}
+
+/// Where an object or an array stands in the text that holds it.
+struct JSONPlace: Equatable {
+    fileprivate let index: Int
 }
 
 /// The fields of a JSON object that somebody sent us.
@@ -19,22 +26,43 @@ enum JSONValue: Equatable {
 struct JSONObject {
     /// The values by name; every name occurs once.
     let fields: [String: JSONValue]
-    /// The text that the places of nested values refer to.
-    let text: [UInt8]
+    private let tape: JSONTape
 
-    private let nestingDepthMaximum: Int
+    /// The whole text, of which this may be a nested object.
+    var text: [UInt8] { tape.bytes }
 
     /// Reads a text that is one object and nothing else.
     init(_ text: [UInt8], nestingDepthMaximum: Int) throws(JSONFault) {
-        guard String(validating: text, as: UTF8.self) != nil else { throw JSONFault("not UTF-8") }
-        try self.init(text, in: 0..<text.count, nestingDepthMaximum: nestingDepthMaximum)
+        let tape = try JSONTape(text, rules: .init(nestingDepthMaximum: nestingDepthMaximum, allowsNUL: false))
+        guard tape.tokens[0].kind == .object else { throw JSONFault("not an object") }
+        try self.init(tape, at: JSONPlace(index: 0))
     }
 
-    private init(_ text: [UInt8], in range: Range<Int>, nestingDepthMaximum: Int) throws(JSONFault) {
-        var scanner = JSONScanner(text, in: range, nestingDepthMaximum: nestingDepthMaximum)
-        self.fields = try scanner.readRootObject()
-        self.text = text
-        self.nestingDepthMaximum = nestingDepthMaximum
+    private init(_ tape: JSONTape, at place: JSONPlace) throws(JSONFault) {
+        var fields: [String: JSONValue] = [:]
+        fields.reserveCapacity(32)
+        let content = tape.content(of: place.index)
+        var index = content.lowerBound
+        while index < content.upperBound {
+            guard fields.updateValue(Self.value(tape, index + 1), forKey: tape.string(index)) == nil else {
+                throw JSONFault("a field occurs twice")
+            }
+            index = tape.next(after: index + 1)
+        }
+        self.fields = fields
+        self.tape = tape
+    }
+
+    private static func value(_ tape: JSONTape, _ index: Int) -> JSONValue {
+        switch tape.tokens[index].kind {
+        case .null: .null
+        case .true: .bool(true)
+        case .false: .bool(false)
+        case .string, .escapedString: .string(tape.string(index))
+        case .object: .object(JSONPlace(index: index))
+        case .array: .array(JSONPlace(index: index))
+        case .number: tape.integer(index).map(JSONValue.integer) ?? .number(tape.number(index) ?? 0)
+        }
     }
 
     subscript(_ name: String) -> JSONValue? {
@@ -47,27 +75,24 @@ struct JSONObject {
     }
 
     /// The fields of a nested object.
-    func object(at range: Range<Int>) throws(JSONFault) -> JSONObject {
-        try JSONObject(text, in: range, nestingDepthMaximum: nestingDepthMaximum)
+    func object(at place: JSONPlace) throws(JSONFault) -> JSONObject {
+        try JSONObject(tape, at: place)
     }
 
     /// The elements of a nested array.
-    func elements(at range: Range<Int>) throws(JSONFault) -> [JSONValue] {
-        var scanner = JSONScanner(text, in: range, nestingDepthMaximum: nestingDepthMaximum)
-        return try scanner.readRootArray()
+    func elements(at place: JSONPlace) -> [JSONValue] {
+        let content = tape.content(of: place.index)
+        var elements: [JSONValue] = []
+        var index = content.lowerBound
+        while index < content.upperBound {
+            elements.append(Self.value(tape, index))
+            index = tape.next(after: index)
+        }
+        return elements
     }
 
     /// A nested value as it is written.
-    func raw(at range: Range<Int>) -> String {
-        String(decoding: text[range], as: UTF8.self)
-    }
-}
-
-/// Why a text is not the JSON that was expected; never says what is in it.
-struct JSONFault: Error {
-    let reason: String
-
-    init(_ reason: String) {
-        self.reason = reason
+    func raw(at place: JSONPlace) -> String {
+        String(decoding: tape.raw(place.index), as: UTF8.self)
     }
 }

@@ -87,7 +87,8 @@ struct PayloadFields {
     mutating func strings(_ name: String) -> [String]? {
         let source = object
         return read(name) {
-            guard case .array(let range) = $0, let elements = try? source.elements(at: range) else { return nil }
+            guard case .array(let place) = $0 else { return nil }
+            let elements = source.elements(at: place)
             let texts = elements.compactMap { if case .string(let text) = $0 { text } else { nil } }
             return texts.count == elements.count ? texts : nil
         }

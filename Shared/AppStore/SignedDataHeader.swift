@@ -1,3 +1,5 @@
+import JSONText
+
 /// The header of a JWS, as far as the App Store uses it: `alg` and `x5c` (ADP JWSDecodedHeader).
 struct SignedDataHeader {
     /// Leaf, intermediate, root: what the header claims, in DER, of which nothing has been checked.
@@ -28,7 +30,7 @@ struct SignedDataHeader {
         }
         guard header["b64"] != .bool(false) else { throw SignedDataRejection(.headerInvalid, "b64 is not supported") }
         switch header["x5c"] {
-        case .array(let range): elements = (try? header.elements(at: range)) ?? []
+        case .array(let place): elements = header.elements(at: place)
         case nil, .null?: throw SignedDataRejection(.certificateCount, "no x5c")
         default: throw SignedDataRejection(.headerInvalid, "x5c is not an array")
         }

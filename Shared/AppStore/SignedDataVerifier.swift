@@ -1,4 +1,5 @@
 public import Foundation
+import JSONText
 
 /// Proves that the App Store signed something, offline and from the data alone.
 ///

@@ -131,8 +131,19 @@ struct MessageCodingTests {
         let event = CloudEvent(
             id: "1", type: "t.v1", source: "s", time: Date(timeIntervalSince1970: 5), subject: "x",
             traceParent: "00-a-b-01", key: "k", data: [1])
-        #expect(CloudEvent(headers: event.headers, key: "k", data: [1]) == event)
+        #expect(CloudEvent(headers: event.headers(carryingKey: false), key: "k", data: [1]) == event)
+        let carrying = event.headers(carryingKey: true)
+        #expect(carrying.contains { $0 == (name: "ce_partitionkey", value: "k") })
+        #expect(CloudEvent(headers: carrying, key: "", data: [1]) == event, "the record has no key, the header has it")
+        #expect(CloudEvent(headers: carrying, key: "other", data: [1]) == event, "the header counts first")
+        #expect(!event.headers(carryingKey: false).contains { $0.name == "ce_partitionkey" })
         #expect(CloudEvent(headers: [(name: "ce_id", value: "1")], key: "", data: []) == nil)
+    }
+
+    @Test func `only events and lookups are keyed, and every topic is either`() {
+        let keyed = Topics.partitionsByDefault.map(\.name).filter(Topics.isKeyed)
+        #expect(Set(keyed) == [Topics.events, Topics.lookups])
+        #expect(Topics.withFewPartitions == [Topics.settlements, Topics.deadLetters])
     }
 
     @Test func `event ids sort by time and are unique`() {

@@ -18,7 +18,7 @@ struct VerdictPartsTests {
     func one() throws {
         let finding = Finding(.genuine([.fixture("1"), .fixture("2")]), claims: ["2"])
         let messages = VerdictParts.messages(for: submission, finding)
-        #expect(messages.count == 1)
+        #expect(messages.count == 1 && !VerdictParts.areOrdered(messages))
         let message = try #require(messages.first)
         #expect(!message.isPartial)
         #expect(message.claims == ["2"])
@@ -35,6 +35,7 @@ struct VerdictPartsTests {
         #expect(messages.map { transactions($0).count } == [200, 200, 50])
         #expect(Set(messages.flatMap(transactions)) == Set(all.map(\.transactionId)))
         #expect(messages.map(\.claims) == [[], [], ["7", "missing"]])
+        #expect(VerdictParts.areOrdered(messages), "the last one settles, and must be read last")
         #expect(messages.last.map(transactions)?.last == "7")
     }
 

@@ -1,3 +1,5 @@
+import AppStore
+
 /// The outer form of a JWS in compact serialisation, and no more: three parts of base64url with full stops between.
 ///
 /// Intake checks so much because it is cheap and an app's mistake is told at once; whether Apple signed it is for the
@@ -8,29 +10,46 @@ struct CompactJWS: Sendable {
 
     /// The whole text.
     let text: String
-    /// The middle part, in base64url.
-    let encodedPayload: Substring
+    /// Where the middle part stands, in bytes of the text.
+    private let payloadRange: Range<Int>
 
     /// Reads a text; nil when it is not such a form or longer than `bytesMaximum`.
     init?(_ text: String, bytesMaximum: Int = CompactJWS.bytesMaximum) {
         guard text.utf8.count <= bytesMaximum else { return nil }
-        let parts = text.split(separator: ".", maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts.allSatisfy(Self.isBase64URL) else { return nil }
-        self.text = text
-        self.encodedPayload = parts[1]
+        var contiguous = text
+        guard let payloadRange = contiguous.withUTF8(Self.payloadRange) else { return nil }
+        self.text = contiguous
+        self.payloadRange = payloadRange
     }
 
-    private static func isBase64URL(_ part: Substring) -> Bool {
-        let bytes = part.utf8
+    /// The middle part, decoded; nil when its last bits are none that an encoder writes.
+    var payload: [UInt8]? {
+        var text = text
+        return text.withUTF8 { Base64Decoding.urlSafe(Array($0[payloadRange])[...]) }
+    }
+
+    /// Checks every byte, once.
+    private static func payloadRange(_ bytes: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+        var parts: [Range<Int>] = []
+        var start = 0
+        for (place, byte) in bytes.enumerated() where !isBase64URL(byte) {
+            guard byte == UInt8(ascii: "."), parts.count < 2 else { return nil }
+            parts.append(start..<place)
+            start = place + 1
+        }
+        parts.append(start..<bytes.count)
         // Four characters are three bytes; a rest of one character is no byte at all.
-        guard !bytes.isEmpty, bytes.count % 4 != 1 else { return false }
-        return bytes.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
+        guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty && $0.count % 4 != 1 }) else { return nil }
+        return parts[1]
+    }
+
+    @inline(__always)
+    private static func isBase64URL(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
         }
     }
 }

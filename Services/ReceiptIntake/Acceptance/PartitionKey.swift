@@ -1,20 +1,19 @@
-import Foundation
+import JSONText
 
-/// The Kafka key of a submission: what keeps all transactions of one lineage in one partition, and thereby in order.
+/// The key of a submission: its lineage, as far as the proof says it.
 ///
-/// It is read from data whose signature nobody has checked yet, so it decides nothing but the partition. Whatever is
-/// odd about it, the account takes its place.
+/// In `countersign.lookups` it decides the partition; elsewhere it is a header (`Topics.isKeyed`). It is read from data
+/// whose signature nobody has checked yet, so it decides nothing else. Whatever is odd about it, the account takes its
+/// place.
 enum PartitionKey {
     /// The longest original transaction id that is believed; Apple's have 15 to 18 digits.
     static let digitsMaximum = 64
-
-    private struct Payload: Decodable {
-        let originalTransactionId: String
-    }
+    /// Apple's payloads are flat but for one object.
+    private static let rules = JSONTape.Rules(nestingDepthMaximum: JSONBody.nestingMaximum, allowsNUL: false)
 
     /// The key of a proof.
     ///
-    /// A receipt is not opened here: the transaction that is named in it, or the account, keeps its order.
+    /// A receipt is not opened here: the transaction that is named in it, or the account, is its key.
     static func make(_ proof: PurchaseProof, account: String) -> String {
         switch proof {
         case .signedTransaction(let jws): originalTransactionId(in: jws) ?? account
@@ -26,13 +25,14 @@ enum PartitionKey {
 
     /// The original transaction id that a JWS says, whoever made it; nil when it is none that Apple would write.
     static func originalTransactionId(in jws: CompactJWS) -> String? {
-        guard let payload = Base64URL.decode(jws.encodedPayload),
-            let peeked = try? JSONDecoder().decode(Payload.self, from: payload)
+        guard let payload = jws.payload, let tape = try? JSONTape(payload, rules: rules),
+            tape.tokens[0].kind == .object, let place = tape.member("originalTransactionId", of: 0),
+            tape.tokens[place].kind == .string
         else { return nil }
-        let digits = peeked.originalTransactionId.utf8
+        let digits = tape.raw(place)
         guard (1...digitsMaximum).contains(digits.count),
             digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return nil }
-        return peeked.originalTransactionId
+        return String(decoding: digits, as: UTF8.self)
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
+import Messages
 import NIOCore
 import ServiceRuntime
 
@@ -89,14 +90,15 @@ struct JSONBody: Sendable {
     ///
     /// - Throws: `ProblemDetails`.
     static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
-        guard String(validating: bytes, as: UTF8.self) != nil else {
+        // What is no ASCII is looked at once more, to say what is wrong with it.
+        guard bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil else {
             throw ProblemDetails.bodyMalformed("It is not UTF-8 text.")
         }
         guard isShallow(bytes) else {
             throw ProblemDetails.bodyMalformed("It nests deeper than \(nestingMaximum) levels.")
         }
         do {
-            return try JSONDecoder().decode(type, from: Data(bytes))
+            return try MessageCoding.decode(type, from: bytes)
         } catch let error as DecodingError {
             throw problem(for: error)
         }

@@ -1,4 +1,5 @@
 import Foundation
+import Messages
 
 /// A server notification of Apple's as it is posted: the outside of it, which nobody has verified yet.
 ///
@@ -21,8 +22,8 @@ struct ServerNotification: Sendable {
     /// Reads a `signedPayload`; nil when it is no such form, or says of no app that it is about it.
     init?(_ text: String) {
         guard let jws = CompactJWS(text, bytesMaximum: Limit.bytesMaximum),
-            let payload = Base64URL.decode(jws.encodedPayload), JSONBody.isShallow([UInt8](payload)),
-            let peeked = try? JSONDecoder().decode(Payload.self, from: payload), let app = peeked.app
+            let payload = jws.payload, JSONBody.isShallow(payload),
+            let peeked = try? MessageCoding.decode(Payload.self, from: payload), let app = peeked.app
         else { return nil }
         self.jws = jws
         self.app = app

@@ -32,8 +32,15 @@ enum VerdictParts {
         }
     }
 
-    /// The Kafka key of all messages of a finding: the lineage, so that everything about one subscription is settled by
-    /// one process after another.
+    /// Whether messages of one finding must be read in their order: when there are several.
+    ///
+    /// The last one settles the submission, which is then due no more. If a broker lost its data between the last part and
+    /// one before it, nobody would send that one again.
+    static func areOrdered(_ messages: [VerdictMessage]) -> Bool { messages.count > 1 }
+
+    /// The key of all messages of a finding: the lineage.
+    ///
+    /// It names what the messages belong to; that everything about one lineage is settled once is the database's doing.
     static func key(for submission: SubmissionMessage, _ finding: Finding) -> String {
         guard case .genuine(let transactions) = finding.verdict, let first = transactions.first else {
             return finding.renewals.first?.originalTransactionId ?? submission.submissionId
