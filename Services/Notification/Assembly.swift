@@ -31,7 +31,7 @@ struct Assembly {
             version: context.identity.version, logger: logger)
         let deliveries = DeliveryStore(pool: pool)
         let takeOver = TakeOverEvents(
-            store: deliveries, endpoints: endpoints, wake: { deliver.wake($0) })
+            store: deliveries, endpoints: endpoints, queue: deliver.queue, lease: configuration.delivery.lease)
         let consumer = try EventConsumer<EventSummary>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
@@ -40,7 +40,12 @@ struct Assembly {
             deadLetters: DeadLetters(producer: producer, consumer: Self.group, logger: logger),
             monitor: monitor, context: context
         ) { batch in
-            try await takeOver.takeOver(batch.map(\.message))
+            try await takeOver.takeOver(
+                batch.map { received in
+                    TakeOverEvents.Event(
+                        summary: received.message, body: received.event.data,
+                        traceParent: received.event.traceParent.flatMap(TraceContext.traceParent))
+                })
         }
         let count = PeriodicTask(
             "count-pending-deliveries", schedule: .init(every: Self.countInterval), logger: logger
@@ -49,7 +54,7 @@ struct Assembly {
         }
         let reload = Self.reload(configuration, logger) { others in
             endpoints.use(others)
-            await clients.keep(others)
+            clients.keep(others)
             deliver.wake(Set(others.map(\.id)))
         }
         services = ServiceAssembly(

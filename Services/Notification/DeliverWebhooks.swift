@@ -1,19 +1,27 @@
 import Foundation
 import Logging
+import Messages
 import Persistence
 import Postgres
 import ServiceLifecycle
 import ServiceRuntime
 
-/// The delivery loop: takes due deliveries as there is room, attempts them side by side, and records what came of it.
+/// The delivery loop: takes due deliveries as there is room, has them attempted side by side, and records what came of
+/// it.
 ///
 /// Only as many are taken as can begin at once, so a lease never runs out in a queue; and every endpoint has room of
-/// its own, so a slow one holds up nobody else. Any number of processes may run it on one database.
+/// its own, so a slow one holds up nobody else. New events do not wait for the loop: ``TakeOverEvents`` hands what it
+/// has leased to the ``queue``. Any number of processes may run it on one database.
 final class DeliverWebhooks: Service {
     /// The shortest sleep: a due row that another process is about to take must not keep this one spinning.
     private static let sleepMinimum = Duration.milliseconds(100)
     /// The sleep after the database failed.
     private static let failureDelay = Duration.seconds(1)
+    /// How long ended attempts wait for others that are under way, to be recorded in one statement.
+    private static let gatherTime = Duration.milliseconds(3)
+
+    /// Says what there is room for, and takes what is to be attempted.
+    let queue: DeliveryQueue
 
     private let store: DeliveryStore
     private let endpointStore: EndpointStore
@@ -31,6 +39,7 @@ final class DeliverWebhooks: Service {
         pool: PostgresPool, endpoints: WebhookEndpoints, settings: DeliverySettings, clients: EndpointClients,
         metrics: DeliveryMetrics, version: String, logger: Logger
     ) {
+        queue = DeliveryQueue(settings: settings, inbox: inbox)
         store = DeliveryStore(pool: pool)
         endpointStore = EndpointStore(pool: pool)
         self.endpoints = endpoints
@@ -41,147 +50,237 @@ final class DeliverWebhooks: Service {
         self.logger = logger
     }
 
-    /// Lets the loop look for due deliveries of these endpoints at once.
+    /// Lets the loop see at once that there are other endpoints, and look for what is due to these.
     func wake(_ endpointIds: Set<String>) {
-        inbox.wake(endpointIds)
+        queue.look(at: endpointIds)
+        inbox.ring()
     }
 
     /// Delivers until graceful shutdown, which lets attempts under way end and records them; or until cancellation,
     /// which breaks them off: their leases run out, and they are made again.
     func run() async throws {
         await withGracefulShutdownHandler {
-            await withDiscardingTaskGroup { group in
-                await deliver(in: &group)
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.attemptAll() }
+                await self.deliver()
+                self.queue.close()
             }
         } onGracefulShutdown: {
+            self.queue.withBoard { $0.stop() }
             self.inbox.stop()
         }
         await clients.close()
     }
 
-    /// What the loop remembers from round to round.
-    private struct Memory {
-        var board: DeliveryBoard
-        /// The endpoints of this round, by id.
-        var endpoints: [String: WebhookEndpoint] = [:]
-        var health: EndpointHealth
-        var unrecorded: [DeliveryInbox.Finished] = []
-        var isRegistered = false
-        var nextLook: ContinuousClock.Instant
+    /// Attempts what is handed over, side by side; the queue's room bounds how much.
+    private func attemptAll() async {
+        await withDiscardingTaskGroup { group in
+            for await delivery in queue.deliveries {
+                group.addTask { await self.attempt(delivery) }
+            }
+        }
     }
 
-    private func deliver(in group: inout DiscardingTaskGroup) async {
+    /// What the loop remembers from round to round.
+    private struct Memory {
+        /// The endpoints of this round.
+        var endpoints: [WebhookEndpoint] = []
+        var health: EndpointHealth
+        var unrecorded: [DeliveryInbox.Finished] = []
+        /// Whether the loop has waited once for more to record.
+        var hasGathered = false
+        var isRegistered = false
+        var isStopping = false
+        var nextLook: ContinuousClock.Instant
+        /// When the next delivery of an endpoint falls due that was put off, as far as this process knows.
+        var nextDue: [String: ContinuousClock.Instant] = [:]
+        /// Endpoints whose next due date is to be asked for.
+        var unasked: Set<String> = []
+
+        mutating func putOff(_ id: String, until instant: ContinuousClock.Instant) {
+            nextDue[id] = min(nextDue[id] ?? instant, instant)
+        }
+    }
+
+    private func deliver() async {
         var memory = Memory(
-            board: DeliveryBoard(
-                endpointIds: [], perEndpointMaximum: settings.concurrencyPerEndpoint,
-                maximum: settings.concurrencyMaximum),
             health: EndpointHealth(store: endpointStore, disableAfter: settings.disableAfter, logger: logger),
             nextLook: clock.now)
+        queue.withBoard { $0.start() }
         while !Task.isCancelled {
+            // Before the news are taken: of a board that was idle all of them are there.
+            let isIdle = queue.withBoard { $0.isIdle }
             let news = inbox.take()
-            follow(endpoints.all, &memory)
-            takeIn(news, &memory)
-            var sleep = Self.failureDelay
+            memory.unrecorded += news.finished
+            if news.isStopping, !memory.isStopping {
+                // A board that was idle before it stopped may have given room since.
+                memory.isStopping = true
+                continue
+            }
+            if !news.isStopping { follow(&memory) }
+            if await gather(&memory, isIdle: isIdle) { continue }
+            var wake = clock.now + Self.failureDelay
             do {
                 try await record(&memory)
                 if news.isStopping {
-                    if memory.board.isIdle { return }
-                    sleep = settings.timeout
+                    if isIdle { return }
+                    wake = clock.now + settings.timeout
                 } else {
                     try await look(&memory)
-                    try await claim(&memory, in: &group)
-                    sleep = try await sleepDuration(&memory)
+                    try await claim(&memory)
+                    try await askForDueDates(&memory)
+                    wake = nextRound(memory)
                 }
             } catch {
                 if Task.isCancelled { return }
                 logger.warning("deliveries cannot be taken or recorded", metadata: .fields([.error: "\(error)"]))
                 // With the database away there is nobody to record to: the leases bring the deliveries again.
-                if news.isStopping, memory.board.isIdle { return }
+                if news.isStopping, isIdle { return }
             }
-            await inbox.wait(atMost: sleep)
+            await inbox.wait(until: wake)
         }
     }
 
     /// Takes over what the file says now; an endpoint that is new is looked at in this round.
-    private func follow(_ endpoints: [WebhookEndpoint], _ memory: inout Memory) {
-        memory.endpoints = Dictionary(endpoints.map { ($0.id, $0) }) { first, _ in first }
-        let ids = endpoints.map(\.id)
-        guard ids != memory.board.endpointIds else { return }
-        memory.board.follow(ids)
+    private func follow(_ memory: inout Memory) {
+        memory.endpoints = endpoints.all
+        let ids = memory.endpoints.map(\.id)
+        let isNew = queue.withBoard { board in
+            guard ids != board.endpointIds else { return false }
+            board.follow(ids)
+            return true
+        }
+        guard isNew else { return }
         metrics.follow(ids)
+        memory.nextDue = memory.nextDue.filter { ids.contains($0.key) }
         memory.isRegistered = false
         memory.nextLook = clock.now
     }
 
-    private func takeIn(_ news: DeliveryInbox.Content, _ memory: inout Memory) {
-        memory.board.look(at: news.endpointIds)
-        for finished in news.finished {
-            memory.board.finished(finished.endpointId)
-            if let pause = finished.verdict?.pause {
-                memory.board.pause(finished.endpointId, until: clock.now + pause)
-            }
+    /// Waits once, and briefly, while other attempts are under way, so that a statement records many.
+    ///
+    /// - Returns: whether it has waited, and there may be more to record.
+    private func gather(_ memory: inout Memory, isIdle: Bool) async -> Bool {
+        guard !memory.unrecorded.isEmpty, !isIdle, !memory.hasGathered else {
+            memory.hasGathered = false
+            return false
         }
-        memory.unrecorded += news.finished.filter { $0.verdict != nil }
+        memory.hasGathered = true
+        try? await Task.sleep(for: Self.gatherTime)
+        return true
     }
 
-    /// Writes down what attempts led to; while that fails nothing new is taken, so the list is bounded.
+    /// Writes down what attempts led to; while that fails the list grows to the queue's maximum at most.
     private func record(_ memory: inout Memory) async throws {
         guard !memory.unrecorded.isEmpty else { return }
         let finished = memory.unrecorded
         do {
             try await store.record(
-                finished.compactMap { finished in
-                    finished.verdict.map {
-                        (eventId: finished.eventId, endpointId: finished.endpointId, result: $0.result)
-                    }
-                })
+                finished.map { (eventId: $0.eventId, endpointId: $0.endpointId, result: $0.verdict.result) })
         } catch let error as PostgresError where !error.isRetriable {
             // The same statement would fail for ever. The leases bring these deliveries again.
-            memory.unrecorded = []
+            forget(&memory)
             throw error
         }
+        forget(&memory)
+        let now = clock.now
+        for finished in finished {
+            if case .retry(_, _, let delay) = finished.verdict.result {
+                memory.putOff(finished.endpointId, until: now + delay)
+            }
+        }
+        let disabled = try await memory.health.note(finished)
+        queue.withBoard { board in
+            for id in disabled { board.disable(id) }
+        }
+    }
+
+    private func forget(_ memory: inout Memory) {
+        let count = memory.unrecorded.count
         memory.unrecorded = []
-        for id in try await memory.health.note(finished) { memory.board.disable(id) }
+        queue.withBoard { $0.recorded(count) }
     }
 
     /// Now and then: which endpoints are switched off, and anything that other processes left due.
     private func look(_ memory: inout Memory) async throws {
         guard clock.now >= memory.nextLook else { return }
-        let endpointIds = memory.board.endpointIds
+        let endpointIds = memory.endpoints.map(\.id)
         if !memory.isRegistered {
             try await endpointStore.register(endpointIds.sorted())
             memory.isRegistered = true
         }
         let disabled = try await endpointStore.disabled(among: endpointIds)
-        memory.board.disable(only: disabled)
+        queue.withBoard { board in
+            board.disable(only: disabled)
+            board.lookEverywhere()
+        }
         metrics.record(disabled: disabled)
-        memory.board.lookEverywhere()
+        memory.unasked.formUnion(endpointIds)
         memory.nextLook = clock.now + settings.lookInterval
     }
 
-    private func claim(_ memory: inout Memory, in group: inout DiscardingTaskGroup) async throws {
-        for id in memory.board.nextToClaim(now: clock.now) {
-            let limit = memory.board.room(for: id)
-            guard limit > 0, let endpoint = memory.endpoints[id] else { continue }
-            let claimedAt = clock.now
-            let due = try await store.claimDue(endpointIds: [id], limit: limit, lease: settings.lease)
-            memory.board.claimed(id, count: due.count, limit: limit)
-            for delivery in due {
-                group.addTask { await self.attempt(delivery, endpoint, claimedAt: claimedAt) }
+    /// Takes what is due to endpoints that may have something due, as far as there is room.
+    private func claim(_ memory: inout Memory) async throws {
+        let now = clock.now
+        let ripe = memory.nextDue.filter { $0.value <= now }.map(\.key)
+        for id in ripe { memory.nextDue[id] = nil }
+        memory.unasked.formUnion(ripe)
+        let ids = queue.withBoard { board in
+            board.look(at: ripe)
+            return board.nextToClaim(now: now)
+        }
+        for id in ids {
+            guard let endpoint = memory.endpoints.first(where: { $0.id == id }) else { continue }
+            let room = queue.withBoard { $0.beginClaim(id) }
+            guard room > 0 else { continue }
+            let leasedAt = clock.now
+            let due: [DeliveryStore.Due]
+            do {
+                due = try await store.claimDue(endpointIds: [id], limit: room, lease: settings.lease)
+            } catch {
+                queue.withBoard { $0.endClaim(id, room: room, found: nil) }
+                throw error
             }
+            queue.withBoard { $0.endClaim(id, room: room, found: due.count) }
+            queue.begin(
+                due.map { due in
+                    LeasedDelivery(
+                        due: due, endpoint: endpoint, traceParent: TraceContext.traceParent(event: due.body),
+                        leasedAt: leasedAt)
+                })
         }
     }
 
-    /// Makes one attempt, unless the claim took so long that the lease could end before it.
-    private func attempt(
-        _ due: DeliveryStore.Due, _ endpoint: WebhookEndpoint, claimedAt: ContinuousClock.Instant
-    ) async {
+    /// When the next delivery falls due that others have put off, or this process before its last: asked at every look, and
+    /// when the one that was known has fallen due.
+    private func askForDueDates(_ memory: inout Memory) async throws {
+        guard !memory.unasked.isEmpty else { return }
+        let now = clock.now
+        let ids = memory.unasked.intersection(queue.withBoard { $0.open(now: now) })
+        memory.unasked = []
+        guard !ids.isEmpty else { return }
+        for (id, untilDue) in try await store.untilDue(endpointIds: ids.sorted()) {
+            memory.putOff(id, until: clock.now + max(untilDue, Self.sleepMinimum))
+        }
+    }
+
+    /// When the next round is due if nothing happens: something known falls due, a pause ends, or it is time to look.
+    private func nextRound(_ memory: Memory) -> ContinuousClock.Instant {
+        let now = clock.now
+        let pauseEnd = queue.withBoard { $0.pauseEnd(now: now) }
+        let instants = [memory.nextLook, memory.nextDue.values.min(), pauseEnd].compactMap { $0 }
+        return instants.min() ?? memory.nextLook
+    }
+
+    /// Makes one attempt, unless it comes so late that the lease could end before it.
+    private func attempt(_ delivery: LeasedDelivery) async {
+        let (due, endpoint) = (delivery.due, delivery.endpoint)
         let start = clock.now
-        guard start + settings.timeout < claimedAt + settings.lease else {
-            inbox.post(.init(eventId: due.eventId, endpointId: endpoint.id, verdict: nil))
+        guard start + settings.timeout < delivery.leasedAt + settings.lease else {
+            queue.finished(delivery, nil)
             return
         }
-        let answer = await sender.send(due, to: endpoint)
+        let answer = await sender.send(delivery)
         // Broken off by us: that says nothing about the endpoint.
         if Task.isCancelled { return }
         let verdict = DeliveryVerdict(
@@ -190,18 +289,7 @@ final class DeliverWebhooks: Service {
             verdict, endpointId: endpoint.id, duration: clock.now - start,
             age: .seconds(Date().timeIntervalSince(due.createdAt)))
         log(verdict, due, endpoint)
-        inbox.post(.init(eventId: due.eventId, endpointId: endpoint.id, verdict: verdict))
-    }
-
-    /// How long to sleep: until something known falls due, and never past the next look for what others left due.
-    private func sleepDuration(_ memory: inout Memory) async throws -> Duration {
-        let now = clock.now
-        let open = memory.board.open(now: now)
-        if !open.isEmpty, let next = try await store.nextDueDate(endpointIds: open) {
-            let untilDue = max(.seconds(next.timeIntervalSinceNow), Self.sleepMinimum)
-            memory.nextLook = min(memory.nextLook, now + untilDue)
-        }
-        return memory.nextLook - now
+        queue.finished(delivery, verdict)
     }
 
     private func log(_ verdict: DeliveryVerdict, _ due: DeliveryStore.Due, _ endpoint: WebhookEndpoint) {

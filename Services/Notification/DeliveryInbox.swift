@@ -1,19 +1,18 @@
 import Synchronization
 
-/// What the delivery loop is told while it sleeps; telling it something wakes it.
+/// What the delivery loop is told while it sleeps.
 final class DeliveryInbox: Sendable {
     /// An attempt that has ended.
     struct Finished: Sendable {
         let eventId: String
         let endpointId: String
-        /// What follows; nil when the attempt was not made.
-        let verdict: DeliveryVerdict?
+        /// What follows.
+        let verdict: DeliveryVerdict
     }
 
     /// Everything that was told since the loop last asked.
     struct Content: Sendable {
         var finished: [Finished] = []
-        var endpointIds: Set<String> = []
         var isStopping = false
     }
 
@@ -21,24 +20,28 @@ final class DeliveryInbox: Sendable {
         var content = Content()
         var isRung = false
         var sleeper: CheckedContinuation<Void, Never>?
+        /// When the alarm rings that was set last; nil when it has rung.
+        var alarm: ContinuousClock.Instant?
     }
 
     private let state = Mutex(State())
 
-    /// An attempt has ended.
-    func post(_ finished: Finished) {
-        ring { $0.finished.append(finished) }
+    /// Adds an attempt that has ended, without waking the loop.
+    func add(_ finished: Finished) {
+        state.withLock { $0.content.finished.append(finished) }
     }
 
-    /// Endpoints have new deliveries.
-    func wake(_ endpointIds: Set<String>) {
-        guard !endpointIds.isEmpty else { return }
-        ring { $0.endpointIds.formUnion(endpointIds) }
+    /// Wakes the loop, or keeps it from falling asleep.
+    func ring() {
+        wakeSleeper { $0.isRung = true }
     }
 
     /// The process stops: finish what is in hand, begin nothing.
     func stop() {
-        ring { $0.isStopping = true }
+        wakeSleeper { state in
+            state.content.isStopping = true
+            state.isRung = true
+        }
     }
 
     /// Takes what was told; that the process stops is told again every time.
@@ -46,24 +49,15 @@ final class DeliveryInbox: Sendable {
         state.withLock { state in
             defer {
                 state.content.finished = []
-                state.content.endpointIds = []
                 state.isRung = false
             }
             return state.content
         }
     }
 
-    /// Sleeps until something is told, or for `duration`, or until cancellation.
-    func wait(atMost duration: Duration) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Task.sleep(for: duration) }
-            group.addTask { await self.wait() }
-            await group.next()
-            group.cancelAll()
-        }
-    }
-
-    private func wait() async {
+    /// Sleeps until it is rung, at the latest at `instant`, or until cancellation; it may wake for nothing.
+    func wait(until instant: ContinuousClock.Instant) async {
+        setAlarm(instant)
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let hasNews = state.withLock { state in
@@ -78,10 +72,21 @@ final class DeliveryInbox: Sendable {
         }
     }
 
-    private func ring(_ change: (inout Content) -> Void) {
-        wakeSleeper { state in
-            change(&state.content)
-            state.isRung = true
+    /// Makes it ring at an instant; one that rings earlier will do, since the loop then asks again.
+    private func setAlarm(_ instant: ContinuousClock.Instant) {
+        let isNew = state.withLock { state in
+            if let alarm = state.alarm, alarm <= instant { return false }
+            state.alarm = instant
+            return true
+        }
+        guard isNew else { return }
+        // A sleep that is cancelled still costs its timer: this one is left to its end, which is seconds away.
+        Task {
+            try? await Task.sleep(until: instant, clock: .continuous)
+            wakeSleeper { state in
+                if state.alarm == instant { state.alarm = nil }
+                state.isRung = true
+            }
         }
     }
 

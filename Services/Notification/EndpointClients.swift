@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
+import Synchronization
 
 /// HTTP clients, one an endpoint, each tied to an address that was checked.
 ///
@@ -8,7 +9,7 @@ import NIOCore
 /// (`dnsOverride`, which keeps the name for the `host` header, for SNI and for checking the certificate), so that a
 /// second look-up with another answer cannot happen. And a new connection's remote address is compared before a
 /// request goes out on it. Redirects are not followed. Endpoints that allow private addresses skip all three.
-actor EndpointClients {
+final class EndpointClients: Sendable {
     /// How long a checked address is used before its name is looked up again.
     static let checkInterval = Duration.seconds(60)
     /// How long a look-up may take.
@@ -49,14 +50,18 @@ actor EndpointClients {
     /// Looks a host name up.
     typealias Resolve = @Sendable (_ host: String) async throws -> [InternetAddress]
 
+    private struct State {
+        var entries: [Int: Entry] = [:]
+        var current: [Target: Int] = [:]
+        var failed: [Target: InternetAddress] = [:]
+        var checks: [Target: Task<[InternetAddress], any Error>] = [:]
+        var made = 0
+    }
+
     private let resolve: Resolve
     private let connectionsMaximum: Int
     private let clock = ContinuousClock()
-    private var entries: [Int: Entry] = [:]
-    private var current: [Target: Int] = [:]
-    private var failed: [Target: InternetAddress] = [:]
-    private var checks: [Target: Task<[InternetAddress], any Error>] = [:]
-    private var made = 0
+    private let state = Mutex(State())
 
     /// Makes none yet.
     ///
@@ -69,113 +74,145 @@ actor EndpointClients {
     }
 
     /// Makes none yet, and looks names up with the system's resolver.
-    init(connectionsMaximum: Int) {
+    convenience init(connectionsMaximum: Int) {
         let resolver = AddressResolver()
         self.init(connectionsMaximum: connectionsMaximum) { host in
             try await resolver.addresses(of: host, timeout: Self.lookUpTimeout)
         }
     }
 
-    /// The client of an endpoint, for one request.
+    /// The client of an endpoint, for one request; without waiting while a checked address is fresh.
     ///
     /// - Throws: `AddressError` where the address is refused or unknown.
     func lease(for endpoint: WebhookEndpoint) async throws -> Lease {
-        if let lease = fresh(endpoint) { return lease }
+        if let lease = state.withLock({ fresh(endpoint, &$0) }) { return lease }
         guard !endpoint.allowsPrivateAddresses else { return install(endpoint, address: nil) }
         let target = Target(endpoint)
         let addresses = try await checkedAddresses(endpoint)
-        // Somebody else may have installed a client during the look-up.
-        if let lease = fresh(endpoint) { return lease }
-        if let number = current[target], let address = entries[number]?.address, addresses.contains(address),
-            address != failed[target]
-        {
-            entries[number]?.checkedAt = clock.now
-            return take(number) ?? install(endpoint, address: address)
+        let (lease, address) = state.withLock { state -> (Lease?, InternetAddress?) in
+            // Somebody else may have installed a client during the look-up.
+            if let lease = fresh(endpoint, &state) { return (lease, nil) }
+            let failed = state.failed[target]
+            if let number = state.current[target], let address = state.entries[number]?.address,
+                addresses.contains(address), address != failed
+            {
+                state.entries[number]?.checkedAt = clock.now
+                return (Self.take(number, &state), address)
+            }
+            return (nil, addresses.first { $0 != failed } ?? addresses.first)
         }
-        let address = addresses.first { $0 != failed[target] } ?? addresses.first
-        return install(endpoint, address: address)
+        return lease ?? install(endpoint, address: address)
     }
 
     /// Ends the use of a client.
     ///
     /// - Parameter broken: the endpoint gave no answer: its name is looked up again, and another of its addresses tried.
-    func giveBack(_ lease: Lease, broken: Bool) async {
-        guard var entry = entries[lease.number] else { return }
-        entry.users -= 1
-        if let address = entry.address {
-            if broken {
-                failed[entry.target] = address
-                entry.checkedAt = clock.now - Self.checkInterval
-            } else if failed[entry.target] == address {
-                failed[entry.target] = nil
+    func giveBack(_ lease: Lease, broken: Bool) {
+        let unused = state.withLock { state -> HTTPClient? in
+            guard var entry = state.entries[lease.number] else { return nil }
+            entry.users -= 1
+            if let address = entry.address {
+                if broken {
+                    state.failed[entry.target] = address
+                    entry.checkedAt = clock.now - Self.checkInterval
+                } else if state.failed[entry.target] == address {
+                    state.failed[entry.target] = nil
+                }
             }
+            state.entries[lease.number] = entry
+            return Self.removeIfUnused(lease.number, &state)
         }
-        entries[lease.number] = entry
-        await closeIfUnused(lease.number)
+        shutDown(unused)
     }
 
     /// Keeps the clients of these endpoints; others are closed once nothing of theirs is under way.
     func keep(_ endpoints: [WebhookEndpoint]) {
         let targets = Set(endpoints.map(Target.init))
-        for (target, number) in current where !targets.contains(target) {
-            current[target] = nil
-            failed[target] = nil
-            retire(number)
+        let unused = state.withLock { state in
+            state.current.filter { !targets.contains($0.key) }.compactMap { target, number -> HTTPClient? in
+                state.current[target] = nil
+                state.failed[target] = nil
+                return Self.retire(number, &state)
+            }
         }
+        for client in unused { shutDown(client) }
     }
 
     /// Closes all clients; requests under way fail.
     func close() async {
-        let clients = entries.values.map(\.client)
-        entries = [:]
-        current = [:]
+        let clients = state.withLock { state in
+            defer {
+                state.entries = [:]
+                state.current = [:]
+            }
+            return state.entries.values.map(\.client)
+        }
         for client in clients { try? await client.shutdown() }
     }
 
-    private func fresh(_ endpoint: WebhookEndpoint) -> Lease? {
-        guard let number = current[Target(endpoint)], let entry = entries[number] else { return nil }
+    private func fresh(_ endpoint: WebhookEndpoint, _ state: inout State) -> Lease? {
+        guard let number = state.current[Target(endpoint)], let entry = state.entries[number] else { return nil }
         let isFresh = endpoint.allowsPrivateAddresses || clock.now - entry.checkedAt < Self.checkInterval
-        return isFresh ? take(number) : nil
+        return isFresh ? Self.take(number, &state) : nil
     }
 
-    private func take(_ number: Int) -> Lease? {
-        guard let entry = entries[number] else { return nil }
-        entries[number]?.users += 1
+    private static func take(_ number: Int, _ state: inout State) -> Lease? {
+        guard let entry = state.entries[number] else { return nil }
+        state.entries[number]?.users += 1
         return Lease(client: entry.client, address: entry.address, number: number)
     }
 
     private func install(_ endpoint: WebhookEndpoint, address: InternetAddress?) -> Lease {
+        // On one event loop, so that no step of a request has to wake another thread.
         let client = HTTPClient(
-            eventLoopGroupProvider: .singleton,
+            eventLoopGroupProvider: .shared(HTTPClient.defaultEventLoopGroup.next()),
             configuration: Self.configuration(
                 host: endpoint.host, address: address, connectionsMaximum: connectionsMaximum))
-        made += 1
-        let previous = current.updateValue(made, forKey: Target(endpoint))
-        entries[made] = Entry(
-            target: Target(endpoint), client: client, address: address, checkedAt: clock.now, users: 1)
-        if let previous { retire(previous) }
-        return Lease(client: client, address: address, number: made)
+        let (lease, unused) = state.withLock { state -> (Lease, HTTPClient?) in
+            state.made += 1
+            let number = state.made
+            let previous = state.current.updateValue(number, forKey: Target(endpoint))
+            state.entries[number] = Entry(
+                target: Target(endpoint), client: client, address: address, checkedAt: clock.now, users: 1)
+            return (
+                Lease(client: client, address: address, number: number),
+                previous.flatMap { Self.retire($0, &state) }
+            )
+        }
+        shutDown(unused)
+        return lease
     }
 
-    private func retire(_ number: Int) {
-        entries[number]?.isRetired = true
-        // Nobody else will close an idle one; the task lasts as long as closing its connections.
-        Task { await self.closeIfUnused(number) }
+    /// - Returns: the client, where nobody else will close it.
+    private static func retire(_ number: Int, _ state: inout State) -> HTTPClient? {
+        state.entries[number]?.isRetired = true
+        return removeIfUnused(number, &state)
     }
 
-    private func closeIfUnused(_ number: Int) async {
-        guard let entry = entries[number], entry.isRetired, entry.users == 0 else { return }
-        entries[number] = nil
-        try? await entry.client.shutdown()
+    private static func removeIfUnused(_ number: Int, _ state: inout State) -> HTTPClient? {
+        guard let entry = state.entries[number], entry.isRetired, entry.users == 0 else { return nil }
+        state.entries[number] = nil
+        return entry.client
+    }
+
+    /// Closes a client that nobody uses; the task lasts as long as closing its connections.
+    private func shutDown(_ client: HTTPClient?) {
+        guard let client else { return }
+        Task { try? await client.shutdown() }
     }
 
     /// The addresses of an endpoint, each of them public; one look-up at a time serves all attempts.
     private func checkedAddresses(_ endpoint: WebhookEndpoint) async throws -> [InternetAddress] {
         let target = Target(endpoint)
-        if let check = checks[target] { return try await check.value }
-        let check = Task { [resolve] in try await Self.check(endpoint.host, resolve) }
-        checks[target] = check
-        defer { checks[target] = nil }
+        let (check, isOurs) = state.withLock { state -> (Task<[InternetAddress], any Error>, Bool) in
+            if let check = state.checks[target] { return (check, false) }
+            let check = Task { [resolve] in try await Self.check(endpoint.host, resolve) }
+            state.checks[target] = check
+            return (check, true)
+        }
+        defer {
+            if isOurs { state.withLock { $0.checks[target] = nil } }
+        }
         return try await check.value
     }
 

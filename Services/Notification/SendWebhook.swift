@@ -27,65 +27,60 @@ struct SendWebhook: Sendable {
     }
 
     /// Makes the attempt; it has ended when this returns, at the latest after the time-out.
-    func send(_ due: DeliveryStore.Due, to endpoint: WebhookEndpoint) async -> EndpointAnswer {
-        await withTaskGroup(of: EndpointAnswer.self) { group in
-            group.addTask { await exchange(due, endpoint) }
-            group.addTask {
-                try? await Task.sleep(for: timeout)
-                return .failed("no complete answer within \(timeout)")
-            }
-            let first = await group.next() ?? .failed("the attempt was given up")
-            group.cancelAll()
-            return first
-        }
-    }
-
-    private func exchange(_ due: DeliveryStore.Due, _ endpoint: WebhookEndpoint) async -> EndpointAnswer {
+    func send(_ delivery: LeasedDelivery) async -> EndpointAnswer {
+        let deadline = ContinuousClock.now + timeout
         let lease: EndpointClients.Lease
         do {
-            lease = try await clients.lease(for: endpoint)
+            lease = try await clients.lease(for: delivery.endpoint)
         } catch {
             return .failed("\(error)")
         }
+        guard ContinuousClock.now < deadline else {
+            clients.giveBack(lease, broken: false)
+            return late
+        }
         do {
-            let answer = try await post(due, endpoint, with: lease.client)
-            await clients.giveBack(lease, broken: false)
+            let answer = try await post(delivery, with: lease.client, before: deadline)
+            clients.giveBack(lease, broken: false)
             return answer
         } catch {
-            await clients.giveBack(lease, broken: true)
+            clients.giveBack(lease, broken: true)
+            if let error = error as? HTTPClientError, error == .deadlineExceeded { return late }
             return .failed(Self.excerpt("no answer: \(error)"))
         }
     }
 
+    private var late: EndpointAnswer { .failed("no complete answer within \(timeout)") }
+
     private func post(
-        _ due: DeliveryStore.Due, _ endpoint: WebhookEndpoint, with client: HTTPClient
+        _ delivery: LeasedDelivery, with client: HTTPClient, before deadline: ContinuousClock.Instant
     ) async throws -> EndpointAnswer {
-        let body = Array(due.body.utf8)
-        var request = HTTPClientRequest(url: endpoint.url)
-        request.method = .POST
+        let (due, endpoint) = (delivery.due, delivery.endpoint)
+        var request = endpoint.request
         request.headers.add(name: "content-type", value: "application/json; charset=utf-8")
         request.headers.add(name: "user-agent", value: userAgent)
-        if let traceParent = TraceContext.traceParent(event: body) {
+        if let traceParent = delivery.traceParent {
             request.headers.add(name: TraceContext.header, value: traceParent)
         }
-        for header in endpoint.signer.headers(id: due.eventId, timestamp: Date(), body: body) {
+        for header in endpoint.signer.headers(id: due.eventId, timestamp: Date(), body: due.body) {
             request.headers.add(name: header.name, value: header.value)
         }
-        request.body = .bytes(ByteBuffer(bytes: body))
-        // The head has this long; the task group around bounds the body as well.
-        let response = try await client.execute(request, timeout: .init(timeout))
-        let text = try await Self.text(of: response.body)
-        let retryAfter = response.headers.first(name: "retry-after").flatMap { RetryAfter.delay($0, now: Date()) }
-        return .answered(status: Int(response.status.code), excerpt: Self.excerpt(text), retryAfter: retryAfter)
-    }
-
-    private static func text(of body: HTTPClientResponse.Body) async throws -> String {
-        var bytes: [UInt8] = []
-        for try await buffer in body {
-            bytes += buffer.readableBytesView.prefix(answerBytesMaximum - bytes.count)
-            if bytes.count >= answerBytesMaximum { break }
+        request.body = .byteBuffer(ByteBuffer(bytes: due.body))
+        let reader = AnswerReader(bytesMaximum: Self.answerBytesMaximum)
+        // The deadline is for the whole answer, its body as well.
+        let left = TimeAmount(max(.zero, deadline - .now))
+        let exchange = client.execute(request: request, delegate: reader, deadline: .now() + left)
+        let answer = try await withTaskCancellationHandler {
+            try await reader.whatWasRead(of: exchange)
+        } onCancel: {
+            exchange.cancel()
         }
-        return String(decoding: bytes, as: UTF8.self)
+        let status = Int(answer.head.status.code)
+        if (200..<300).contains(status) { return .answered(status: status, excerpt: "", retryAfter: nil) }
+        let retryAfter = answer.head.headers.first(name: "retry-after").flatMap { RetryAfter.delay($0, now: Date()) }
+        return .answered(
+            status: status, excerpt: Self.excerpt(String(decoding: answer.body, as: UTF8.self)),
+            retryAfter: retryAfter)
     }
 
     /// The beginning of a text without control characters, which a log would stumble over and PostgreSQL refuse.

@@ -3,36 +3,100 @@ import Persistence
 
 /// Takes events over from fulfillment: from here on each matching endpoint has a delivery that stays due until it has
 /// an outcome.
+///
+/// What there is room for is leased in the same statement and attempted at once, with the bytes that came by Kafka.
 struct TakeOverEvents: Sendable {
-    private let store: DeliveryStore
-    private let endpoints: WebhookEndpoints
-    private let wake: @Sendable (Set<String>) -> Void
-    private let takenOver = Counter(label: "countersign_webhook_events_taken_over_total")
-
-    /// - Parameter wake: called with the endpoints that have something new, after the commit.
-    init(store: DeliveryStore, endpoints: WebhookEndpoints, wake: @escaping @Sendable (Set<String>) -> Void) {
-        self.store = store
-        self.endpoints = endpoints
-        self.wake = wake
+    /// An event as it came by Kafka.
+    struct Event: Sendable {
+        let summary: EventSummary
+        /// What is sent if these are the stored bytes.
+        let body: [UInt8]
+        /// W3C trace context of the request that led to it.
+        let traceParent: String?
     }
 
-    /// Which endpoints are told of which events; an event that comes twice counts once.
-    func deliveries(for events: [EventSummary]) -> [(eventId: String, endpointId: String)] {
-        let endpoints = endpoints.all
-        var seen: Set<String> = []
-        return events.filter { seen.insert($0.id).inserted }.flatMap { event in
-            endpoints.filter { $0.takes(event) }.map { (eventId: event.id, endpointId: $0.id) }
-        }
+    private struct Telling: Hashable {
+        let eventId: String
+        let endpointId: String
+    }
+
+    private let store: DeliveryStore
+    private let endpoints: WebhookEndpoints
+    private let queue: DeliveryQueue
+    private let lease: Duration
+    private let clock = ContinuousClock()
+    private let takenOver = Counter(label: "countersign_webhook_events_taken_over_total")
+
+    /// - Parameters:
+    ///   - queue: says what there is room for, and is handed it.
+    ///   - lease: after how long another process may attempt what this one has leased.
+    init(store: DeliveryStore, endpoints: WebhookEndpoints, queue: DeliveryQueue, lease: Duration) {
+        self.store = store
+        self.endpoints = endpoints
+        self.queue = queue
+        self.lease = lease
     }
 
     /// Writes the deliveries of a batch in one transaction; an event that no endpoint takes is done with.
     ///
     /// - Throws: `PostgresError`.
-    func takeOver(_ events: [EventSummary]) async throws {
-        let deliveries = deliveries(for: events)
-        let ids = Set(events.map(\.id))
-        try await store.takeOver(eventIds: ids.sorted(), deliveries: deliveries)
+    func takeOver(_ events: [Event]) async throws {
+        let tellings = tellings(of: events)
+        let hasRoom = queue.reserve(tellings.map(\.endpoint.id))
+        let leasedAt = clock.now
+        let ids = Set(events.map(\.summary.id))
+        let made: [DeliveryStore.Made]
+        do {
+            made = try await store.takeOver(
+                eventIds: ids.sorted(),
+                deliveries: zip(tellings, hasRoom).map { telling, hasRoom in
+                    .init(
+                        eventId: telling.event.summary.id, endpointId: telling.endpoint.id,
+                        body: hasRoom ? telling.event.body : nil)
+                }, lease: lease)
+        } catch {
+            queue.giveBack(zip(tellings, hasRoom).filter(\.1).map(\.0.endpoint.id))
+            throw error
+        }
         takenOver.increment(by: ids.count)
-        wake(Set(deliveries.map(\.endpointId)))
+        begin(zip(tellings, hasRoom).filter(\.1).map(\.0), made, leasedAt: leasedAt)
+    }
+
+    /// Who is told of what; an event that comes twice counts once.
+    private func tellings(of events: [Event]) -> [(event: Event, endpoint: WebhookEndpoint)] {
+        let endpoints = endpoints.all
+        var seen: Set<String> = []
+        return events.filter { seen.insert($0.summary.id).inserted }.flatMap { event in
+            endpoints.filter { $0.takes(event.summary) }.map { (event, $0) }
+        }
+    }
+
+    /// Attempts what was leased, gives back the room of what was not, and lets the loop look for the rest.
+    private func begin(
+        _ reserved: [(event: Event, endpoint: WebhookEndpoint)], _ made: [DeliveryStore.Made],
+        leasedAt: ContinuousClock.Instant
+    ) {
+        var leased: [Telling: DeliveryStore.Made] = [:]
+        for delivery in made where delivery.isLeased {
+            leased[Telling(eventId: delivery.eventId, endpointId: delivery.endpointId)] = delivery
+        }
+        var deliveries: [LeasedDelivery] = []
+        var unused: [String] = []
+        for (event, endpoint) in reserved {
+            // Without a row of this statement it was there before: whoever made it attempts it.
+            guard let made = leased[Telling(eventId: event.summary.id, endpointId: endpoint.id)] else {
+                unused.append(endpoint.id)
+                continue
+            }
+            deliveries.append(
+                LeasedDelivery(
+                    due: .init(
+                        eventId: made.eventId, endpointId: made.endpointId, attempts: 0, body: event.body,
+                        createdAt: made.createdAt),
+                    endpoint: endpoint, traceParent: event.traceParent, leasedAt: leasedAt))
+        }
+        queue.begin(deliveries)
+        queue.giveBack(unused)
+        queue.look(at: Set(made.filter { !$0.isLeased }.map(\.endpointId)))
     }
 }

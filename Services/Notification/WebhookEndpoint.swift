@@ -1,3 +1,5 @@
+import AsyncHTTPClient
+import NIOHTTP1
 import ServiceRuntime
 import WebhookSigning
 
@@ -5,9 +7,9 @@ import WebhookSigning
 struct WebhookEndpoint: Sendable {
     /// Its name in tables, logs and metrics.
     let id: String
-    /// The whole address.
-    let url: String
-    /// The address's host, without the brackets of an IPv6 address, spelt as in ``url``.
+    /// A POST to its address without headers and body, so that the address is read once.
+    let request: HTTPClient.Request
+    /// The address's host, without the brackets of an IPv6 address, spelt as in the address.
     let host: String
     /// Signs with every live secret.
     let signer: WebhookSigner
@@ -45,8 +47,10 @@ struct WebhookEndpoint: Sendable {
             }
             patterns.append(pattern)
         }
+        do { request = try HTTPClient.Request(url: endpoint.url, method: .POST) } catch {
+            throw mistake("has no address of the form https://host/path")
+        }
         id = endpoint.id
-        url = endpoint.url
         host = address.host
         signer = WebhookSigner(secrets: secrets)
         allowsPrivateAddresses = endpoint.allowsPrivateAddresses

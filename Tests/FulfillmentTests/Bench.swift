@@ -44,19 +44,26 @@ struct Bench: Sendable {
 
     /// What was published, kept for looking at.
     final class Published: Sendable {
-        private let events = Mutex<[CloudEvent]>([])
+        private let messages = Mutex<[(topic: String, event: CloudEvent)]>([])
 
-        func add(_ messages: [(topic: String, event: CloudEvent)]) {
-            events.withLock { $0 += messages.map(\.event) }
+        private var events: [CloudEvent] { messages.withLock { $0 }.map(\.event) }
+
+        func add(_ further: [(topic: String, event: CloudEvent)]) {
+            messages.withLock { $0 += further }
+        }
+
+        /// The topics that a type went to.
+        func topics(of type: String) -> Set<String> {
+            Set(messages.withLock { $0 }.filter { $0.event.type == type }.map(\.topic))
         }
 
         func count(_ type: String) -> Int {
-            events.withLock { $0.count { $0.type == type } }
+            events.count { $0.type == type }
         }
 
         /// What submissions were said to have become, in the order it was said.
         func settlements(of id: String) throws -> [SubmissionOutcome] {
-            try events.withLock { $0 }.filter { $0.type == SettlementMessage.type && $0.id == id }.map {
+            try events.filter { $0.type == SettlementMessage.type && $0.id == id }.map {
                 try MessageCoding.decode(SettlementMessage.self, from: $0.data).outcome
             }
         }

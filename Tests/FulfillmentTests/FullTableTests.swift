@@ -97,8 +97,9 @@ struct FullTableTests {
         },
         Step("the next delivery") { pool in
             let store = DeliveryStore(pool: pool)
-            _ = try #require(try await store.nextDueDate(endpointIds: ["up", "down"]))
-            try await store.takeOver(eventIds: ["evt1", "evt2"], deliveries: [("evt1", "new"), ("evt2", "new")])
+            #expect(try await !store.untilDue(endpointIds: ["up", "down"]).isEmpty)
+            let new = ["evt1", "evt2"].map { DeliveryStore.NewDelivery(eventId: $0, endpointId: "new", body: nil) }
+            _ = try await store.takeOver(eventIds: ["evt1", "evt2"], deliveries: new, lease: .seconds(60))
         },
     ]
 

@@ -38,6 +38,8 @@ struct SettleVerdictsTests {
             #expect(try await bench.number("SELECT count(*) FROM events") == 200)
             #expect(try await bench.number("SELECT count(*) FROM submissions WHERE state = 'fulfilled'") == 200)
             #expect(bench.published.count(PurchaseEvent.fulfilled) == 200)
+            #expect(bench.published.topics(of: PurchaseEvent.fulfilled) == [Topics.events])
+            #expect(bench.published.topics(of: SettlementMessage.type) == [Topics.settlements])
         }
     }
 

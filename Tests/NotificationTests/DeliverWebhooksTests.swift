@@ -1,11 +1,6 @@
-import AsyncHTTPClient
 import Foundation
-import Logging
-import NIOCore
 import Persistence
 import Postgres
-import ServiceLifecycle
-import ServiceRuntime
 import Testing
 import WebhookSigning
 
@@ -13,61 +8,8 @@ import WebhookSigning
 
 /// The delivery loop against a real database and a real HTTP server.
 @Suite(.enabled(if: TestDatabase.url != nil, Comment(rawValue: TestDatabase.skipComment)), .timeLimit(.minutes(2)))
-struct DeliverWebhooksTests {
-    private let secret = WebhookSecret.generate()
-
-    private func endpoint(_ port: Int, id: String = "backend", events: [String] = []) throws -> WebhookEndpoint {
-        try WebhookEndpoint(
-            .init(
-                id: id, url: "http://127.0.0.1:\(port)/\(id)", secrets: [Redacted(secret.reveal())], events: events,
-                allowsPrivateAddresses: true), path: "test")
-    }
-
-    private func settings(_ delays: [Duration] = [.seconds(60)]) -> DeliverySettings {
-        var settings = DeliverySettings()
-        settings.schedule = RetrySchedule(delays: delays)
-        return settings
-    }
-
-    private func loop(
-        _ database: TestDatabase, _ endpoints: [WebhookEndpoint], _ settings: DeliverySettings
-    ) -> DeliverWebhooks {
-        loop(database, WebhookEndpoints(endpoints), settings)
-    }
-
-    private func loop(
-        _ database: TestDatabase, _ endpoints: WebhookEndpoints, _ settings: DeliverySettings
-    ) -> DeliverWebhooks {
-        DeliverWebhooks(
-            pool: database.pool, endpoints: endpoints, settings: settings,
-            clients: EndpointClients(connectionsMaximum: settings.concurrencyPerEndpoint),
-            metrics: DeliveryMetrics(), version: "test",
-            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
-    }
-
-    /// Runs loops until the body has seen what it wants, then stops them gracefully: everything is recorded then.
-    private func running(_ loops: [DeliverWebhooks], until body: @Sendable () async throws -> Void) async throws {
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let group = ServiceGroup(services: loops, logger: logger)
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await group.run() }
-            try await body()
-            await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
-        }
-    }
-
-    private func takeOver(
-        _ database: TestDatabase, _ ids: [String], type: String = "iap.transaction.fulfilled",
-        _ endpoints: [WebhookEndpoint], wake: @escaping @Sendable (Set<String>) -> Void = { _ in }
-    ) async throws {
-        try await database.insertEvents(ids, type: type)
-        let events = ids.map { EventSummary(id: $0, type: type, app: "com.example.game", environment: "production") }
-        try await TakeOverEvents(
-            store: DeliveryStore(pool: database.pool), endpoints: WebhookEndpoints(endpoints), wake: wake
-        )
-        .takeOver(events + events)
-    }
+struct DeliverWebhooksTests: DeliverySuite {
+    let secret = WebhookSecret.generate()
 
     @Test func endpointsOfAFileThatChangesAreFollowed() async throws {
         try await TestDatabase.with { database in
@@ -79,7 +21,7 @@ struct DeliverWebhooksTests {
                         for (number, (receiver, port)) in [(first, firstPort), (second, secondPort)].enumerated() {
                             endpoints.use([try endpoint(port)])
                             loop.wake(Set(endpoints.all.map(\.id)))
-                            try await takeOver(database, ["evt_\(number)"], endpoints.all, wake: { loop.wake($0) })
+                            try await takeOver(database, ["evt_\(number)"], endpoints.all, by: loop)
                             await receiver.waitForRequests(1)
                         }
                     }
@@ -96,7 +38,7 @@ struct DeliverWebhooksTests {
                 let loop = loop(database, endpoints, settings())
                 try await running([loop]) {
                     // While the loop sleeps: the take-over wakes it.
-                    try await takeOver(database, ["evt_1"], endpoints, wake: { loop.wake($0) })
+                    try await takeOver(database, ["evt_1"], endpoints, by: loop)
                     await receiver.waitForRequests(1)
                 }
                 let request = try #require(receiver.requests.first)

@@ -40,16 +40,16 @@ struct EndpointClientsTests {
         let clients = EndpointClients(connectionsMaximum: 1) { _ in addresses }
         let endpoint = try endpoint("https://hooks.example.com/")
         let first = try await clients.lease(for: endpoint)
-        await clients.giveBack(first, broken: false)
+        clients.giveBack(first, broken: false)
         let second = try await clients.lease(for: endpoint)
         #expect(first.client === second.client)
         #expect(second.address == addresses[0])
         // No answer: another of the host's addresses is tried.
-        await clients.giveBack(second, broken: true)
+        clients.giveBack(second, broken: true)
         let third = try await clients.lease(for: endpoint)
         #expect(third.client !== second.client)
         #expect(third.address == addresses[1])
-        await clients.giveBack(third, broken: false)
+        clients.giveBack(third, broken: false)
         await clients.close()
     }
 

@@ -43,4 +43,36 @@ struct TestDatabase: Sendable {
                 secondsUntilDue: try row.decodeIfPresent("seconds"))
         }
     }
+
+    /// Returns once a delivery to `backend` has this state.
+    func waitForState(_ state: String, _ eventId: String) async throws {
+        try await waitUntil { try await delivery(eventId)?.state == state }
+    }
+
+    /// Counts the statements that update deliveries from now on: claims, those that find nothing as well, and records.
+    func countUpdatesOfDeliveries() async throws {
+        try await pool.withConnection { connection in
+            try await connection.executeScript(
+                """
+                CREATE TABLE delivery_updates (at timestamptz DEFAULT clock_timestamp());
+                CREATE FUNCTION count_delivery_update() RETURNS trigger LANGUAGE plpgsql
+                    AS $$ BEGIN INSERT INTO delivery_updates DEFAULT VALUES; RETURN NULL; END $$;
+                CREATE TRIGGER count_updates AFTER UPDATE ON webhook_deliveries
+                    FOR EACH STATEMENT EXECUTE FUNCTION count_delivery_update();
+                """)
+        }
+    }
+
+    func updatesOfDeliveries() async throws -> Int64 {
+        let result = try await pool.query("SELECT count(*) AS count FROM delivery_updates")
+        return try result.rows[0].decode("count")
+    }
+}
+
+/// Returns once a condition holds.
+func waitUntil(_ condition: () async throws -> Bool) async throws {
+    while try await !condition() {
+        // The loop tells nobody what it has recorded; a suite's time limit ends the wait.
+        try await Task.sleep(for: .milliseconds(10))
+    }
 }

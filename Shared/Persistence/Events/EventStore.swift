@@ -117,15 +117,11 @@ package struct EventStore: Sendable {
         }
     }
 
-    /// Notes that the notification service has events: they are due no longer, in the caller's transaction.
+    /// Notes that the notification service has the events of `$1`: they are due no longer; part of its statement.
     ///
-    /// - Throws: `PostgresError`.
-    @inline(never)  // See `AuditLog`.
-    static func handOver(_ ids: [String], on connection: PostgresConnection) async throws {
-        _ = try await connection.query(
-            """
-            UPDATE events SET due_at = NULL WHERE id IN (
-                SELECT id FROM events WHERE id = ANY($1) AND due_at IS NOT NULL ORDER BY id FOR UPDATE)
-            """, [.textArray(ids)])
-    }
+    /// NO KEY, so that it does not wait for the check of a foreign key that another process is making.
+    static let handOverStatement = """
+        UPDATE events SET due_at = NULL WHERE id IN (
+            SELECT id FROM events WHERE id = ANY($1) AND due_at IS NOT NULL ORDER BY id FOR NO KEY UPDATE)
+        """
 }

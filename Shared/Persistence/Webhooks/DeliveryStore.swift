@@ -19,9 +19,18 @@ package struct DeliveryStore: Sendable {
         /// Attempts made before this one.
         package let attempts: Int
         /// The exact bytes.
-        package let body: String
+        package let body: [UInt8]
         /// When the delivery was first due.
         package let createdAt: Date
+
+        /// Makes one, of what a take-over has leased.
+        package init(eventId: String, endpointId: String, attempts: Int, body: [UInt8], createdAt: Date) {
+            self.eventId = eventId
+            self.endpointId = endpointId
+            self.attempts = attempts
+            self.body = body
+            self.createdAt = createdAt
+        }
     }
 
     /// What an attempt led to.
@@ -34,30 +43,85 @@ package struct DeliveryStore: Sendable {
         case abandoned(status: Int?, error: String)
     }
 
+    /// A delivery that is to be made, of an event that is taken over.
+    package struct NewDelivery: Sendable {
+        /// The event's id.
+        package let eventId: String
+        /// Where it goes.
+        package let endpointId: String
+        /// What the caller would send at once, and so leases; nil leaves the delivery due.
+        package let body: [UInt8]?
+
+        /// Makes one.
+        package init(eventId: String, endpointId: String, body: [UInt8]?) {
+            self.eventId = eventId
+            self.endpointId = endpointId
+            self.body = body
+        }
+    }
+
+    /// A delivery that a take-over has made; one that was there before is none.
+    package struct Made: Sendable {
+        /// The event's id.
+        package let eventId: String
+        /// Where it goes.
+        package let endpointId: String
+        /// Whether the caller is to attempt it now, as if it had claimed it; else it is due.
+        package let isLeased: Bool
+        /// When it was made.
+        package let createdAt: Date
+    }
+
     /// Takes events over from fulfillment: writes a delivery for each endpoint, and the events are due no longer.
     ///
-    /// An event that the database does not know is left out; one that was taken over before stays as it is.
+    /// An event that the database does not know is left out; one that was taken over before stays as it is. A delivery
+    /// with a body is leased only when these are the stored bytes: whatever came by Kafka, what is signed is what
+    /// fulfillment wrote.
     ///
     /// - Parameters:
     ///   - eventIds: distinct ids of events.
-    ///   - deliveries: which endpoints each is for, a pair for each telling.
-    /// - Throws: `PostgresError`.
-    package func takeOver(eventIds: [String], deliveries: [(eventId: String, endpointId: String)]) async throws {
-        guard !eventIds.isEmpty else { return }
-        try await pool.withTransaction { connection in
-            _ = try await connection.query(
-                """
-                INSERT INTO webhook_deliveries (event_id, endpoint_id, due_at)
-                SELECT new.event_id, new.endpoint_id, now()
-                FROM unnest($1::text[], $2::text[]) AS new (event_id, endpoint_id)
-                JOIN events ON events.id = new.event_id
-                ORDER BY 1, 2
-                ON CONFLICT DO NOTHING
-                """,
-                [.textArray(deliveries.map(\.eventId)), .textArray(deliveries.map(\.endpointId))])
-            try await EventStore.handOver(eventIds, on: connection)
+    ///   - deliveries: a pair of event and endpoint for each telling.
+    ///   - lease: after how long another attempt of a leased one may begin if this process dies.
+    /// - Returns: the deliveries that this call has made, in no order.
+    /// - Throws: `PostgresError`; all of it is done, or nothing.
+    package func takeOver(
+        eventIds: [String], deliveries: [NewDelivery], lease: Duration
+    ) async throws -> [Made] {
+        guard !eventIds.isEmpty else { return [] }
+        let result = try await pool.query(
+            Self.takeOverStatement,
+            [
+                .textArray(eventIds), .textArray(deliveries.map(\.eventId)), .textArray(deliveries.map(\.endpointId)),
+                .byteaArray(deliveries.map(\.body)), .int8(lease.wholeMilliseconds),
+            ])
+        return try result.rows.map { row in
+            Made(
+                eventId: try row.decode("event_id"), endpointId: try row.decode("endpoint_id"),
+                isLeased: try row.decode("is_leased"), createdAt: try row.decode("created_at"))
         }
     }
+
+    /// One statement, so that it is one trip and one transaction.
+    ///
+    /// A leased row is as a claim would have left it. Rows are made in one order, so that processes with the same events
+    /// wait for each other and not in a circle.
+    private static let takeOverStatement = """
+        WITH handed_over AS (
+            \(EventStore.handOverStatement)
+        )
+        INSERT INTO webhook_deliveries (event_id, endpoint_id, due_at, attempts)
+        SELECT event_id, endpoint_id,
+            CASE WHEN is_leased THEN now() + $5 * interval '1 millisecond' ELSE now() END, is_leased::int4
+        FROM (
+            SELECT new.event_id, new.endpoint_id,
+                CASE WHEN new.body IS NULL THEN false ELSE convert_to(events.body, 'UTF8') = new.body END AS is_leased
+            FROM unnest($2::text[], $3::text[], $4::bytea[]) AS new (event_id, endpoint_id, body)
+            JOIN events ON events.id = new.event_id
+            ORDER BY new.event_id, new.endpoint_id
+        ) wanted
+        ON CONFLICT DO NOTHING
+        RETURNING event_id, endpoint_id, attempts = 1 AS is_leased, created_at
+        """
 
     /// Takes deliveries that are due to endpoints in use, and leases each.
     ///
@@ -84,7 +148,8 @@ package struct DeliveryStore: Sendable {
                 FROM due WHERE d.event_id = due.event_id AND d.endpoint_id = due.endpoint_id
                 RETURNING d.event_id, d.endpoint_id, d.attempts, d.created_at
             )
-            SELECT leased.event_id, leased.endpoint_id, leased.attempts - 1 AS attempts, leased.created_at, events.body
+            SELECT leased.event_id, leased.endpoint_id, leased.attempts - 1 AS attempts, leased.created_at,
+                convert_to(events.body, 'UTF8') AS body
             FROM leased JOIN events ON events.id = leased.event_id
             """,
             [.textArray(endpointIds), .int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
@@ -138,19 +203,26 @@ package struct DeliveryStore: Sendable {
         }
     }
 
-    /// When the next delivery is due; nil when none is pending for these endpoints.
+    /// How long until the next delivery of each endpoint is due, by the database's clock; endpoints with none pending are
+    /// left out.
     ///
+    /// - Returns: by endpoint; negative for what is due.
     /// - Throws: `PostgresError`.
-    package func nextDueDate(endpointIds: [String]) async throws -> Date? {
+    package func untilDue(endpointIds: [String]) async throws -> [String: Duration] {
         let result = try await pool.query(
             """
-            SELECT min(d.due_at) AS due_at FROM unnest($1::text[]) AS asked (endpoint_id)
+            SELECT asked.endpoint_id, extract(epoch FROM d.due_at - now())::float8 AS seconds
+            FROM unnest($1::text[]) AS asked (endpoint_id)
             CROSS JOIN LATERAL (
                 SELECT due_at FROM webhook_deliveries
                 WHERE endpoint_id = asked.endpoint_id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1
             ) d
             """, [.textArray(endpointIds)])
-        return try result.rows.first?.decodeIfPresent("due_at", as: Date.self)
+        var until: [String: Duration] = [:]
+        for row in result.rows {
+            until[try row.decode("endpoint_id")] = .seconds(try row.decode("seconds", as: Double.self))
+        }
+        return until
     }
 
     /// Pending deliveries by endpoint; endpoints without any are left out.

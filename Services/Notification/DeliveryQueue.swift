@@ -1,0 +1,94 @@
+import Persistence
+import Synchronization
+
+/// A delivery that this process has leased, with all that its attempt needs.
+struct LeasedDelivery: Sendable {
+    let due: DeliveryStore.Due
+    let endpoint: WebhookEndpoint
+    /// W3C trace context of the request that led to the event.
+    let traceParent: String?
+    /// Before the lease began.
+    let leasedAt: ContinuousClock.Instant
+}
+
+/// Who may begin attempts: the take-over for new events and the loop for what is due share its room, and hand it what is
+/// to be attempted.
+///
+/// The hand-over is bounded: each delivery in it holds room, which is its attempt's until that has ended.
+final class DeliveryQueue: Sendable {
+    /// Ended attempts that are not recorded yet; with as many, which only a failing database leaves, nothing begins.
+    private static let unrecordedMaximum = 1_024
+
+    /// What is to be attempted, for one reader; it ends with ``close()``.
+    let deliveries: AsyncStream<LeasedDelivery>
+    private let continuation: AsyncStream<LeasedDelivery>.Continuation
+    private let board: Mutex<DeliveryBoard>
+    private let inbox: DeliveryInbox
+    private let clock = ContinuousClock()
+
+    /// - Parameter inbox: is told of what the loop must know.
+    init(settings: DeliverySettings, inbox: DeliveryInbox) {
+        (deliveries, continuation) = AsyncStream.makeStream()
+        board = Mutex(
+            DeliveryBoard(
+                perEndpointMaximum: settings.concurrencyPerEndpoint, maximum: settings.concurrencyMaximum,
+                unrecordedMaximum: Self.unrecordedMaximum))
+        self.inbox = inbox
+    }
+
+    /// Looks at the board, or changes it; the body must be short.
+    func withBoard<Value: Sendable>(_ body: (inout DeliveryBoard) -> Value) -> Value {
+        board.withLock { body(&$0) }
+    }
+
+    /// Takes room for attempts of new events, one for each of these ids of endpoints as far as there is any.
+    ///
+    /// - Returns: which have room; each of them is to be begun or given back.
+    func reserve(_ endpointIds: [String]) -> [Bool] {
+        let now = clock.now
+        return withBoard { board in endpointIds.map { board.reserve($0, now: now) } }
+    }
+
+    /// Gives back room that was reserved and not used, for one attempt to each of these.
+    func giveBack(_ endpointIds: [String]) {
+        guard !endpointIds.isEmpty else { return }
+        withBoard { board in
+            for id in endpointIds { board.finished(id, isRecorded: true) }
+        }
+        inbox.ring()
+    }
+
+    /// Attempts deliveries that have room.
+    func begin(_ deliveries: [LeasedDelivery]) {
+        for delivery in deliveries { continuation.yield(delivery) }
+    }
+
+    /// Endpoints have something due.
+    func look(at endpointIds: Set<String>) {
+        guard !endpointIds.isEmpty else { return }
+        withBoard { $0.look(at: endpointIds) }
+        inbox.ring()
+    }
+
+    /// An attempt has ended.
+    ///
+    /// - Parameter verdict: nil when it was not made.
+    func finished(_ delivery: LeasedDelivery, _ verdict: DeliveryVerdict?) {
+        let id = delivery.endpoint.id
+        // First the news, then the room: a loop that sees an idle board has all the news.
+        if let verdict {
+            inbox.add(.init(eventId: delivery.due.eventId, endpointId: id, verdict: verdict))
+        }
+        let now = clock.now
+        withBoard { board in
+            board.finished(id, isRecorded: verdict == nil)
+            if let pause = verdict?.pause { board.pause(id, until: now + pause) }
+        }
+        inbox.ring()
+    }
+
+    /// Nothing more is handed over.
+    func close() {
+        continuation.finish()
+    }
+}
