@@ -17,7 +17,7 @@ struct TopicsCommand: AsyncParsableCommand {
     /// From how many copies on a write must be in two of them.
     private static let safeReplicationFactor = 3
 
-    @Option(help: "Partitions of the four main topics; the default is 12. The dead letters keep 3.")
+    @Option(help: "Partitions of the four main topics; the default is 12. Settlements and dead letters keep 3.")
     var partitions: Int?
 
     @Option(help: "Copies of each partition; at most the number of brokers, and 3 in production.")
@@ -93,7 +93,8 @@ struct TopicsCommand: AsyncParsableCommand {
     /// The topics with the partitions that they are to be made with.
     static func wanted(partitions: Int?) -> [(name: String, partitions: Int)] {
         Topics.partitionsByDefault.map { topic in
-            (topic.name, topic.name == Topics.deadLetters ? topic.partitions : partitions ?? topic.partitions)
+            let keepsFew = Topics.withFewPartitions.contains(topic.name)
+            return (topic.name, keepsFew ? topic.partitions : partitions ?? topic.partitions)
         }
     }
 

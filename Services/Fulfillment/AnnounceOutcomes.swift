@@ -16,7 +16,7 @@ struct AnnounceOutcomes: Sendable {
             let event = CloudEvent(
                 id: id, type: SettlementMessage.type, source: Self.source, time: now, subject: id, key: id,
                 data: Array(settled.body.utf8))
-            return (Topics.events, event)
+            return (Topics.settlements, event)
         }
         messages += events.map { event in
             let event = CloudEvent(

@@ -30,16 +30,17 @@ struct Assembly {
         let store = SubmissionStore(pool: pool)
         let keySets = KeySetRefresh(interval: configuration.keySetInterval, logger: logger)
         let waiters = OutcomeWaiters(waitersMaximum: configuration.waitersMaximum)
+        let statuses: PurchaseSubmissions.Statuses = { try await store.statuses(of: $0) }
         let listener = SettlementListener(waiters: waiters, logger: logger)
         let tail = try KafkaTailReader(
-            configuration: configuration.kafka, topic: Topics.events,
+            configuration: configuration.kafka, topic: Topics.settlements,
             fetchWaitMaximum: try KafkaSettings.fetchWait(context.settings), logger: logger
         ) { listener.handle($0) }
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
         let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)
         monitor.watch(producer)
-        monitor.watch(tail, topic: Topics.events)
+        monitor.watch(tail, topic: Topics.settlements)
         let events = EventPublisher(producer: producer, source: context.identity.name)
         let publish: SubmissionPublisher.Publish = { await events.publish(submissions: $0, logger: logger) }
         let publisher = SubmissionPublisher(publish: publish)
@@ -58,7 +59,7 @@ struct Assembly {
         let server = IntakeServer(
             configuration: configuration, authenticator: authenticator,
             submissions: PurchaseSubmissions(
-                batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) },
+                batcher: batcher, waiters: waiters, statuses: statuses,
                 possession: PossessionAnswers { authenticator.possession(app: $0) == .number }),
             accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
@@ -68,7 +69,8 @@ struct Assembly {
             pool, DatabaseGuard(pool: pool, context: context), keySets, reload, tail, producer, monitor,
             publisher, batcher,
             redriver(store, publish),
-            OldestSubmission(pool: pool).task(logger: logger), server,
+            OldestSubmission(pool: pool).task(logger: logger),
+            LateOutcomes(waiters: waiters, statuses: statuses).task(logger: logger), server,
         ])
     }
 

@@ -21,6 +21,9 @@ enum IntakeMetrics {
             "countersign_spends_total", ["result"],
             help: "Spends, by result: spent, repeated, insufficient or key_reused."),
         .gauge("countersign_waiters", help: "Requests that wait for an outcome."),
+        .counter(
+            "countersign_late_outcomes_total",
+            help: "Requests that were told their outcome by a look into the database, because no hint of it had come."),
         .counter("countersign_waiters_refused_total", help: "Requests that could not wait, because too many did."),
         .gauge(
             "countersign_oldest_submission_age_seconds", help: "Age of the oldest submission without an outcome."),

@@ -72,10 +72,18 @@ package struct DeadLetters: Sendable {
             ("dead-letter-time", MessageCoding.text(Date())),
         ]
         if isShortened { added.append(("dead-letter-value-bytes", "\(record.value?.count ?? 0)")) }
-        let key = record.key.flatMap { isShortened && $0.count > Self.keyBytesMaximum ? nil : $0 }
+        // A shortened letter has none of the record's headers, one of which may be its key.
+        let key =
+            isShortened
+            ? (record.key ?? record.keyInHeader).flatMap { $0.count > Self.keyBytesMaximum ? nil : $0 } : record.key
         return KafkaMessage(
             topic: Topics.deadLetters, key: key, value: isShortened ? nil : record.value,
             headers: (isShortened ? [] : record.headers)
                 + added.map { KafkaHeader(name: $0.0, value: Array($0.1.utf8)) })
     }
+}
+
+extension KafkaRecord {
+    /// The key of an event whose record has none.
+    fileprivate var keyInHeader: [UInt8]? { headers.first { $0.name == CloudEvent.partitionKeyHeader }?.value }
 }

@@ -29,14 +29,15 @@ package struct EventPublisher: Sendable {
     /// - Parameters:
     ///   - id: the same in every repetition.
     ///   - correlationId: of the request that led to it; the header `traceparent` when it is one.
-    ///   - key: decides the partition.
+    ///   - key: what it belongs to; see `CloudEvent.key`.
+    ///   - isOrdered: whether the key decides the partition in every topic; see `CloudEvent.isOrdered`.
     package func event(
-        id: String, type: String, subject: String? = nil, correlationId: String, key: String, data: [UInt8],
-        time: Date = Date()
+        id: String, type: String, subject: String? = nil, correlationId: String, key: String, isOrdered: Bool = false,
+        data: [UInt8], time: Date = Date()
     ) -> CloudEvent {
         CloudEvent(
             id: id, type: type, source: source, time: time, subject: subject,
-            traceParent: TraceContext.traceParent(correlationId), key: key, data: data)
+            traceParent: TraceContext.traceParent(correlationId), key: key, isOrdered: isOrdered, data: data)
     }
 
     /// Sends events and waits until the broker has, or refused, each of them.
@@ -75,9 +76,15 @@ package struct EventPublisher: Sendable {
             dimensions: [("topic", topic), ("result", succeeded ? "delivered" : "failed")])
     }
 
-    private static func message(_ event: CloudEvent, topic: String) -> KafkaMessage {
-        KafkaMessage(
-            topic: topic, key: Array(event.key.utf8), value: event.data,
-            headers: event.headers.map { KafkaHeader(name: $0.name, value: Array($0.value.utf8)) })
+    /// The message of an event: the one place that decides whether its key is the record's, or a header.
+    ///
+    /// Without a key librdkafka puts what is sent together into one partition: one request instead of one for each.
+    static func message(_ event: CloudEvent, topic: String) -> KafkaMessage {
+        let isKeyed = event.isOrdered || Topics.isKeyed(topic)
+        return KafkaMessage(
+            topic: topic, key: isKeyed ? Array(event.key.utf8) : nil, value: event.data,
+            headers: event.headers(carryingKey: !isKeyed).map {
+                KafkaHeader(name: $0.name, value: Array($0.value.utf8))
+            })
     }
 }

@@ -8,6 +8,11 @@ public struct KafkaProducerSettings: Sendable {
     ///
     /// Defaults to 2 ms.
     public var lingerTime: Duration = .milliseconds(2)
+    /// How long messages without a key go to one partition of their topic before another is chosen, at random.
+    ///
+    /// librdkafka makes a request of its own for each partition, so what is sent together is to be in one. Zero spreads
+    /// them one by one. Whole milliseconds; librdkafka's default is twice ``lingerTime``. Defaults to 10 ms.
+    public var stickyTime: Duration = .milliseconds(10)
     /// The most messages that wait or are in flight; more fail with `.queueFull`.
     ///
     /// Defaults to 200,000.

@@ -55,7 +55,8 @@ public struct KafkaRecord: Sendable, Hashable {
 public struct KafkaMessage: Sendable, Hashable {
     /// The topic to send to; it must exist.
     public var topic: String
-    /// The key, which decides the partition; nil spreads messages over all of them.
+    /// The key, which decides the partition; without one messages go to the same partition for a while, then to another:
+    /// ``KafkaProducerSettings/stickyTime``.
     public var key: [UInt8]?
     /// The payload; nil is a tombstone.
     public var value: [UInt8]?

@@ -38,12 +38,13 @@ package struct TopicUse: Sendable {
     package static let all = [
         TopicUse(
             service: "receipt-intake", writes: [Topics.submissions, Topics.lookups], groups: [],
-            tails: [Topics.events]),
+            tails: [Topics.settlements]),
         TopicUse(
             service: "verification-worker", writes: [Topics.lookups, Topics.verdicts, Topics.deadLetters],
             groups: [submissions, lookups], tails: []),
         TopicUse(
-            service: "fulfillment", writes: [Topics.events, Topics.deadLetters], groups: [verdicts], tails: []),
+            service: "fulfillment", writes: [Topics.events, Topics.settlements, Topics.deadLetters], groups: [verdicts],
+            tails: []),
         TopicUse(service: "notification", writes: [Topics.deadLetters], groups: [events], tails: []),
     ]
 

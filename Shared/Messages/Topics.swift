@@ -1,4 +1,7 @@
 /// The Kafka topics, their keys and their default partitions.
+///
+/// Every event has a key, by which related events are known: ``CloudEvent/key``. Only in the topics that are keyed it is
+/// the record's key, too, and decides the partition; see `Shared/Decisions/0013-a-batch-stays-together.md`.
 package enum Topics {
     /// Proofs to verify; key: the original transaction id peeked from the proof, else the account.
     package static let submissions = "countersign.submissions"
@@ -10,11 +13,29 @@ package enum Topics {
     package static let verdicts = "countersign.verdicts"
     /// What happened; key: the account, else the original transaction id.
     package static let events = "countersign.events"
+    /// Outcomes of submissions, hints for the callers who wait; key: the submission id.
+    ///
+    /// Apart from ``events``, since every intake process reads all of it.
+    package static let settlements = "countersign.settlements"
     /// Messages that could not be read, as they came, and why.
     package static let deadLetters = "countersign.dead-letters"
 
     /// Partitions each topic is made with, unless configured otherwise.
     package static let partitionsByDefault: [(name: String, partitions: Int)] = [
-        (submissions, 12), (lookups, 12), (verdicts, 12), (events, 12), (deadLetters, 3),
+        (submissions, 12), (lookups, 12), (verdicts, 12), (events, 12), (settlements, 3), (deadLetters, 3),
     ]
+
+    /// The topics that no group shares out, so that the number of their partitions bounds no number of processes.
+    package static let withFewPartitions: Set<String> = [settlements, deadLetters]
+
+    /// Whether the key of an event decides its partition there.
+    ///
+    /// - ``events``: studios may read it, and an account's events are to come in their order.
+    /// - ``lookups``: a worker remembers Apple's answers, and a repetition must come to the worker that has the answer. And the
+    ///   budget of a worker is the share of its partitions, so they must fill evenly.
+    ///
+    /// Elsewhere nothing depends on the order, and messages that are sent together share a request.
+    package static func isKeyed(_ topic: String) -> Bool {
+        topic == events || topic == lookups
+    }
 }

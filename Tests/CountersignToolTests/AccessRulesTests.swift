@@ -18,6 +18,7 @@ import Testing
         #expect(users(.write, Topics.lookups) == ["User:receipt-intake", "User:verification-worker"])
         #expect(users(.write, Topics.verdicts) == ["User:verification-worker"])
         #expect(users(.write, Topics.events) == ["User:fulfillment"])
+        #expect(users(.write, Topics.settlements) == ["User:fulfillment"])
         #expect(
             users(.write, Topics.deadLetters)
                 == ["User:verification-worker", "User:fulfillment", "User:notification"])
@@ -28,7 +29,9 @@ import Testing
         #expect(users(.read, Topics.submissions) == ["User:verification-worker", tool])
         #expect(users(.read, Topics.lookups) == ["User:verification-worker", tool])
         #expect(users(.read, Topics.verdicts) == ["User:fulfillment", tool])
-        #expect(users(.read, Topics.events) == ["User:notification", "User:receipt-intake", tool])
+        #expect(users(.read, Topics.events) == ["User:notification", tool])
+        // No group reads them, so the doctor has no record to look for.
+        #expect(users(.read, Topics.settlements) == ["User:receipt-intake"])
         #expect(users(.read, Topics.deadLetters).isEmpty)
     }
 

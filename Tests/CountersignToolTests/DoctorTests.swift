@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test func fewerPartitionsThanWantedAreLeftAloneWithAWarning() {
-        #expect(TopicsCommand.wanted(partitions: 24).map(\.partitions) == [24, 24, 24, 24, 3])
+        #expect(TopicsCommand.wanted(partitions: 24).map(\.partitions) == [24, 24, 24, 24, 3, 3])
         #expect(
             TopicsCommand.line(("a", 12), created: false, counts: ["a": 6])
                 == "warning: a has 6 partitions, not 12; it is left as it is")

@@ -43,6 +43,7 @@ extension EndToEnd {
             "a service cannot write what is not its own",
             arguments: [
                 ("receipt-intake", Topics.verdicts), ("receipt-intake", Topics.events),
+                ("receipt-intake", Topics.settlements), ("verification-worker", Topics.settlements),
                 ("fulfillment", Topics.verdicts), ("fulfillment", Topics.submissions),
                 ("notification", Topics.verdicts), ("notification", Topics.events),
                 ("verification-worker", Topics.submissions), ("verification-worker", Topics.events),

@@ -51,7 +51,8 @@ struct PoisonTests {
             data: Array("{\"text\":\"\(text)\"}".utf8))
         return KafkaRecord(
             topic: "t", partition: 2, offset: offset, key: Array("k".utf8), value: event.data,
-            headers: event.headers.map { KafkaHeader(name: $0.name, value: Array($0.value.utf8)) } + headers)
+            headers: event.headers(carryingKey: false).map { KafkaHeader(name: $0.name, value: Array($0.value.utf8)) }
+                + headers)
     }
 
     private func step(
@@ -110,6 +111,20 @@ struct PoisonTests {
         #expect(header("dead-letter-reason", of: short)?.contains("a verdict as large as that") == true)
         let whole = letters.messages.first { header("dead-letter-offset", of: $0) == "42" }
         #expect(whole?.value != nil && header("dead-letter-value-bytes", of: whole) == nil)
+    }
+
+    @Test("keeps its key where that stands in a header", arguments: [1, 2_000])
+    func shortenedWithKeyInHeader(keyBytes: Int) async throws {
+        let letters = Letters(bytesMaximum: 1_000)
+        let step = step(letters) { _ in throw KafkaError(.messageTooLarge, "too large") }
+        var record = record(String(repeating: "x", count: 2_000), offset: 7)
+        let key = String(repeating: "9", count: keyBytes)
+        record.key = nil
+        record.headers.append(KafkaHeader(name: CloudEvent.partitionKeyHeader, text: key))
+        try await step.handle([record])
+        let letter = try #require(letters.messages.first)
+        #expect(letter.value == nil && letter.headers.allSatisfy { $0.name.hasPrefix("dead-letter-") })
+        #expect(letter.key == (keyBytes == 1 ? Array(key.utf8) : nil), "a key is kept up to its limit")
     }
 
     @Test("keeps its batch back when it can be kept in no form")

@@ -24,6 +24,30 @@ struct MockClusterTests {
         await producer.close()
     }
 
+    @Test func messagesWithoutAKeyShareAPartitionAndRequests() async throws {
+        let cluster = try MockCluster()
+        cluster.makeTopic("t", partitions: 12)
+        var settings = KafkaProducerSettings()
+        // Longer than the test lasts, so that no change of the partition falls into it.
+        settings.stickyTime = .seconds(600)
+        let producer = try KafkaProducer(configuration: cluster.configuration, settings: settings, logger: quietLogger)
+        // Afterwards the client knows a broker for every partition; before, it takes another partition for each message.
+        let keyed = await producer.send((0..<200).map { .text("\($0)", topic: "t", key: "\($0)") })
+        #expect(Set(try keyed.map { try $0.get().partition }).count == 12)
+        let before = cluster.requests(Self.produceRequest)
+        let together = await producer.send((0..<20).map { .text("\($0)", topic: "t") })
+        #expect(Set(try together.map { try $0.get().partition }).count == 1)
+        #expect(cluster.requests(Self.produceRequest) - before < 12, "not one for each partition")
+        await producer.close()
+
+        settings.stickyTime = .zero
+        let spreading = try KafkaProducer(
+            configuration: cluster.configuration, settings: settings, logger: quietLogger)
+        let apart = await spreading.send((0..<200).map { .text("\($0)", topic: "t") })
+        #expect(Set(try apart.map { try $0.get().partition }).count > 1)
+        await spreading.close()
+    }
+
     @Test func permanentRefusalIsTheSendersError() async throws {
         let cluster = try MockCluster()
         cluster.makeTopic("t", partitions: 1)

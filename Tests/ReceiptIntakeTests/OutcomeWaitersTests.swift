@@ -87,7 +87,7 @@ struct OutcomeWaitersTests {
             var headers: [KafkaHeader] = []
             if let type { headers.append(KafkaHeader(name: "ce_type", text: type)) }
             if let subject { headers.append(KafkaHeader(name: "ce_subject", text: subject)) }
-            return KafkaRecord(topic: Topics.events, partition: 0, offset: 0, value: value, headers: headers)
+            return KafkaRecord(topic: Topics.settlements, partition: 0, offset: 0, value: value, headers: headers)
         }
         let settled = SettlementMessage.type
         listener.handle([

@@ -16,6 +16,8 @@ private final class FakeStore: Sendable {
         var proofBytes: [Int] = []
         var rows: Set<String> = []
         var isHeld = false
+        /// Whether commits happen and their answers are lost.
+        var losesAnswers = false
         var held: [CheckedContinuation<Void, Never>] = []
         var inFlight = 0
         var inFlightMost = 0
@@ -48,12 +50,19 @@ private final class FakeStore: Sendable {
         }
         defer { state.withLock { $0.inFlight -= 1 } }
         if let error = failure(ids) { throw error }
-        let new = state.withLock { state in
+        let (new, isLost) = state.withLock { state in
             let new = Set(ids).subtracting(state.rows)
             state.rows.formUnion(new)
-            return new
+            return (new, state.losesAnswers)
         }
-        return (new, [:])
+        if isLost { throw PostgresError(code: .connectionLost, reason: "the server died") }
+        let known = submissions.filter { !new.contains($0.message.submissionId) }.map(\.message)
+        let existing = known.map { message in
+            let status = SubmissionStore.Status(
+                account: message.account, app: message.app, kind: message.kind, receivedAt: Date())
+            return (message.submissionId, status)
+        }
+        return (new, Dictionary(uniqueKeysWithValues: existing))
     }
 
     /// Lets all commits that wait, and all later ones, go through.
@@ -269,6 +278,36 @@ struct SubmissionBatcherTests {
             #expect(error?.code == .connectionFailed)
         }
         #expect(store.state.withLock { $0.batches.count } == 1)
+    }
+
+    @Test("a row whose commit lost its answer is sent when it is posted again, once")
+    func lostAnswer() async throws {
+        let store = FakeStore()
+        let published = Mutex<[String]>([])
+        try await withBatcher(
+            store, onAccepted: { rows in published.withLock { $0 += rows.map(\.message.submissionId) } }
+        ) { batcher in
+            store.state.withLock { $0.losesAnswers = true }
+            await #expect(throws: PostgresError.self) { try await batcher.submit(submission("a")) }
+            store.state.withLock { $0.losesAnswers = false }
+            #expect(published.withLock { $0 } == [])
+            for _ in 0..<2 {
+                let again = try await batcher.submit(submission("a"))
+                #expect(!again.isNew)
+            }
+            #expect(published.withLock { $0 } == ["a"])
+        }
+    }
+
+    @Test("commits in doubt are remembered up to a maximum")
+    func doubtIsBounded() {
+        let doubtful = DoubtfulCommits(maximum: 3)
+        doubtful.add(["a", "b"])
+        doubtful.add(["c", "d"])
+        #expect(doubtful.settle(["a", "c", "d", "e"]) == ["c", "d"])
+        #expect(doubtful.settle(["c"]) == [])
+        doubtful.add(["a", "b", "c", "d"])
+        #expect(doubtful.settle(["a", "b", "c", "d"]).count == 3)
     }
 
     @Test("what was taken in is written when the process stops, and what comes later is refused")

@@ -21,6 +21,8 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
     static let batchBytesMaximum = 8 << 20
     /// The most bytes of proofs that wait for a batch: dozens of large receipts, or thousands of signed transactions.
     static let queueBytesMaximum = 64 << 20
+    /// The most submissions that are remembered because nobody knows whether their commit happened.
+    static let doubtfulMaximum = 10_000
 
     /// What accepting led to.
     struct Acceptance: Sendable {
@@ -44,6 +46,7 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
     private let queue: BatchQueue<Entry>
     private let accept: Accept
     private let onAccepted: @Sendable ([SubmissionStore.NewSubmission]) -> Void
+    private let doubtful = DoubtfulCommits(maximum: Self.doubtfulMaximum)
     private let rows = Recorder(label: "countersign_accept_batch_rows")
     private let timer = Metrics.Timer(label: "countersign_accept_duration")
 
@@ -121,10 +124,13 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
                 entry.continuation.resume(
                     returning: Acceptance(isNew: result.new.contains(id), status: result.existing[id]))
             }
-            if !result.new.isEmpty {
-                onAccepted(
-                    submissions.filter { result.new.contains($0.message.submissionId) }.map(\.withClaimCheck))
-            }
+            // A commit whose answer was lost has written rows that nobody has sent.
+            let doubted = doubtful.settle(distinct.keys)
+            let unsent = result.existing.filter { doubted.contains($0.key) && $0.value.outcome == nil }
+            let sent = submissions.map(\.message.submissionId)
+                .filter { result.new.contains($0) || unsent[$0] != nil }
+                .compactMap { distinct[$0] }
+            if !sent.isEmpty { onAccepted(sent.map(\.withClaimCheck)) }
         } catch {
             await fail(entries, with: error)
         }
@@ -133,6 +139,7 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
     /// A row that the database will never take must not take the others with it: then each is tried alone.
     private func fail(_ entries: [Entry], with error: any Error) async {
         let isPassing = (error as? PostgresError).map { $0.isRetriable || $0.code == .poolClosed } ?? false
+        if isPassing { doubtful.add(entries.map(\.submission.message.submissionId)) }
         guard !isPassing, entries.count > 1 else {
             for entry in entries { entry.continuation.resume(throwing: error) }
             return

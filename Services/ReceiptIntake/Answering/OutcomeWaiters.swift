@@ -6,11 +6,19 @@ import Synchronization
 /// Requests that wait for the outcome of a submission, by its id.
 ///
 /// A waiter is registered before its row is written, so that no outcome can pass it by. The outcome is a hint from
-/// Kafka; where it is lost, the wait ends by its time and the caller of ``Waiter/outcome(within:)`` looks it up.
+/// Kafka; where it is lost, ``LateOutcomes`` finds it, and at the end of its time the caller of
+/// ``Waiter/outcome(within:)`` looks it up.
 final class OutcomeWaiters: Sendable {
     private struct State {
-        var waiters: [String: [ObjectIdentifier: Waiter]] = [:]
+        var entries: [String: Entry] = [:]
         var count = 0
+    }
+
+    /// Those who wait for one submission.
+    private struct Entry {
+        var waiters: [ObjectIdentifier: Waiter] = [:]
+        /// When ``overdue(at:after:maximum:)`` named it last.
+        var namedAt: ContinuousClock.Instant?
     }
 
     /// The most requests that wait at a time; beyond it a request is answered at once with what is known.
@@ -34,7 +42,7 @@ final class OutcomeWaiters: Sendable {
         let isRoom = state.withLock { state in
             guard state.count < waitersMaximum else { return false }
             state.count += 1
-            state.waiters[submissionId, default: [:]][ObjectIdentifier(waiter)] = waiter
+            state.entries[submissionId, default: Entry()].waiters[ObjectIdentifier(waiter)] = waiter
             return true
         }
         guard isRoom else {
@@ -47,23 +55,50 @@ final class OutcomeWaiters: Sendable {
     /// Stops listening.
     func remove(_ waiter: Waiter) {
         state.withLock { state in
-            guard state.waiters[waiter.submissionId]?.removeValue(forKey: ObjectIdentifier(waiter)) != nil else {
-                return
-            }
+            let id = waiter.submissionId
+            guard state.entries[id]?.waiters.removeValue(forKey: ObjectIdentifier(waiter)) != nil else { return }
             state.count -= 1
-            if state.waiters[waiter.submissionId]?.isEmpty == true { state.waiters[waiter.submissionId] = nil }
+            if state.entries[id]?.waiters.isEmpty == true { state.entries[id] = nil }
         }
     }
 
     /// Whether anybody here waits for this submission; most outcomes are another process's.
     func isAwaited(_ submissionId: String) -> Bool {
-        state.withLock { $0.waiters[submissionId] != nil }
+        state.withLock { $0.entries[submissionId] != nil }
     }
 
     /// Tells everybody who waits for this submission.
-    func resolve(_ submissionId: String, with outcome: SubmissionOutcome) {
-        let waiters = state.withLock { $0.waiters[submissionId].map { Array($0.values) } ?? [] }
-        for waiter in waiters { waiter.finish(with: outcome) }
+    ///
+    /// - Returns: how many it ended the wait of.
+    @discardableResult
+    func resolve(_ submissionId: String, with outcome: SubmissionOutcome) -> Int {
+        let waiters = state.withLock { $0.entries[submissionId].map { Array($0.waiters.values) } ?? [] }
+        var ended = 0
+        for waiter in waiters where waiter.finish(with: outcome) { ended += 1 }
+        return ended
+    }
+
+    /// The submissions that somebody has waited for a while, those first that have waited, or not been named here, for
+    /// longest: called again and again it names them all.
+    ///
+    /// - Parameters:
+    ///   - time: how long they must have been waited for.
+    ///   - maximum: the most that are named.
+    func overdue(at now: ContinuousClock.Instant, after time: Duration, maximum: Int) -> [String] {
+        state.withLock { state in
+            guard state.count > 0 else { return [] }
+            var overdue: [(id: String, since: ContinuousClock.Instant)] = []
+            for (id, entry) in state.entries {
+                guard let begin = entry.waiters.values.compactMap(\.waitingSince).min(), begin + time <= now else {
+                    continue
+                }
+                overdue.append((id, max(begin, entry.namedAt ?? begin)))
+            }
+            overdue.sort { $0.since < $1.since }
+            let ids = overdue.prefix(maximum).map(\.id)
+            for id in ids { state.entries[id]?.namedAt = now }
+            return ids
+        }
     }
 }
 
@@ -78,6 +113,7 @@ final class Waiter: Sendable {
     private struct State {
         var phase = Phase.listening
         var passesOver: @Sendable (SubmissionOutcome) -> Bool = { _ in false }
+        var since = ContinuousClock.now
     }
 
     /// What it waits for.
@@ -107,6 +143,16 @@ final class Waiter: Sendable {
         }
     }
 
+    /// Since when it has waited; nil while it does not, or no more.
+    ///
+    /// Who only listens does not count: what the database says of a submission may be about to change by the post itself.
+    fileprivate var waitingSince: ContinuousClock.Instant? {
+        state.withLock { state in
+            if case .waiting = state.phase { return state.since }
+            return nil
+        }
+    }
+
     /// Waits on when one of these outcomes comes, or has come already: its caller is told of it when the time is up.
     func passOver(_ isPassedOver: @escaping @Sendable (SubmissionOutcome) -> Bool) {
         state.withLock { state in
@@ -116,21 +162,26 @@ final class Waiter: Sendable {
     }
 
     /// Ends the wait, unless it has ended.
-    func finish(with outcome: SubmissionOutcome?) {
-        let waiting: CheckedContinuation<SubmissionOutcome?, Never>? = state.withLock { state in
-            if let outcome, state.passesOver(outcome) { return nil }
+    ///
+    /// - Returns: whether it did.
+    @discardableResult
+    func finish(with outcome: SubmissionOutcome?) -> Bool {
+        typealias Waiting = CheckedContinuation<SubmissionOutcome?, Never>
+        let (ends, waiting): (Bool, Waiting?) = state.withLock { state in
+            if let outcome, state.passesOver(outcome) { return (false, nil) }
             switch state.phase {
             case .listening:
                 state.phase = .finished(outcome)
-                return nil
+                return (true, nil)
             case .waiting(let continuation):
                 state.phase = .finished(outcome)
-                return continuation
+                return (true, continuation)
             case .finished:
-                return nil
+                return (false, nil)
             }
         }
         waiting?.resume(returning: outcome)
+        return ends
     }
 
     private func value() async -> SubmissionOutcome? {
@@ -138,6 +189,7 @@ final class Waiter: Sendable {
             let known: SubmissionOutcome?? = state.withLock { state in
                 if case .finished(let outcome) = state.phase { return .some(outcome) }
                 state.phase = .waiting(continuation)
+                state.since = .now
                 return .none
             }
             if case .some(let outcome) = known { continuation.resume(returning: outcome) }

@@ -2,7 +2,7 @@ import Kafka
 import Logging
 import Messages
 
-/// Reads the tail of `countersign.events` and tells the requests that wait here of their outcome.
+/// Reads the tail of `countersign.settlements` and tells the requests that wait here of their outcome.
 struct SettlementListener: Sendable {
     private static let typeHeader = "ce_type"
     private static let subjectHeader = "ce_subject"

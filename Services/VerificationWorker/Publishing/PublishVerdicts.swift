@@ -12,12 +12,14 @@ struct PublishVerdicts: Sendable {
         var events: [(topic: String, event: CloudEvent)] = []
         for entry in judged {
             let key = VerdictParts.key(for: entry.submission, entry.finding)
-            for (index, verdict) in VerdictParts.messages(for: entry.submission, entry.finding).enumerated() {
+            let verdicts = VerdictParts.messages(for: entry.submission, entry.finding)
+            for (index, verdict) in verdicts.enumerated() {
                 // Parts of one submission are different events: each has an id of its own, the same in a repetition.
                 let id = verdict.isPartial ? "\(verdict.submissionId).\(index + 1)" : verdict.submissionId
                 let event = publisher.event(
                     id: id, type: VerdictMessage.type, subject: verdict.submissionId,
-                    correlationId: verdict.correlationId, key: key, data: try MessageCoding.encode(verdict))
+                    correlationId: verdict.correlationId, key: key, isOrdered: VerdictParts.areOrdered(verdicts),
+                    data: try MessageCoding.encode(verdict))
                 events.append((topic: Topics.verdicts, event: event))
             }
             VerdictCount.count(entry.finding.verdict)

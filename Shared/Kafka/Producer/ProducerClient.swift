@@ -45,7 +45,9 @@ final class ProducerClient: Sendable {
             ("queue.buffering.max.kbytes", String(settings.queueKibibytesMaximum)),
             ("message.max.bytes", String(settings.messageBytesMaximum)),
             ("compression.type", settings.compression),
-            // As Java's clients do it, so that everybody puts a key into the same partition.
+            ("sticky.partitioning.linger.ms", settings.stickyTime.milliseconds),
+            // As Java's clients do it, so that everybody puts a key into the same partition. `_random` is for no key at all,
+            // and such messages are spread by the line above.
             ("partitioner", "murmur2_random"),
             // An unknown topic is told before the client is suspected of stalling.
             ("topic.metadata.propagation.max.ms", (settings.stallTime * 3 / 5).milliseconds),

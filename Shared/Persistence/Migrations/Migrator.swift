@@ -10,10 +10,10 @@ package struct Migrator: Sendable {
     private let pool: PostgresPool
 
     /// A numbered SQL file.
-    struct Migration: Sendable {
-        let version: Int64
+    package struct Migration: Sendable {
+        package let version: Int64
         let name: String
-        let sql: String
+        package let sql: String
         /// What SQL alone does badly; it sees the schema as this migration leaves it, and never a later one.
         var step: (@Sendable (PostgresConnection) async throws -> Void)?
     }
@@ -21,7 +21,7 @@ package struct Migrator: Sendable {
     /// Every migration, in order.
     ///
     /// A file that was released is never changed, only followed by another.
-    static var migrations: [Migration] {
+    package static var migrations: [Migration] {
         [
             Migration(
                 version: 1, name: "create_purchases",

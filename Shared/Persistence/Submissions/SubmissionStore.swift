@@ -23,7 +23,7 @@ package struct SubmissionStore: Sendable {
     package struct NewSubmission: Sendable {
         /// What is to be verified.
         package let message: SubmissionMessage
-        /// The Kafka key: keeps a lineage in one partition.
+        /// The key of its message: its lineage, as far as the proof says it.
         package let partitionKey: String
         /// Whether the studio's server key posted it, as opposed to a player's token.
         package let isServer: Bool
