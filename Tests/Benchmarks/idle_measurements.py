@@ -1,37 +1,13 @@
 """What every process of a stack uses while it has nothing to do. Called by Tests/Benchmarks/idle."""
 
-import os
 import pathlib
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "deploy"))
+from stack_meter import family, used  # noqa: E402 (found only from here on)
+
 SETTLING = 10.0  # Seconds that the end of the start is given: first assignments, first looks for what is due.
-TICKS = os.sysconf("SC_CLK_TCK")
-
-
-def parents():
-    """The parent of every process that there is."""
-    found = {}
-    for file in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            found[int(file.parent.name)] = int(file.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue  # It has ended.
-    return found
-
-
-def family(pid):
-    """The process and all that descends from it: PostgreSQL is many."""
-    tree, members = parents(), [pid]
-    for member in members:
-        members += [child for child, parent in tree.items() if parent == member]
-    return members
-
-
-def seconds_used(pid):
-    """Of the processor, with children that have ended and were waited for."""
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(int(field) for field in fields[11:15]) / TICKS
 
 
 def kibibytes(pid, name):
@@ -39,17 +15,6 @@ def kibibytes(pid, name):
         if line.startswith(f"{name}:"):
             return int(line.split()[1])
     return 0
-
-
-def used(members):
-    """The sum over processes that are there; connections come and go."""
-    total = 0.0
-    for member in members:
-        try:
-            total += seconds_used(member)
-        except OSError:
-            continue
-    return total
 
 
 def resident(members):

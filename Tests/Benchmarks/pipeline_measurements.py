@@ -1,0 +1,245 @@
+"""The measurements of Tests/Benchmarks/pipeline: sells, posts to each side by turns, looks at what it cost, prints tables.
+
+It ends the peer that it starts; the stack in the folder is removed by the caller.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+DEPLOY = HERE.parent.parent / "deploy"
+sys.path[:0] = [str(HERE), str(DEPLOY), str(DEPLOY / "kafka")]
+import pipeline_report  # noqa: E402 (found only from here on)
+from pipeline_sides import CountersignSide, PeerSide  # noqa: E402
+from stack_meter import MeasureError, StackMeter  # noqa: E402
+
+APP, PRODUCT = "com.example.game", "gems.100"
+ACCOUNTS = 1000
+SOLD_AT_ONCE = 500  # The simulator takes 1000.
+FIRST_RATES = {1: 200, 8: 1000, 64: 2500}  # Purchases a second that the first round is prepared for.
+FIRST_RATE = 2500  # The same, for other numbers of connections.
+SPARE = 1.4  # Times what the fastest round before took; one that runs out of purchases ends earlier.
+PREPARED = 60_000  # Purchases of one run, at most.
+WARM_SECONDS, WARM_CONNECTIONS = 5, 64  # Connections are opened, the broker's code is compiled, caches are filled.
+IDLE_SECONDS = 10  # Of looking at what the processes use without purchases, which is taken off.
+STATISTICS_SECONDS = 11  # PostgreSQL's processes report what they have counted after 10 s without work, at the latest.
+TAIL_SECONDS = 1  # That commits of offsets and the end of transactions may take after the last webhook.
+LOAD_ALLOWANCE = 90  # Seconds that the load may take beyond its time.
+ROUNDS_MAXIMUM, CONNECTIONS_MAXIMUM = 25, 512
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+COUNTERS = ["xact_commit", "tup_returned", "tup_inserted", "tup_updated"]  # Of pg_stat_database.
+
+
+class Pipeline:
+    """The stack, the purchases that are prepared, and what every run came to."""
+
+    def __init__(self, arguments):
+        self.arguments, self.folder = arguments, pathlib.Path(arguments.folder)
+        self.meter = StackMeter(self.folder)
+        self.fastest, self.sold, self.runs = {}, 0, []
+
+    def begin(self):
+        for name in ("postgres", "broker"):
+            self.meter.stack("start", name)
+        self.meter.stack("tool", "migrate")
+        for name in ("simulator", "webhook-receiver"):
+            self.meter.stack("start", name)
+        if self.arguments.statements:
+            self.count_statements()
+        sides = [CountersignSide(self.meter)]
+        if self.arguments.peer:
+            sides.append(PeerSide(self.meter, self.arguments.peer))
+        return sides
+
+    def count_statements(self):
+        """Only a superuser makes the extension; the cluster is this benchmark's own."""
+        cluster = (self.folder / "postgres").resolve()
+        rules = cluster / "pg_hba.conf"
+        rules.write_text("host all postgres samehost trust\n" + rules.read_text())
+        os.kill(int((cluster / "postmaster.pid").read_text().split()[0]), signal.SIGHUP)
+        for _ in range(50):
+            try:
+                return self.meter.query("CREATE EXTENSION IF NOT EXISTS pg_stat_statements; "
+                                        "GRANT EXECUTE ON FUNCTION pg_stat_statements_reset TO public",
+                                        PGDATABASE="postgres", PGUSER="postgres", PGPASSWORD="")
+            except MeasureError:
+                time.sleep(0.1)
+        raise MeasureError("the extension pg_stat_statements cannot be made")
+
+    def prepare(self, name, count):
+        """Sells so many, and writes what apps would post: a body a line. The transactions' ids, in that order."""
+        ids = []
+        with open(self.folder / name, "w") as file:
+            while len(ids) < count:
+                order = {"bundleId": APP, "productId": PRODUCT, "type": "Consumable", "environment": "Sandbox",
+                         "count": SOLD_AT_ONCE}
+                request = urllib.request.Request(
+                    self.meter.settings["COUNTERSIGN_SIMULATOR_URL"] + "/simulator/v1/sales",
+                    data=json.dumps(order).encode(), headers={"content-type": "application/json"})
+                with OPENER.open(request, timeout=60) as answer:
+                    sales = json.loads(answer.read())["transactions"]
+                for sale in sales:
+                    self.sold += 1
+                    file.write(json.dumps({"app": APP, "account": f"player-{self.sold % ACCOUNTS}",
+                                           "signed_transaction": sale["signedTransaction"]}) + "\n")
+                    ids.append(sale["transactionId"])
+        return ids
+
+    def wanted(self, connections):
+        """Purchases for one run."""
+        rate = self.fastest.get(connections, 0) * SPARE or FIRST_RATES.get(connections, FIRST_RATE)
+        return min(PREPARED, int(rate * self.arguments.seconds) + connections)
+
+    def post(self, side, connections, seconds, name):
+        """Runs the load; what it prints."""
+        done = subprocess.run(
+            [sys.executable, "-B", str(HERE / "pipeline_load.py"), side.url, str(connections), str(seconds),
+             str(self.folder / name), side.mark], env={**os.environ, "PIPELINE_AUTHORIZATION": side.authorization},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=seconds + LOAD_ALLOWANCE)
+        if done.returncode:
+            raise MeasureError(f"{side.name}: the load ended with {done.returncode}:\n{done.stderr}")
+        return json.loads(done.stdout)
+
+    def counters(self, side):
+        """What PostgreSQL has counted for the side's database; asked in another one, where it counts nothing."""
+        sql = f"SELECT pg_current_wal_insert_lsn() - '0/0', {', '.join(COUNTERS)} FROM pg_stat_database " \
+              f"WHERE datname = '{side.database}'"
+        names = ["wal_bytes", *COUNTERS]
+        if self.arguments.statements:
+            sql = sql.replace(" FROM", f", (SELECT sum(calls) FROM {self.statements(side)}) FROM")
+            names.append("statements")
+        row = self.meter.query(sql, PGDATABASE="postgres")[0]
+        return {name: int(float(value or 0)) for name, value in zip(names, row)}
+
+    def statements(self, side):
+        return "pg_stat_statements WHERE toplevel AND dbid = (SELECT oid FROM pg_database " \
+               f"WHERE datname = '{side.database}')"
+
+    def look(self, side):
+        """Everything that grows, and when it was looked at; settled, so that PostgreSQL's numbers are whole."""
+        return {"counters": self.counters(side), "used": side.processor_seconds(), "at": time.monotonic()}
+
+    def idle(self, side):
+        """What a second without purchases costs."""
+        time.sleep(STATISTICS_SECONDS)
+        before = self.look(side)
+        time.sleep(IDLE_SECONDS)
+        after = self.look(side)
+        lasted = after["at"] - before["at"]
+        # Next to no WAL is written by who waits: what there is comes from a checkpoint or a vacuum, and not every second.
+        del before["counters"]["wal_bytes"]
+        return {part: {name: (after[part][name] - before[part][name]) / lasted for name in before[part]}
+                for part in ("counters", "used")}
+
+    def measure(self, side, number, connections, name, ids, idle):
+        """One run; its row. Costs are of one purchase."""
+        before = self.look(side)
+        result = self.post(side, connections, self.arguments.seconds, name)
+        good = result["answered"] - sum(result["failures"].values())
+        whole = side.finish(ids[:result["posted"]], result)
+        time.sleep(TAIL_SECONDS)
+        used, used_at = side.processor_seconds(), time.monotonic()
+        time.sleep(STATISTICS_SECONDS)
+        counters, counted_at = self.counters(side), time.monotonic()
+        if not result["answered"]:
+            raise MeasureError(f"{side.name}: nothing was answered: {result['failures']}")
+
+        def cost(part, values, at):
+            lasted, since = at - before["at"], before[part]
+            return {key: max(0.0, values[key] - since[key] - idle[part].get(key, 0) * lasted) / result["answered"]
+                    for key in values}
+
+        rate = max(0, good) / result["seconds"]
+        self.fastest[connections] = max(self.fastest.get(connections, 0), rate)
+        run = {"side": side.name, "round": number, "connections": connections, "rate": rate,
+               "whole_rate": max(0, good) / whole, "failures": sum(result["failures"].values()), "posted": result["posted"],
+               "seconds": result["seconds"], "p50_ms": result["p50_ms"], "p99_ms": result["p99_ms"],
+               "ran_out": result["ran_out"], "counters": cost("counters", counters, counted_at),
+               "processor_us": {key: value * 1e6 for key, value in cost("used", used, used_at).items()}}
+        run["processor_us"]["load"] = result["processor_seconds"] / result["answered"] * 1e6
+        print(pipeline_report.line(run), flush=True)
+        for failure, count in result["failures"].items():
+            print(f"    {count} times: {failure}", flush=True)
+        return run
+
+    def round(self, sides, number):
+        """Every side, by turns the first, with the same purchases."""
+        prepared = {connections: self.prepare(f"bodies-{connections}", self.wanted(connections))
+                    for connections in self.arguments.connections}
+        warm = self.prepare("bodies-warm", WARM_SECONDS * FIRST_RATE)
+        for side in sides if number % 2 else sides[::-1]:
+            side.start()
+            try:
+                result = self.post(side, WARM_CONNECTIONS, WARM_SECONDS, "bodies-warm")
+                side.finish(warm[:result["posted"]], result)
+                # What autovacuum does within minutes: without statistics the planner reads whole tables that it takes for tiny.
+                self.meter.query("ANALYZE", PGDATABASE=side.database)
+                idle = self.idle(side)
+                if self.arguments.statements:
+                    self.forget_statements()
+                print(f"{side.name}, idle: {100 * sum(idle['used'].values()):.1f} % of a core", flush=True)
+                for connections, ids in prepared.items():
+                    self.runs.append(self.measure(side, number, connections, f"bodies-{connections}", ids, idle))
+                if self.arguments.statements:
+                    self.print_statements(side)
+                side.check()
+            finally:
+                side.stop()
+        for file in self.folder.glob("bodies-*"):
+            file.unlink()
+
+    def print_statements(self, side):
+        """Those that have taken most of the server's time in these runs."""
+        rows = self.meter.query(
+            "SELECT round(total_exec_time), calls, rows, left(regexp_replace(query, '\\s+', ' ', 'g'), 100) "
+            f"FROM {self.statements(side)} ORDER BY total_exec_time DESC LIMIT 20", PGDATABASE="postgres")
+        print(f"{side.name}: milliseconds, calls, rows, statement")
+        for row in rows:
+            print("    " + "  ".join(row), flush=True)
+
+    def forget_statements(self):
+        self.meter.query("SELECT pg_stat_statements_reset()", PGDATABASE="postgres")
+
+
+def numbers(text):
+    found = [int(word) for word in text.split()]
+    if not found or not all(1 <= one <= CONNECTIONS_MAXIMUM for one in found) or len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(f"different numbers from 1 to {CONNECTIONS_MAXIMUM}")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--rounds", type=int, choices=range(1, ROUNDS_MAXIMUM + 1), required=True)
+    parser.add_argument("--seconds", type=int, required=True)
+    parser.add_argument("--connections", type=numbers, required=True)
+    parser.add_argument("--statements", action="store_true")
+    parser.add_argument("--peer", metavar="PYTHON", help="the Python that has the peer's packages")
+    arguments = parser.parse_args()
+    # As Ctrl-C: the peer is ended, and what runs in it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        pipeline = Pipeline(arguments)
+        sides = pipeline.begin()
+        for number in range(1, arguments.rounds + 1):
+            print(f"round {number}", flush=True)
+            pipeline.round(sides, number)
+    except (MeasureError, OSError, subprocess.TimeoutExpired) as error:
+        print(f"pipeline benchmark: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    print(pipeline_report.tables(pipeline.runs, arguments))
+    return 1 if any(run["failures"] for run in pipeline.runs) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
