@@ -12,8 +12,8 @@ struct TopicsCommand: AsyncParsableCommand {
             an administrator's user.
             """)
 
-    /// How long the broker has for an answer.
-    static let timeout = Duration.seconds(15)
+    /// How long the broker may be given for an answer, in seconds.
+    private static let timeouts = 1...600
     /// From how many copies on a write must be in two of them.
     private static let safeReplicationFactor = 3
 
@@ -35,6 +35,9 @@ struct TopicsCommand: AsyncParsableCommand {
     @Option(help: "What users' names begin with in access rules.")
     var principalPrefix = "User:"
 
+    @Option(help: "Seconds that the broker has for each answer: a cluster that has just started makes topics slowly.")
+    var timeout = 30
+
     func validate() throws {
         guard (1...10_000).contains(partitions ?? 1) else { throw ValidationError("--partitions is from 1 to 10000") }
         guard (1...100).contains(replicationFactor) else {
@@ -42,6 +45,9 @@ struct TopicsCommand: AsyncParsableCommand {
         }
         guard !(acls && applyAcls) else { throw ValidationError("either --acls or --apply-acls") }
         guard !(grow && (acls || applyAcls)) else { throw ValidationError("--grow is about topics, not access rules") }
+        guard Self.timeouts.contains(timeout) else {
+            throw ValidationError("--timeout is from \(Self.timeouts.lowerBound) to \(Self.timeouts.upperBound)")
+        }
         guard principalPrefix.contains(":"), !principalPrefix.contains(where: \.isWhitespace) else {
             throw ValidationError("--principal-prefix is a kind and a colon, such as User:")
         }
@@ -60,6 +66,7 @@ struct TopicsCommand: AsyncParsableCommand {
     }
 
     private func makeTopics() async throws {
+        let timeout = Duration.seconds(timeout)
         let wanted = Self.wanted(partitions: partitions)
         try await ToolSettings.load().withKafka { admin in
             let created = try await admin.createTopics(
@@ -67,12 +74,11 @@ struct TopicsCommand: AsyncParsableCommand {
                     KafkaTopicSpecification(
                         name: $0.name, partitions: $0.partitions, replicationFactor: replicationFactor,
                         settings: Self.settings(replicationFactor: replicationFactor))
-                }, timeout: Self.timeout)
-            let counts = try await admin.partitionCounts(timeout: Self.timeout)
+                }, timeout: timeout)
+            let counts = try await admin.partitionCounts(timeout: timeout)
             for topic in wanted {
                 if grow, let found = counts[topic.name], found < topic.partitions, !created.contains(topic.name) {
-                    try await admin.createPartitions(
-                        of: topic.name, total: topic.partitions, timeout: Self.timeout)
+                    try await admin.createPartitions(of: topic.name, total: topic.partitions, timeout: timeout)
                     print(Self.grownLine(topic, from: found))
                 } else {
                     print(Self.line(topic, created: created.contains(topic.name), counts: counts))
@@ -82,9 +88,10 @@ struct TopicsCommand: AsyncParsableCommand {
     }
 
     private func applyRules() async throws {
+        let timeout = Duration.seconds(timeout)
         let rules = AccessRules.all(prefix: principalPrefix).flatMap(\.rules)
         try await ToolSettings.load().withKafka { admin in
-            let created = Set(try await admin.createAccessRules(rules, timeout: Self.timeout))
+            let created = Set(try await admin.createAccessRules(rules, timeout: timeout))
             for rule in rules { print("\(created.contains(rule) ? "new  " : "there") \(AccessRules.line(rule))") }
             print("\(created.count) new of \(rules.count)")
         }
