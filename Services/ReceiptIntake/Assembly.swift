@@ -27,7 +27,8 @@ struct Assembly {
         // The process that faces the players has no business with the keys to Apple.
         let apps = try AppsFile.load(path: configuration.appsFile, secrets: .callers)
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
-        let store = SubmissionStore(pool: pool)
+        let headers = ProofHeaders()
+        let store = SubmissionStore(pool: pool, headers: headers)
         let keySets = KeySetRefresh(interval: configuration.keySetInterval, logger: logger)
         let waiters = OutcomeWaiters(waitersMaximum: configuration.waitersMaximum)
         let statuses: PurchaseSubmissions.Statuses = { try await store.statuses(of: $0) }
@@ -68,7 +69,7 @@ struct Assembly {
         return ServiceAssembly(services: [
             pool, DatabaseGuard(pool: pool, context: context), keySets, reload, tail, producer, monitor,
             publisher, batcher,
-            redriver(store, publish),
+            redriver(store, publish), ProofHeaderRefresh.task(headers, pool: pool, logger: logger),
             OldestSubmission(pool: pool).task(logger: logger),
             LateOutcomes(waiters: waiters, statuses: statuses).task(logger: logger), server,
         ])

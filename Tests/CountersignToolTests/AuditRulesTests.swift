@@ -184,6 +184,10 @@ struct AuditRulesTests {
         Damage(
             rule: "parked_submissions_wait", sql: "DELETE FROM submission_transactions",
             named: "sub_p1 of fay: claim_unnamed"),
+        Damage(
+            rule: "proofs_have_their_header",
+            sql: "UPDATE submissions SET proof = NULL, proof_header = 'gone', proof_rest = '' WHERE id = 'sub_c1'",
+            named: "sub_c1"),
     ]
 
     private static let owners = [

@@ -24,6 +24,7 @@ GRANT SELECT, INSERT ON submissions TO countersign_intake;
 -- Who posted what stays as it was written. A post of what was rejected opens it again.
 GRANT UPDATE (due_at, attempts, state, outcome, settled_at, alarmed_at, is_server, not_found_count, not_found_attempt,
     first_not_found_at, reopened_at, reopened_count) ON submissions TO countersign_intake;
+GRANT SELECT, INSERT ON proof_headers TO countersign_intake;
 GRANT SELECT, INSERT ON account_tokens TO countersign_intake;
 GRANT SELECT, INSERT ON purchase_intents TO countersign_intake;
 GRANT SELECT ON submission_transactions TO countersign_intake;
@@ -50,7 +51,8 @@ GRANT SELECT, INSERT ON balances TO countersign_wallet;
 GRANT UPDATE (amount) ON balances TO countersign_wallet;
 
 -- verification-worker: proofs that are too large for a message.
-GRANT SELECT (id, proof) ON submissions TO countersign_worker;
+GRANT SELECT (id, proof, proof_header, proof_rest) ON submissions TO countersign_worker;
+GRANT SELECT ON proof_headers TO countersign_worker;
 
 -- fulfillment: everything that follows from a verdict.
 GRANT SELECT ON schema_migrations TO countersign_fulfillment;
@@ -101,6 +103,7 @@ GRANT UPDATE (disabled_at, disabled_reason, failing_since) ON webhook_endpoints 
 -- The tool, looking: doctor, inspect, audit, bindings, double-grants, revenue, rates list.
 GRANT SELECT ON schema_migrations TO countersign_reader;
 GRANT SELECT ON submissions TO countersign_reader;
+GRANT SELECT ON proof_headers TO countersign_reader;
 GRANT SELECT ON submission_transactions TO countersign_reader;
 GRANT SELECT ON account_tokens TO countersign_reader;
 GRANT SELECT ON purchase_intents TO countersign_reader;

@@ -54,6 +54,9 @@ package struct Migrator: Sendable {
             Migration(
                 version: 10, name: "whose_refunds",
                 sql: String(decoding: PackageResources._010_whose_refunds_sql, as: UTF8.self)),
+            Migration(
+                version: 11, name: "keep_chains_once",
+                sql: String(decoding: PackageResources._011_keep_chains_once_sql, as: UTF8.self)),
         ]
     }
 

@@ -1,7 +1,7 @@
 /// Rules of orders and submissions: what is granted is there, and what the app was told is so.
 extension ConsistencyCheck {
     static let orderRules = [grants, unclaimed, catalogues]
-    static let submissionRules = [settled, waiting]
+    static let submissionRules = [settled, waiting, proofs]
 
     private static let grants = Rule(
         name: "granted_orders_have_entries",
@@ -71,5 +71,13 @@ extension ConsistencyCheck {
                     = (i.environment, i.order_transaction_id, s.id)
                 JOIN orders o ON (o.environment, o.transaction_id) = (l.environment, l.transaction_id)
                 WHERE o.state = 'parked')
+            """)
+
+    private static let proofs = Rule(
+        name: "proofs_have_their_header", sentence: "the header of every proof that is kept without it is kept",
+        sql: """
+            SELECT s.id AS subject FROM submissions s
+            WHERE s.proof_header IS NOT NULL
+                AND NOT EXISTS (SELECT FROM proof_headers h WHERE h.fingerprint = s.proof_header)
             """)
 }

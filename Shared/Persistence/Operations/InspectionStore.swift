@@ -69,7 +69,8 @@ package struct InspectionStore: Sendable {
             FROM orders JOIN keys USING (environment, transaction_id)
         ), found_submissions AS (
             SELECT id, state, reason, app, account, kind, attempts, due_at, received_at, settled_at, correlation_id,
-                named_transaction_id, expected_environment, alarmed_at, octet_length(proof) AS proof_bytes, outcome
+                named_transaction_id, expected_environment, alarmed_at,
+                octet_length(\(SubmissionStore.wholeProof)) AS proof_bytes, outcome
             FROM submissions
             WHERE id = $1 OR named_transaction_id = $1 OR named_transaction_id IN (SELECT transaction_id FROM found_ids)
                 OR (kind IN ('transaction_id', 'order_id')

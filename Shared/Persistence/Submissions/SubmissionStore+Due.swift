@@ -55,12 +55,14 @@ extension SubmissionStore {
         return .init(count: Int(try row.decode("not_found_count", as: Int32.self)), seconds: seconds)
     }
 
-    // A proof's length is in its row, so that a large one is measured without being read. Rows that are locked and then
+    // A proof's length is in its row, so that a large one is measured without being read; a header that is kept elsewhere
+    // counts for the largest. Rows that are locked and then
     // left for their size are free again with this statement's end.
     private static let claimStatement = """
         WITH due AS MATERIALIZED (
-            SELECT id, due_at, octet_length(proof) AS bytes FROM submissions
-            WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+            SELECT id, due_at, coalesce(octet_length(proof), octet_length(proof_rest) + \(ProofHeaders.bytesMaximum))
+                AS bytes
+            FROM submissions WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
         ), measured AS (
             SELECT id, bytes, sum(bytes) FILTER (WHERE bytes <= $4) OVER (
                 ORDER BY due_at, id ROWS UNBOUNDED PRECEDING) AS total
@@ -73,7 +75,7 @@ extension SubmissionStore {
         RETURNING submissions.id, app, account, kind, partition_key, correlation_id, attempts, named_transaction_id,
             expected_environment, is_server, not_found_count,
             extract(epoch FROM now() - first_not_found_at)::float8 AS not_found_seconds,
-            CASE WHEN measured.bytes <= $4 THEN proof END AS proof
+            CASE WHEN measured.bytes <= $4 THEN \(wholeProof) END AS proof
         """
 
     /// Puts submissions off in the caller's transaction: due again after the delay given for each.

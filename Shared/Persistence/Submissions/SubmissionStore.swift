@@ -13,10 +13,14 @@ package struct SubmissionStore: Sendable {
     package static let claimBytesMaximum = 16 << 20
 
     let pool: PostgresPool
+    private let headers: ProofHeaders
 
     /// Works on the database of a pool.
-    package init(pool: PostgresPool) {
+    ///
+    /// - Parameter headers: the headers that it leaves out of the proofs it writes.
+    package init(pool: PostgresPool, headers: ProofHeaders = ProofHeaders()) {
         self.pool = pool
+        self.headers = headers
     }
 
     /// A submission as it is accepted, or as it is sent.
@@ -91,15 +95,40 @@ package struct SubmissionStore: Sendable {
     package func accept(
         _ submissions: [NewSubmission], lease: Duration
     ) async throws -> (new: Set<String>, existing: [String: Status]) {
+        let proofs = submissions.map { headers.stored($0.message.proof) }
+        let new: Set<String>
+        do {
+            new = try await insert(submissions, proofs: proofs, lease: lease)
+        } catch let error as PostgresError where error.constraintName == ProofHeaders.constraint {
+            // The database does not know a header any more: it is an older one, restored from a backup.
+            headers.forget()
+            new = try await insert(
+                submissions, proofs: submissions.map { headers.stored($0.message.proof) }, lease: lease)
+        }
+        headers.note(submissions.filter { new.contains($0.message.submissionId) }.map(\.message))
+        let known = submissions.filter { !new.contains($0.message.submissionId) }
+        guard !known.isEmpty else { return (new, [:]) }
+        let existing = try await statuses(of: known.map(\.message.submissionId))
+        let reopened = try await reopen(existing, posted: known, lease: lease)
+        return (new.union(reopened.keys), existing.merging(reopened) { $1 })
+    }
+
+    private func insert(
+        _ submissions: [NewSubmission], proofs: [ProofHeaders.Stored], lease: Duration
+    ) async throws -> Set<String> {
         let messages = submissions.map(\.message)
         let inserted = try await pool.query(
             """
-            INSERT INTO submissions (id, app, account, kind, proof, partition_key, correlation_id,
-                named_transaction_id, expected_environment, is_server, due_at)
-            SELECT new.*, now() + $11 * interval '1 millisecond'
+            INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, named_transaction_id,
+                expected_environment, is_server, proof, proof_rest, proof_header, due_at)
+            SELECT new.id, new.app, new.account, new.kind, new.partition_key, new.correlation_id,
+                new.named_transaction_id, new.expected_environment, new.is_server, new.proof, new.proof_rest,
+                -- NULL, which is refused, where no such header is kept.
+                (SELECT fingerprint FROM proof_headers WHERE fingerprint = new.proof_header),
+                now() + $13 * interval '1 millisecond'
             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                $9::text[], $10::bool[]) AS new (id, app, account, kind, proof, partition_key, correlation_id,
-                named_transaction_id, expected_environment, is_server)
+                $9::bool[], $10::text[], $11::text[], $12::bytea[]) AS new (id, app, account, kind, partition_key,
+                correlation_id, named_transaction_id, expected_environment, is_server, proof, proof_rest, proof_header)
             ORDER BY id
             ON CONFLICT (id) DO NOTHING
             RETURNING id
@@ -107,17 +136,13 @@ package struct SubmissionStore: Sendable {
             [
                 .textArray(messages.map(\.submissionId)), .textArray(messages.map(\.app)),
                 .textArray(messages.map(\.account)), .textArray(messages.map(\.kind.rawValue)),
-                .textArray(messages.map(\.proof)), .textArray(submissions.map(\.partitionKey)),
-                .textArray(messages.map(\.correlationId)), .textArray(messages.map(\.namedTransactionId)),
+                .textArray(submissions.map(\.partitionKey)), .textArray(messages.map(\.correlationId)),
+                .textArray(messages.map(\.namedTransactionId)),
                 .textArray(messages.map(\.expectedEnvironment?.rawValue)), .boolArray(submissions.map(\.isServer)),
+                .textArray(proofs.map(\.proof)), .textArray(proofs.map(\.rest)), .byteaArray(proofs.map(\.header)),
                 .int8(lease.wholeMilliseconds),
             ])
-        let new = Set(try inserted.rows.map { try $0.decode("id", as: String.self) })
-        let known = submissions.filter { !new.contains($0.message.submissionId) }
-        guard !known.isEmpty else { return (new, [:]) }
-        let existing = try await statuses(of: known.map(\.message.submissionId))
-        let reopened = try await reopen(existing, posted: known, lease: lease)
-        return (new.union(reopened.keys), existing.merging(reopened) { $1 })
+        return Set(try inserted.rows.map { try $0.decode("id", as: String.self) })
     }
 
     /// The status of submissions by id; unknown ids are left out.
@@ -144,12 +169,20 @@ package struct SubmissionStore: Sendable {
         return statuses
     }
 
+    /// The proof of a row of `submissions`, whole, as SQL; NULL where its header is missing, and never a part of it.
+    static let wholeProof = """
+        CASE WHEN submissions.proof_header IS NULL THEN submissions.proof
+            ELSE (SELECT header || '.' || submissions.proof_rest FROM proof_headers
+                WHERE fingerprint = submissions.proof_header) END
+        """
+
     /// The proof of a submission, whole: for who was sent a claim check.
     ///
-    /// - Returns: nil when there is no such submission.
+    /// - Returns: nil when there is no such submission, or its header is missing.
     /// - Throws: `PostgresError`.
     package func proof(of id: String) async throws -> String? {
-        let result = try await pool.query("SELECT proof FROM submissions WHERE id = $1", [.text(id)])
-        return try result.rows.first?.decode("proof", as: String.self)
+        let result = try await pool.query(
+            "SELECT \(Self.wholeProof) AS proof FROM submissions WHERE id = $1", [.text(id)])
+        return try result.rows.first?.decodeIfPresent("proof", as: String.self)
     }
 }

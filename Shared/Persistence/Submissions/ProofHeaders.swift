@@ -1,0 +1,121 @@
+import Foundation
+import Messages
+package import Postgres
+import PurchaseModel
+import Synchronization
+
+/// The headers that are kept once, in the table `proof_headers`, and left out of the proofs that are written.
+///
+/// The header of what Apple signs is its chain of certificates: 4.4 kB of a signed transaction's 5, and the same in all that
+/// Apple signs for a year or two. Only the header of a proof that was verified is kept: anybody can post another, and
+/// rows are never removed.
+package final class ProofHeaders: Sendable {
+    /// The longest header that is kept, with the dot behind it, in bytes.
+    package static let bytesMaximum = 16 << 10
+    /// The most rows of the table: some thousand years of Apple's certificates.
+    package static let keptMaximum = 1_000
+    /// The newest rows that are known here; each is compared with every proof.
+    package static let knownMaximum = 32
+    /// The most headers that are remembered until somebody asks whether a proof with them was verified.
+    package static let candidatesMaximum = 32
+    /// The most proofs that are remembered of each; the newest are.
+    package static let candidateProofsMaximum = 8
+    /// What refuses a row whose header is not in the table.
+    static let constraint = "submissions_have_a_proof"
+
+    /// How a proof is written: as it is, or without its header.
+    struct Stored {
+        var proof: String?
+        var header: [UInt8]?
+        var rest: String?
+    }
+
+    private struct Known: Sendable {
+        let fingerprint: [UInt8]
+        /// With the dot that follows it.
+        let text: [UInt8]
+    }
+
+    private struct State {
+        var known: [Known] = []
+        /// Ids of submissions that were written whole, by their header.
+        var candidates: [String: [String]] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Knows none.
+    package init() {}
+
+    /// How a proof is to be written.
+    func stored(_ proof: String) -> Stored {
+        var proof = proof
+        let known = state.withLock { $0.known }
+        let found = proof.withUTF8 { text in
+            known.first { known in
+                text.count > known.text.count
+                    && known.text.withUnsafeBytes { memcmp(text.baseAddress, $0.baseAddress, $0.count) == 0 }
+            }
+        }
+        guard let found else { return Stored(proof: proof) }
+        let start = proof.utf8.index(proof.startIndex, offsetBy: found.text.count)
+        return Stored(header: found.fingerprint, rest: String(proof[start...]))
+    }
+
+    /// Remembers the headers of new submissions that are not known yet.
+    func note(_ messages: [SubmissionMessage]) {
+        let signed = messages.filter { $0.kind == .signedTransaction }
+        guard !signed.isEmpty else { return }
+        for message in signed where stored(message.proof).header == nil {
+            guard let dot = message.proof.utf8.firstIndex(of: UInt8(ascii: ".")) else { continue }
+            let header = String(message.proof[..<dot])
+            guard !header.isEmpty, header.utf8.count < Self.bytesMaximum else { continue }
+            state.withLock { state in
+                guard state.candidates[header] != nil || state.candidates.count < Self.candidatesMaximum else { return }
+                let ids = state.candidates[header, default: []] + [message.submissionId]
+                state.candidates[header] = ids.suffix(Self.candidateProofsMaximum)
+            }
+        }
+    }
+
+    /// Knows none from now on, until the next ``refresh(from:)``.
+    func forget() {
+        state.withLock { $0.known = [] }
+    }
+
+    /// Keeps the headers of proofs that were verified since the last time, and learns what other processes have kept.
+    ///
+    /// - Throws: `PostgresError`; what was known stays known.
+    package func refresh(from pool: PostgresPool) async throws {
+        let candidates = state.withLock { state in
+            defer { state.candidates = [:] }
+            return state.candidates.values.flatMap { $0 }
+        }
+        if !candidates.isEmpty { try await Self.keep(verified: candidates, in: pool) }
+        let result = try await pool.query(
+            "SELECT fingerprint, header FROM proof_headers ORDER BY created_at DESC, fingerprint LIMIT $1",
+            [.int8(Int64(Self.knownMaximum))])
+        let known = try result.rows.map { row in
+            Known(
+                fingerprint: try row.decode("fingerprint"),
+                text: Array(try row.decode("header", as: String.self).utf8) + [UInt8(ascii: ".")])
+        }
+        state.withLock { $0.known = known }
+    }
+
+    /// Keeps the headers of those of these submissions that were fulfilled: their proofs were verified.
+    private static func keep(verified ids: [String], in pool: PostgresPool) async throws {
+        _ = try await pool.query(
+            """
+            INSERT INTO proof_headers (fingerprint, header)
+            SELECT DISTINCT sha256(convert_to(header, 'UTF8')), header
+            FROM (
+                SELECT split_part(proof, '.', 1) AS header FROM submissions
+                WHERE id = ANY($1) AND state = 'fulfilled' AND kind = 'signed_transaction' AND proof IS NOT NULL
+            ) AS verified
+            WHERE octet_length(header) BETWEEN 1 AND $2 AND (SELECT count(*) FROM proof_headers) < $3
+            ON CONFLICT (fingerprint) DO NOTHING
+            """,
+            [.textArray(ids), .int8(Int64(bytesMaximum) - 1), .int8(Int64(keptMaximum))])
+    }
+}
