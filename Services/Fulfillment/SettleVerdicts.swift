@@ -74,12 +74,16 @@ struct SettleVerdicts: Sendable {
     private func count(_ settled: Settled, verdicts: Int, since start: ContinuousClock.Instant) {
         Counter(label: "countersign_orders_granted_total").increment(by: settled.decided.grantedCount)
         Counter(label: "countersign_orders_claimed_total").increment(by: settled.decided.claimedCount)
-        for settlement in settled.settlements {
+        // Counted by the batch: a counter is looked up by its labels each time.
+        let counts = Dictionary(grouping: settled.settlements) { settlement in
             let outcome = settlement.message.outcome
+            return [outcome.state.rawValue, outcome.reason?.rawValue ?? ""]
+        }
+        for (labels, settlements) in counts {
             Counter(
                 label: "countersign_submissions_settled_total",
-                dimensions: [("state", outcome.state.rawValue), ("reason", outcome.reason?.rawValue ?? "")]
-            ).increment()
+                dimensions: [("state", labels[0]), ("reason", labels[1])]
+            ).increment(by: settlements.count)
         }
         Recorder(label: "countersign_fulfillment_batch_size").record(verdicts)
         Metrics.Timer(label: "countersign_fulfillment_batch_seconds").record(duration: ContinuousClock.now - start)

@@ -48,18 +48,18 @@ package struct EventPublisher: Sendable {
         let results = await producer.send(events.map { Self.message($0.event, topic: $0.topic) })
         var failures = 0
         var firstError: KafkaError?
+        // Counted by the batch: a counter is looked up by its labels each time.
+        var counts: [Counted: Int] = [:]
         for (result, entry) in zip(results, events) {
-            let succeeded: Bool
-            switch result {
-            case .success:
-                succeeded = true
-            case .failure(let error):
+            var succeeded = true
+            if case .failure(let error) = result {
                 succeeded = false
                 failures += 1
                 firstError = firstError ?? error
             }
-            Self.counter(topic: entry.topic, succeeded: succeeded).increment()
+            counts[Counted(topic: entry.topic, succeeded: succeeded), default: 0] += 1
         }
+        for (counted, count) in counts { counted.counter.increment(by: count) }
         return Report(failures: failures, firstError: firstError)
     }
 
@@ -70,10 +70,15 @@ package struct EventPublisher: Sendable {
         if let error = await publish(events).firstError { throw error }
     }
 
-    private static func counter(topic: String, succeeded: Bool) -> Counter {
-        Counter(
-            label: "countersign_messages_published_total",
-            dimensions: [("topic", topic), ("result", succeeded ? "delivered" : "failed")])
+    private struct Counted: Hashable {
+        let topic: String
+        let succeeded: Bool
+
+        var counter: Counter {
+            Counter(
+                label: "countersign_messages_published_total",
+                dimensions: [("topic", topic), ("result", succeeded ? "delivered" : "failed")])
+        }
     }
 
     /// The message of an event: the one place that decides whether its key is the record's, or a header.
