@@ -27,7 +27,7 @@ FIRST_RATES = {1: 200, 8: 1000, 64: 2500}  # Purchases a second that the first r
 FIRST_RATE = 2500  # The same, for other numbers of connections.
 SPARE = 1.4  # Times what the fastest round before took; one that runs out of purchases ends earlier.
 PREPARED = 60_000  # Purchases of one run, at most.
-WARM_SECONDS, WARM_CONNECTIONS = 5, 64  # Connections are opened, the broker's code is compiled, caches are filled.
+WARM_CONNECTIONS = 64  # Connections are opened, the broker's code is compiled, caches are filled, headers are kept.
 IDLE_SECONDS = 10  # Of looking at what the processes use without purchases, which is taken off.
 STATISTICS_SECONDS = 11  # PostgreSQL's processes report what they have counted after 10 s without work, at the latest.
 TAIL_SECONDS = 1  # That commits of offsets and the end of transactions may take after the last webhook.
@@ -173,11 +173,11 @@ class Pipeline:
         """Every side, by turns the first, with the same purchases."""
         prepared = {connections: self.prepare(f"bodies-{connections}", self.wanted(connections))
                     for connections in self.arguments.connections}
-        warm = self.prepare("bodies-warm", WARM_SECONDS * FIRST_RATE)
+        warm = self.prepare("bodies-warm", min(PREPARED, self.arguments.warm * FIRST_RATE))
         for side in sides if number % 2 else sides[::-1]:
             side.start()
             try:
-                result = self.post(side, WARM_CONNECTIONS, WARM_SECONDS, "bodies-warm")
+                result = self.post(side, WARM_CONNECTIONS, self.arguments.warm, "bodies-warm")
                 side.finish(warm[:result["posted"]], result)
                 # What autovacuum does within minutes: without statistics the planner reads whole tables that it takes for tiny.
                 self.meter.query("ANALYZE", PGDATABASE=side.database)
@@ -220,6 +220,7 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--rounds", type=int, choices=range(1, ROUNDS_MAXIMUM + 1), required=True)
     parser.add_argument("--seconds", type=int, required=True)
+    parser.add_argument("--warm", type=int, required=True, help="seconds of warming up in each round")
     parser.add_argument("--connections", type=numbers, required=True)
     parser.add_argument("--statements", action="store_true")
     parser.add_argument("--peer", metavar="PYTHON", help="the Python that has the peer's packages")
