@@ -34,8 +34,8 @@ public struct KafkaConsumerSettings: Sendable {
     public var commitTimeout: Duration = .seconds(5)
     /// The least time between two commits; a crash repeats about this much work.
     ///
-    /// Defaults to 50 ms.
-    public var commitInterval: Duration = .milliseconds(50)
+    /// Defaults to 500 ms.
+    public var commitInterval: Duration = .milliseconds(500)
     /// How long leaving the group may last; past it the client is dropped, and the group notices by the session.
     ///
     /// Defaults to 5 s.
