@@ -13,7 +13,7 @@ package final class ProofHeaders: Sendable {
     /// The longest header that is kept, with the dot behind it, in bytes.
     package static let bytesMaximum = 16 << 10
     /// The most rows of the table: some thousand years of Apple's certificates.
-    package static let keptMaximum = 1_000
+    package static let rowsMaximum = 1_000
     /// The newest rows that are known here; each is compared with every proof.
     package static let knownMaximum = 32
     /// The most headers that are remembered until somebody asks whether a proof with them was verified.
@@ -34,6 +34,11 @@ package final class ProofHeaders: Sendable {
         let fingerprint: [UInt8]
         /// With the dot that follows it.
         let text: [UInt8]
+
+        func begins(_ proof: UnsafeBufferPointer<UInt8>) -> Bool {
+            guard proof.count > text.count, let start = proof.baseAddress else { return false }
+            return text.withUnsafeBytes { text in text.baseAddress.map { memcmp(start, $0, text.count) == 0 } ?? false }
+        }
     }
 
     private struct State {
@@ -51,12 +56,7 @@ package final class ProofHeaders: Sendable {
     func stored(_ proof: String) -> Stored {
         var proof = proof
         let known = state.withLock { $0.known }
-        let found = proof.withUTF8 { text in
-            known.first { known in
-                text.count > known.text.count
-                    && known.text.withUnsafeBytes { memcmp(text.baseAddress, $0.baseAddress, $0.count) == 0 }
-            }
-        }
+        let found = proof.withUTF8 { text in known.first { $0.begins(text) } }
         guard let found else { return Stored(proof: proof) }
         let start = proof.utf8.index(proof.startIndex, offsetBy: found.text.count)
         return Stored(header: found.fingerprint, rest: String(proof[start...]))
@@ -116,6 +116,6 @@ package final class ProofHeaders: Sendable {
             WHERE octet_length(header) BETWEEN 1 AND $2 AND (SELECT count(*) FROM proof_headers) < $3
             ON CONFLICT (fingerprint) DO NOTHING
             """,
-            [.textArray(ids), .int8(Int64(bytesMaximum) - 1), .int8(Int64(keptMaximum))])
+            [.textArray(ids), .int8(Int64(bytesMaximum) - 1), .int8(Int64(rowsMaximum))])
     }
 }
