@@ -129,6 +129,8 @@ let package = Package(
                 .embedInCode("Migrations/0008_look_up_less.sql"),
                 .embedInCode("Migrations/0009_see_what_waits.sql"),
                 .embedInCode("Migrations/0010_whose_refunds.sql"),
+                .embedInCode("Migrations/0011_keep_chains_once.sql"),
+                .embedInCode("Migrations/0012_send_events_from_an_outbox.sql"),
             ]),
         shared(
             "ServiceRuntime",

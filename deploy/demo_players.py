@@ -167,7 +167,7 @@ def wait_for_webhooks(shop):
     """Until every event was delivered; at most half a minute."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        if query(shop, "SELECT (SELECT count(*) FROM events WHERE due_at IS NOT NULL) "
+        if query(shop, "SELECT (SELECT count(*) FROM event_outbox) "
                        "+ (SELECT count(*) FROM webhook_deliveries WHERE state <> 'delivered')") == "0":
             return
         time.sleep(0.2)

@@ -265,7 +265,7 @@ struct InspectionTests {
         try await withPurchase { pool in
             try await execute(
                 """
-                UPDATE events SET due_at = now() - interval '1 hour';
+                INSERT INTO event_outbox (event_id, due_at) SELECT id, now() - interval '1 hour' FROM events;
                 INSERT INTO webhook_deliveries (event_id, endpoint_id, due_at)
                 VALUES ('evt_1', 'off', now() - interval '1 hour');
                 INSERT INTO webhook_endpoints (id, disabled_at, disabled_reason) VALUES ('off', now(), '410 Gone');

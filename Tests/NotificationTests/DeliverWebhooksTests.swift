@@ -56,7 +56,7 @@ struct DeliverWebhooksTests: DeliverySuite {
                 #expect(delivery.attempts == 1)
                 #expect(delivery.status == 200)
                 #expect(try await database.delivery("evt_1", "refunds") == nil)
-                let due = try await database.pool.query("SELECT 1 AS one FROM events WHERE due_at IS NOT NULL")
+                let due = try await database.pool.query("SELECT 1 AS one FROM event_outbox")
                 #expect(due.rows.isEmpty)
             }
         }

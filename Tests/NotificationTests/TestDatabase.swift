@@ -16,8 +16,9 @@ struct TestDatabase: Sendable {
     func insertEvents(_ ids: [String], type: String = "iap.transaction.fulfilled") async throws {
         _ = try await pool.query(
             """
-            INSERT INTO events (id, type, environment, app, transaction_id, partition_key, body, due_at)
-            SELECT id, $2, 'production', 'com.example.game', '1', '1', '{"id":"' || id || '","name":"Zoë"}', now()
+            WITH outbox AS (INSERT INTO event_outbox (event_id, due_at) SELECT id, now() FROM unnest($1::text[]) AS id)
+            INSERT INTO events (id, type, environment, app, transaction_id, partition_key, body)
+            SELECT id, $2, 'production', 'com.example.game', '1', '1', '{"id":"' || id || '","name":"Zoë"}'
             FROM unnest($1::text[]) AS id
             """, [.textArray(ids), .text(type)])
     }

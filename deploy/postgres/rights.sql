@@ -82,6 +82,9 @@ GRANT SELECT, INSERT, UPDATE ON subscriptions TO countersign_fulfillment;
 GRANT SELECT, INSERT ON renewal_statements TO countersign_fulfillment;
 GRANT UPDATE (signed_date, statement) ON renewal_statements TO countersign_fulfillment;
 GRANT SELECT, INSERT ON events TO countersign_fulfillment;
+GRANT SELECT, INSERT ON event_outbox TO countersign_fulfillment;
+GRANT UPDATE (due_at, attempts) ON event_outbox TO countersign_fulfillment;
+-- What the version before has put there; its own rights, too, until it is gone.
 GRANT UPDATE (due_at, attempts) ON events TO countersign_fulfillment;
 GRANT SELECT, INSERT ON account_sequences TO countersign_fulfillment;
 GRANT UPDATE (last_sequence) ON account_sequences TO countersign_fulfillment;
@@ -93,6 +96,10 @@ GRANT SELECT ON webhook_endpoints TO countersign_fulfillment;
 -- notification: takes events over, delivers them.
 GRANT SELECT ON schema_migrations TO countersign_notification;
 GRANT SELECT ON events TO countersign_notification;
+GRANT SELECT, DELETE ON event_outbox TO countersign_notification;
+-- Only because a row lock wants some column; nothing writes it.
+GRANT UPDATE (due_at) ON event_outbox TO countersign_notification;
+-- The version before writes it, until it is gone.
 GRANT UPDATE (due_at) ON events TO countersign_notification;
 GRANT SELECT, INSERT ON webhook_deliveries TO countersign_notification;
 GRANT UPDATE (state, due_at, attempts, last_status, last_error, delivered_at) ON webhook_deliveries TO
@@ -127,6 +134,7 @@ GRANT SELECT ON double_grants TO countersign_reader;
 GRANT SELECT ON subscriptions TO countersign_reader;
 GRANT SELECT ON renewal_statements TO countersign_reader;
 GRANT SELECT ON events TO countersign_reader;
+GRANT SELECT ON event_outbox TO countersign_reader;
 GRANT SELECT ON account_sequences TO countersign_reader;
 GRANT SELECT ON webhook_deliveries TO countersign_reader;
 GRANT SELECT ON webhook_endpoints TO countersign_reader;
@@ -147,6 +155,7 @@ GRANT INSERT ON ledger_entries TO countersign_operator;
 GRANT INSERT ON balances TO countersign_operator;
 GRANT UPDATE (amount) ON balances TO countersign_operator;
 GRANT INSERT ON events TO countersign_operator;
+GRANT INSERT ON event_outbox TO countersign_operator;
 GRANT INSERT ON account_sequences TO countersign_operator;
 GRANT UPDATE (last_sequence) ON account_sequences TO countersign_operator;
 GRANT INSERT ON commission_rates TO countersign_operator;

@@ -325,7 +325,7 @@ def check_books(server, services, purchases):
     wrong = [row for row in rows if row.split("|")[0] in bought and not row.endswith("|1 of 100")]
     expect(not wrong and bought <= {row.split("|")[0] for row in rows}, f"granted otherwise than once: {wrong}")
     wait_for("every event is delivered", lambda: server.sql(
-        "SELECT count(*) FROM events WHERE due_at IS NOT NULL") == "0" and server.sql(
+        "SELECT count(*) FROM event_outbox") == "0" and server.sql(
         "SELECT count(*) FROM webhook_deliveries WHERE state <> 'delivered'") == "0", SETTLE_SECONDS)
     say(f"  {len(bought)} purchases, {len(granted)} orders, each granted once; every webhook is delivered")
     say("  countersign audit: " + services.expect_tool("audit").strip().splitlines()[-1])

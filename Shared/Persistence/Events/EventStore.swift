@@ -2,7 +2,7 @@ package import Messages
 package import Postgres
 package import PurchaseModel
 
-/// The tables `events` and `account_sequences`: what happened, due until the notification service has it.
+/// The tables `events`, `event_outbox` and `account_sequences`: what happened, due until the notification service has it.
 package struct EventStore: Sendable {
     private let pool: PostgresPool
 
@@ -82,9 +82,12 @@ package struct EventStore: Sendable {
         }
         _ = try await connection.query(
             """
-            INSERT INTO events (id, type, environment, app, account, sequence, transaction_id, partition_key, body, due_at)
-            SELECT *, now() + $10 * interval '1 millisecond'
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::text[],
+            WITH outbox AS (
+                INSERT INTO event_outbox (event_id, due_at)
+                SELECT id, now() + $10 * interval '1 millisecond' FROM unnest($1::text[]) AS new (id)
+            )
+            INSERT INTO events (id, type, environment, app, account, sequence, transaction_id, partition_key, body)
+            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::text[],
                 $8::text[], $9::text[])
             """,
             [
@@ -101,12 +104,18 @@ package struct EventStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func claimDue(limit: Int, lease: Duration, leaseMaximum: Duration) async throws -> [StoredEvent] {
+        try await moveOldRows(limit: limit)
         let result = try await pool.query(
             """
-            UPDATE events SET attempts = attempts + 1,
-                due_at = now() + least($2 * power(2, least(attempts + 1, 20)), $3) * interval '1 millisecond'
-            WHERE id IN (SELECT id FROM events WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-            RETURNING id, type, partition_key, body
+            WITH due AS (
+                UPDATE event_outbox SET attempts = attempts + 1,
+                    due_at = now() + least($2 * power(2, least(attempts + 1, 20)), $3) * interval '1 millisecond'
+                WHERE event_id = ANY(ARRAY(
+                    SELECT event_id FROM event_outbox WHERE due_at <= now() ORDER BY due_at LIMIT $1
+                    FOR UPDATE SKIP LOCKED))
+                RETURNING event_id
+            )
+            SELECT id, type, partition_key, body FROM events WHERE id = ANY(ARRAY(SELECT event_id FROM due))
             """,
             [.int8(Int64(limit)), .int8(lease.wholeMilliseconds), .int8(leaseMaximum.wholeMilliseconds)])
         return try result.rows.map { row in
@@ -117,11 +126,24 @@ package struct EventStore: Sendable {
         }
     }
 
-    /// Notes that the notification service has the events of `$1`: they are due no longer; part of its statement.
+    /// Puts events into the outbox that a fulfillment of the version before has written, once they are due.
+    private func moveOldRows(limit: Int) async throws {
+        _ = try await pool.query(
+            """
+            WITH old AS (
+                UPDATE events SET due_at = NULL WHERE id = ANY(ARRAY(
+                    SELECT id FROM events WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED))
+                RETURNING id
+            )
+            INSERT INTO event_outbox (event_id, due_at) SELECT id, now() FROM old ON CONFLICT DO NOTHING
+            """, [.int8(Int64(limit))])
+    }
+
+    /// Takes the events of `$1` out of the outbox, since the notification service has them; part of its statement.
     ///
-    /// NO KEY, so that it does not wait for the check of a foreign key that another process is making.
+    /// ARRAY: the index is used whatever the planner believes of a table that is empty most of the time.
     static let handOverStatement = """
-        UPDATE events SET due_at = NULL WHERE id IN (
-            SELECT id FROM events WHERE id = ANY($1) AND due_at IS NOT NULL ORDER BY id FOR NO KEY UPDATE)
+        DELETE FROM event_outbox WHERE event_id = ANY(ARRAY(
+            SELECT event_id FROM event_outbox WHERE event_id = ANY($1) ORDER BY event_id FOR UPDATE))
         """
 }

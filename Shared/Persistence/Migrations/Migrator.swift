@@ -57,6 +57,9 @@ package struct Migrator: Sendable {
             Migration(
                 version: 11, name: "keep_chains_once",
                 sql: String(decoding: PackageResources._011_keep_chains_once_sql, as: UTF8.self)),
+            Migration(
+                version: 12, name: "send_events_from_an_outbox",
+                sql: String(decoding: PackageResources._012_send_events_from_an_outbox_sql, as: UTF8.self)),
         ]
     }
 

@@ -63,7 +63,7 @@ package struct BacklogStore: Sendable {
             """
             WITH late AS (
                 SELECT 'submissions' AS name, due_at FROM submissions WHERE due_at < now() - $1 * interval '1 millisecond'
-                UNION ALL SELECT 'events', due_at FROM events WHERE due_at < now() - $1 * interval '1 millisecond'
+                UNION ALL SELECT 'events', due_at FROM event_outbox WHERE due_at < now() - $1 * interval '1 millisecond'
                 UNION ALL SELECT 'webhook_deliveries', due_at FROM webhook_deliveries d
                     LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
                     WHERE due_at < now() - $1 * interval '1 millisecond' AND e.disabled_at IS NULL

@@ -61,7 +61,7 @@ package struct DueRowsStore: Sendable {
             WHERE e.disabled_at IS NULL
             """
         let queues = [
-            queue("submissions", due("submissions")), queue("events", due("events")),
+            queue("submissions", due("submissions")), queue("events", due("event_outbox")),
             queue("operator_claims", due("operator_claims")), queue("subscriptions", due("subscriptions")),
             queue("entitlements", due("entitlements", "expires_at", and: "end_told_at IS NULL AND revoked_at IS NULL")),
             queue("webhook_deliveries", deliveries),

@@ -111,11 +111,13 @@ package struct InspectionStore: Sendable {
                 access_until, changed_at
             FROM subscriptions JOIN lineages_of_orders USING (environment, original_transaction_id)
         ), found_events AS (
-            SELECT id, type, environment, transaction_id, app, account, sequence, due_at, attempts, created_at
-            FROM events JOIN keys USING (environment, transaction_id)
-            UNION
-            SELECT id, type, environment, transaction_id, app, account, sequence, due_at, attempts, created_at
-            FROM events WHERE id = $1
+            SELECT id, type, environment, transaction_id, app, account, sequence, o.due_at,
+                coalesce(o.attempts, e.attempts) AS attempts, created_at
+            FROM (
+                SELECT events.* FROM events JOIN keys USING (environment, transaction_id)
+                UNION
+                SELECT * FROM events WHERE id = $1
+            ) e LEFT JOIN event_outbox o ON o.event_id = e.id
         ), found_deliveries AS (
             SELECT event_id, endpoint_id, state, due_at, attempts, last_status, last_error, created_at, delivered_at
             FROM webhook_deliveries WHERE event_id IN (SELECT id FROM found_events)
