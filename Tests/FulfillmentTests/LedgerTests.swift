@@ -119,7 +119,7 @@ struct LedgerTests {
                 try await bench.texts(
                     """
                     SELECT concat_ws(' ', type, account, sequence, body::jsonb -> 'data' -> 'entries' -> 0 ->> 'amount',
-                        due_at <= now()) AS value FROM events JOIN event_outbox ON event_id = id ORDER BY sequence
+                        event_outbox.due_at <= now()) AS value FROM events JOIN event_outbox ON event_id = id ORDER BY sequence
                     """) == [
                         "\(PurchaseEvent.adjusted) anna 1 50 t", "\(PurchaseEvent.adjusted) anna 2 -60 t",
                         "\(PurchaseEvent.adjusted) anna 3 4 t",

@@ -81,6 +81,7 @@ struct OldDatabase: Sendable {
                             OrderKey(environment: .production, transactionId: statement.transactionId)),
                         sequence: Int32(index + 1), customer: customer, item: item.item, amount: -item.amount)
                 }, on: connection)
+            try await Self.hideOutbox(on: connection)
             _ = try await EventStore.write(
                 [
                     EventDraft(
@@ -90,6 +91,7 @@ struct OldDatabase: Sendable {
                             transaction: statement, state: .revoked, reason: .revokedByApple,
                             entries: items.map { Catalogue.ItemGrant(item: $0.item, amount: -$0.amount) }))
                 ], lease: .seconds(30), on: connection)
+            try await Self.moveTimes(on: connection)
         }
     }
 
@@ -138,8 +140,25 @@ struct OldDatabase: Sendable {
                 correlationId: "req_old",
                 data: PurchaseEvent.Payload(
                     transaction: transaction, state: .granted, entries: items, entitlements: entitlements))
+            try await Self.hideOutbox(on: connection)
             _ = try await EventStore.insert([event], lease: .seconds(30), on: connection)
+            try await Self.moveTimes(on: connection)
         }
+    }
+
+    /// Lets today's store write events here, where there is no outbox yet.
+    private static func hideOutbox(on connection: PostgresConnection) async throws {
+        try await connection.executeScript(
+            """
+            CREATE TEMPORARY TABLE event_outbox (event_id text, due_at timestamptz, attempts integer DEFAULT 0)
+            ON COMMIT DROP
+            """)
+    }
+
+    /// Puts the times where the older version has them.
+    private static func moveTimes(on connection: PostgresConnection) async throws {
+        _ = try await connection.query(
+            "UPDATE events SET due_at = new.due_at FROM event_outbox new WHERE new.event_id = events.id")
     }
 
     /// Writes an order that brought nothing, or nothing yet.

@@ -31,7 +31,7 @@ struct ProofHeadersTests {
 
     private func settle(_ id: String, as state: String, in pool: PostgresPool) async throws {
         _ = try await pool.query(
-            "UPDATE submissions SET state = $2, due_at = NULL WHERE id = $1", [.text(id), .text(state)])
+            "UPDATE submissions SET state = $2, due_at = NULL, outcome = '{}' WHERE id = $1", [.text(id), .text(state)])
     }
 
     /// Ids of the rows whose proof is without its header.
@@ -77,7 +77,7 @@ struct ProofHeadersTests {
         try await TestDatabase.with { database in
             let pool = database.pool
             try await accept([submission("first"), submission("receipt", kind: .receipt)], in: pool)
-            try await settle("first", as: state, in: pool)
+            if state != "received" { try await settle("first", as: state, in: pool) }
             try await settle("receipt", as: "fulfilled", in: pool)
             try await headers.refresh(from: pool)
             try await accept([submission("second")], in: pool)

@@ -40,6 +40,7 @@ GRANT SELECT ON ledger_entries TO countersign_intake;
 GRANT SELECT ON balances TO countersign_intake;
 GRANT SELECT ON subscriptions TO countersign_intake;
 GRANT SELECT ON events TO countersign_intake;
+GRANT SELECT ON event_outbox TO countersign_intake;
 GRANT SELECT ON account_sequences TO countersign_intake;
 GRANT SELECT ON webhook_deliveries TO countersign_intake;
 GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_intake;
