@@ -10,16 +10,17 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// The page that a folder may have for its readers: no source, so it is kept out of the build.
-func readme(in path: String) -> [String] {
-    FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(path)/README.md") ? ["README.md"] : []
+/// The pages that a folder may have for its readers: no source, so they are kept out of the build.
+func pages(in path: String) -> [String] {
+    let files = try? FileManager.default.contentsOfDirectory(atPath: "\(Context.packageDirectory)/\(path)")
+    return (files ?? []).filter { $0.hasSuffix(".md") }.sorted()
 }
 
 /// A library of `Shared/`.
 func shared(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target {
     let path = "Shared/\(name)"
     return .target(
-        name: name, dependencies: dependencies, path: path, exclude: readme(in: path), resources: resources,
+        name: name, dependencies: dependencies, path: path, exclude: pages(in: path), resources: resources,
         swiftSettings: strict)
 }
 
@@ -27,7 +28,7 @@ func shared(_ name: String, _ dependencies: [Target.Dependency] = [], resources:
 func service(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     let path = "Services/\(name)"
     return .executableTarget(
-        name: name, dependencies: dependencies, path: path, exclude: readme(in: path), swiftSettings: strict)
+        name: name, dependencies: dependencies, path: path, exclude: pages(in: path), swiftSettings: strict)
 }
 
 /// Tests look at what ships, which is optimised; they themselves need not be.
@@ -37,7 +38,7 @@ let unoptimized: [SwiftSetting] = strict + [.unsafeFlags(["-Onone"])]
 func suite(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     let path = "Tests/\(name)"
     return .testTarget(
-        name: name, dependencies: dependencies, path: path, exclude: readme(in: path), swiftSettings: unoptimized)
+        name: name, dependencies: dependencies, path: path, exclude: pages(in: path), swiftSettings: unoptimized)
 }
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -131,6 +132,7 @@ let package = Package(
                 .embedInCode("Migrations/0010_whose_refunds.sql"),
                 .embedInCode("Migrations/0011_keep_chains_once.sql"),
                 .embedInCode("Migrations/0012_send_events_from_an_outbox.sql"),
+                .embedInCode("Migrations/0013_drop_idle_indexes.sql"),
             ]),
         shared(
             "ServiceRuntime",

@@ -44,6 +44,23 @@ struct ReadingOrderTests {
         }
     }
 
+    @Test("the story says which events wait to be sent, and no longer once notification has them")
+    func waitingEvents() async throws {
+        try await ReadingFixture.with { intake, rows in
+            try await rows.storyOfOneOrder()
+            func waiting() async throws -> Int {
+                let answer = try await intake.send(.get, "/v1/orders/2000001/why\(query)", token: TestIntake.serverKey)
+                #expect(answer.status == 200, "\(answer.text)")
+                return answer.text.components(separatedBy: "waits to be sent").count - 1
+            }
+            #expect(try await waiting() == 0)
+            _ = try await rows.pool.query("INSERT INTO event_outbox (event_id, due_at) SELECT id, now() FROM events")
+            #expect(try await waiting() == 2)
+            _ = try await rows.pool.query("DELETE FROM event_outbox")
+            #expect(try await waiting() == 0)
+        }
+    }
+
     @Test("an order is found by each of its transaction ids, and says all of them, its own first")
     func anyId() async throws {
         try await ReadingFixture.with { intake, rows in

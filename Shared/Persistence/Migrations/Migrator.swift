@@ -60,6 +60,9 @@ package struct Migrator: Sendable {
             Migration(
                 version: 12, name: "send_events_from_an_outbox",
                 sql: String(decoding: PackageResources._012_send_events_from_an_outbox_sql, as: UTF8.self)),
+            Migration(
+                version: 13, name: "drop_idle_indexes",
+                sql: String(decoding: PackageResources._013_drop_idle_indexes_sql, as: UTF8.self)),
         ]
     }
 
