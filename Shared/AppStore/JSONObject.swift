@@ -34,7 +34,7 @@ struct JSONObject {
     /// Reads a text that is one object and nothing else.
     init(_ text: [UInt8], nestingDepthMaximum: Int) throws(JSONFault) {
         let tape = try JSONTape(text, rules: .init(nestingDepthMaximum: nestingDepthMaximum, allowsNUL: false))
-        guard tape.tokens[0].kind == .object else { throw JSONFault("not an object") }
+        guard tape.kind(of: 0) == .object else { throw JSONFault("not an object") }
         try self.init(tape, at: JSONPlace(index: 0))
     }
 
@@ -54,7 +54,7 @@ struct JSONObject {
     }
 
     private static func value(_ tape: JSONTape, _ index: Int) -> JSONValue {
-        switch tape.tokens[index].kind {
+        switch tape.kind(of: index) {
         case .null: .null
         case .true: .bool(true)
         case .false: .bool(false)

@@ -25,17 +25,19 @@ private struct JSONMembersWriter<Key: CodingKey>: KeyedEncodingContainerProtocol
     let output: JSONOutput
     var codingPath: [any CodingKey] { [] }
 
-    func encodeNil(forKey key: Key) { output.append(member: key.stringValue) { output.appendNull() } }
-    func encode(_ value: Bool, forKey key: Key) { output.append(member: key.stringValue) { output.append(value) } }
-    func encode(_ value: String, forKey key: Key) { output.append(member: key.stringValue) { output.append(value) } }
+    func encodeNil(forKey key: Key) { output.append(key.stringValue) { output.appendNull() } }
+    func encode(_ value: Bool, forKey key: Key) { output.append(key.stringValue) { output.append(value) } }
+    func encode(_ value: String, forKey key: Key) { output.append(key.stringValue) { output.append(value) } }
     func encode(_ value: Double, forKey key: Key) throws {
-        try output.append(member: key.stringValue) { try output.append(value) }
+        let digits = try output.digits(value)
+        output.append(key.stringValue) { output.append(digits: digits) }
     }
     func encode(_ value: Float, forKey key: Key) throws {
-        try output.append(member: key.stringValue) { try output.append(value) }
+        let digits = try output.digits(value)
+        output.append(key.stringValue) { output.append(digits: digits) }
     }
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        try output.append(member: key.stringValue) { try output.append(value) }
+        try output.append(key.stringValue, value: value)
     }
     func encode(_ value: Int, forKey key: Key) { number(value, key) }
     func encode(_ value: Int8, forKey key: Key) { number(value, key) }
@@ -48,24 +50,34 @@ private struct JSONMembersWriter<Key: CodingKey>: KeyedEncodingContainerProtocol
     func encode(_ value: UInt32, forKey key: Key) { number(value, key) }
     func encode(_ value: UInt64, forKey key: Key) { number(value, key) }
 
-    private func number(_ value: some BinaryInteger & CustomStringConvertible & Encodable, _ key: Key) {
-        output.append(member: key.stringValue) { output.append(value) }
+    // What is absent is often absent; the standard library's own of these come back here by a longer way.
+    func encodeIfPresent(_ value: Bool?, forKey key: Key) { if let value { encode(value, forKey: key) } }
+    func encodeIfPresent(_ value: String?, forKey key: Key) { if let value { encode(value, forKey: key) } }
+    func encodeIfPresent(_ value: Int?, forKey key: Key) { if let value { encode(value, forKey: key) } }
+    func encodeIfPresent(_ value: Int64?, forKey key: Key) { if let value { encode(value, forKey: key) } }
+    func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
+        if let value { try encode(value, forKey: key) }
+    }
+
+    @inline(__always)
+    private func number(_ value: some FixedWidthInteger, _ key: Key) {
+        output.append(key.stringValue) { output.append(integer: value) }
     }
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy keyType: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {
         KeyedEncodingContainer(
-            JSONMembersWriter<NestedKey>(output: output.open(member: key.stringValue, object: true)))
+            JSONMembersWriter<NestedKey>(output: output.open(key.stringValue, object: true)))
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        JSONElementsWriter(output: output.open(member: key.stringValue, object: false))
+        JSONElementsWriter(output: output.open(key.stringValue, object: false))
     }
 
-    func superEncoder() -> any Encoder { JSONValueEncoder(output: output.open(member: "super", object: nil)) }
+    func superEncoder() -> any Encoder { JSONValueEncoder(output: output.open("super", object: nil)) }
     func superEncoder(forKey key: Key) -> any Encoder {
-        JSONValueEncoder(output: output.open(member: key.stringValue, object: nil))
+        JSONValueEncoder(output: output.open(key.stringValue, object: nil))
     }
 }
 
@@ -75,34 +87,38 @@ private struct JSONElementsWriter: UnkeyedEncodingContainer {
     var codingPath: [any CodingKey] { [] }
     var count: Int { output.count }
 
-    func encodeNil() { output.append(member: "") { output.appendNull() } }
-    func encode(_ value: Bool) { output.append(member: "") { output.append(value) } }
-    func encode(_ value: String) { output.append(member: "") { output.append(value) } }
-    func encode(_ value: Double) throws { try output.append(member: "") { try output.append(value) } }
-    func encode(_ value: Float) throws { try output.append(member: "") { try output.append(value) } }
-    func encode<Value: Encodable>(_ value: Value) throws {
-        try output.append(member: "") { try output.append(value) }
+    func encodeNil() { output.append("") { output.appendNull() } }
+    func encode(_ value: Bool) { output.append("") { output.append(value) } }
+    func encode(_ value: String) { output.append("") { output.append(value) } }
+    func encode(_ value: Double) throws {
+        let digits = try output.digits(value)
+        output.append("") { output.append(digits: digits) }
     }
-    func encode(_ value: Int) { output.append(member: "") { output.append(value) } }
-    func encode(_ value: Int8) { output.append(member: "") { output.append(value) } }
-    func encode(_ value: Int16) { output.append(member: "") { output.append(value) } }
-    func encode(_ value: Int32) { output.append(member: "") { output.append(value) } }
-    func encode(_ value: Int64) { output.append(member: "") { output.append(value) } }
-    func encode(_ value: UInt) { output.append(member: "") { output.append(value) } }
-    func encode(_ value: UInt8) { output.append(member: "") { output.append(value) } }
-    func encode(_ value: UInt16) { output.append(member: "") { output.append(value) } }
-    func encode(_ value: UInt32) { output.append(member: "") { output.append(value) } }
-    func encode(_ value: UInt64) { output.append(member: "") { output.append(value) } }
+    func encode(_ value: Float) throws {
+        let digits = try output.digits(value)
+        output.append("") { output.append(digits: digits) }
+    }
+    func encode<Value: Encodable>(_ value: Value) throws { try output.append("", value: value) }
+    func encode(_ value: Int) { output.append("") { output.append(integer: value) } }
+    func encode(_ value: Int8) { output.append("") { output.append(integer: value) } }
+    func encode(_ value: Int16) { output.append("") { output.append(integer: value) } }
+    func encode(_ value: Int32) { output.append("") { output.append(integer: value) } }
+    func encode(_ value: Int64) { output.append("") { output.append(integer: value) } }
+    func encode(_ value: UInt) { output.append("") { output.append(integer: value) } }
+    func encode(_ value: UInt8) { output.append("") { output.append(integer: value) } }
+    func encode(_ value: UInt16) { output.append("") { output.append(integer: value) } }
+    func encode(_ value: UInt32) { output.append("") { output.append(integer: value) } }
+    func encode(_ value: UInt64) { output.append("") { output.append(integer: value) } }
 
     func nestedContainer<NestedKey: CodingKey>(keyedBy keyType: NestedKey.Type) -> KeyedEncodingContainer<NestedKey> {
-        KeyedEncodingContainer(JSONMembersWriter<NestedKey>(output: output.open(member: "", object: true)))
+        KeyedEncodingContainer(JSONMembersWriter<NestedKey>(output: output.open("", object: true)))
     }
 
     func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        JSONElementsWriter(output: output.open(member: "", object: false))
+        JSONElementsWriter(output: output.open("", object: false))
     }
 
-    func superEncoder() -> any Encoder { JSONValueEncoder(output: output.open(member: "", object: nil)) }
+    func superEncoder() -> any Encoder { JSONValueEncoder(output: output.open("", object: nil)) }
 }
 
 /// Writes a value without parts, or one that is encoded as another.
@@ -110,20 +126,25 @@ private struct JSONSingleWriter: SingleValueEncodingContainer {
     let output: JSONOutput
     var codingPath: [any CodingKey] { [] }
 
-    func encodeNil() { output.appendNull() }
-    func encode(_ value: Bool) { output.append(value) }
-    func encode(_ value: String) { output.append(value) }
-    func encode(_ value: Double) throws { try output.append(value) }
-    func encode(_ value: Float) throws { try output.append(value) }
-    func encode<Value: Encodable>(_ value: Value) throws { try output.append(value) }
-    func encode(_ value: Int) { output.append(value) }
-    func encode(_ value: Int8) { output.append(value) }
-    func encode(_ value: Int16) { output.append(value) }
-    func encode(_ value: Int32) { output.append(value) }
-    func encode(_ value: Int64) { output.append(value) }
-    func encode(_ value: UInt) { output.append(value) }
-    func encode(_ value: UInt8) { output.append(value) }
-    func encode(_ value: UInt16) { output.append(value) }
-    func encode(_ value: UInt32) { output.append(value) }
-    func encode(_ value: UInt64) { output.append(value) }
+    func encodeNil() { output.appendSingle { output.appendNull() } }
+    func encode(_ value: Bool) { output.appendSingle { output.append(value) } }
+    func encode(_ value: String) { output.appendSingle { output.append(value) } }
+    func encode(_ value: Double) throws { try number(value) }
+    func encode(_ value: Float) throws { try number(value) }
+    func encode<Value: Encodable>(_ value: Value) throws { try output.appendSingle { try output.append(value: value) } }
+    func encode(_ value: Int) { output.appendSingle { output.append(integer: value) } }
+    func encode(_ value: Int8) { output.appendSingle { output.append(integer: value) } }
+    func encode(_ value: Int16) { output.appendSingle { output.append(integer: value) } }
+    func encode(_ value: Int32) { output.appendSingle { output.append(integer: value) } }
+    func encode(_ value: Int64) { output.appendSingle { output.append(integer: value) } }
+    func encode(_ value: UInt) { output.appendSingle { output.append(integer: value) } }
+    func encode(_ value: UInt8) { output.appendSingle { output.append(integer: value) } }
+    func encode(_ value: UInt16) { output.appendSingle { output.append(integer: value) } }
+    func encode(_ value: UInt32) { output.appendSingle { output.append(integer: value) } }
+    func encode(_ value: UInt64) { output.appendSingle { output.append(integer: value) } }
+
+    private func number(_ value: some BinaryFloatingPoint & LosslessStringConvertible & Encodable) throws {
+        let digits = try output.digits(value)
+        output.appendSingle { output.append(digits: digits) }
+    }
 }

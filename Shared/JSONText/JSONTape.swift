@@ -1,9 +1,13 @@
 /// A JSON text (RFC 8259) that was read once: what kind each value is and where it stands, in the order of the text.
 ///
 /// Nothing is copied: a value is made of its bytes when somebody asks for it.
-package struct JSONTape: Sendable {
+///
+/// It is a class because decoders and containers hold it: each copy of them then counts one reference, and not two arrays.
+// Safety: all it has is immutable; the memory of its tokens is its own, was written before there was a tape, and is freed
+// with it.
+package final class JSONTape: @unchecked Sendable {
     /// What a value is.
-    package enum Kind: UInt8, Sendable {
+    package enum Kind: UInt8, Sendable, BitwiseCopyable {
         case null, `false`, `true`, number, array, object
         /// A string whose bytes are its characters.
         case string
@@ -14,15 +18,15 @@ package struct JSONTape: Sendable {
     /// A value.
     ///
     /// An object is followed by its members, each a string and a value; an array by its elements.
-    package struct Token: Sendable {
+    struct Token: Sendable, BitwiseCopyable {
         /// What it is.
-        package let kind: Kind
+        let kind: Kind
         /// Where it begins: a byte of the text; of a string, the one behind the quotation mark.
-        package fileprivate(set) var start: Int32
+        fileprivate(set) var start: Int32
         /// Behind its last byte; of a string, the quotation mark.
-        package fileprivate(set) var end: Int32
+        fileprivate(set) var end: Int32
         /// The token behind it and all that is inside it.
-        package fileprivate(set) var next: Int32
+        fileprivate(set) var next: Int32
 
         init(_ kind: Kind, start: Int, end: Int, next: Int) {
             self.kind = kind
@@ -59,7 +63,7 @@ package struct JSONTape: Sendable {
     /// The text.
     package let bytes: [UInt8]
     /// The values; the first is the whole text's.
-    package let tokens: [Token]
+    private let tokens: JSONMemory<Token>
 
     /// Reads a text that is one value and nothing else.
     package init(_ bytes: [UInt8], rules: Rules) throws(JSONFault) {
@@ -84,6 +88,11 @@ package struct JSONTape: Sendable {
         Int(tokens[index].next)
     }
 
+    /// What a value is.
+    package func kind(of index: Int) -> Kind {
+        tokens[index].kind
+    }
+
     /// The value of an object's member, the first of that name; nil where there is none.
     package func member(_ name: String, of object: Int) -> Int? {
         member(name, of: object, from: object + 1)
@@ -91,39 +100,94 @@ package struct JSONTape: Sendable {
 
     /// As ``member(_:of:)``, beginning at a member: who asks in the order of the text finds each at once.
     package func member(_ name: String, of object: Int, from start: Int) -> Int? {
-        let (first, end) = (object + 1, Int(tokens[object].next))
+        let content = content(of: object)
+        precondition(content.lowerBound <= start && start <= content.upperBound && content.upperBound <= tokens.count)
         var name = name
-        return name.withUTF8 { name in
-            var index = start
-            while index < end {
-                if isName(index, name) { return index + 1 }
-                index = Int(tokens[index + 1].next)
-            }
-            index = first
-            while index < start {
-                if isName(index, name) { return index + 1 }
-                index = Int(tokens[index + 1].next)
-            }
-            return nil
+        return name.withUTF8 {
+            value(named: $0, start, content.upperBound) ?? value(named: $0, content.lowerBound, start)
         }
     }
 
-    private func isName(_ index: Int, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    /// ``JSONWords/mark(_:)`` of a name.
+    @inline(__always)
+    func nameMark(_ index: Int) -> UInt32 {
         let token = tokens[index]
-        guard token.kind == .string else { return Array(string(index).utf8).elementsEqual(name) }
-        guard token.end - token.start == name.count else { return false }
-        return bytes.withUnsafeBufferPointer { bytes in
-            UnsafeBufferPointer(rebasing: bytes[Int(token.start)..<Int(token.end)]).elementsEqual(name)
+        guard token.kind == .string else { return meaningMark(token) }
+        return withText(token) { JSONWords.mark($0) }
+    }
+
+    @inline(never)
+    private func meaningMark(_ token: Token) -> UInt32 {
+        var name = string(token)
+        return name.withUTF8 { JSONWords.mark($0) }
+    }
+
+    /// Whether a token is a name of these characters.
+    @inline(__always)
+    func isName(_ index: Int, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        isName(tokens[index], name)
+    }
+
+    /// The value of the first member of that name, of those whose tokens are in `start..<end`.
+    private func value(named name: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int) -> Int? {
+        var index = start
+        // No name is read but where a value follows it, so that neither stands outside of the object.
+        while index + 1 < end {
+            if isName(tokens.base[index], name) { return index + 1 }
+            // Most values have no parts: then the processor need not wait to learn where the next one is.
+            let kind = tokens.base[index + 1].kind
+            index = kind == .object || kind == .array ? next(afterParts: index + 1) : index + 2
         }
+        return nil
+    }
+
+    /// As ``next(after:)``; a call, because a processor guesses where one is needed, and waits for a choice of two values.
+    @inline(never)
+    private func next(afterParts index: Int) -> Int {
+        Int(tokens[index].next)
+    }
+
+    @inline(__always)
+    private func isName(_ token: Token, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        if token.kind == .string {
+            return Int(token.end &- token.start) == name.count && isText(of: token, name)
+        }
+        return isMeaning(of: token, name)
+    }
+
+    @inline(__always)
+    private func isText(of token: Token, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        bytes.withUnsafeBufferPointer { JSONWords.isEqual($0.baseAddress, at: Int(token.start), name) }
+    }
+
+    @inline(never)
+    private func isMeaning(of token: Token, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        string(token).utf8.elementsEqual(name)
     }
 
     /// A string's characters; the token must be one.
     package func string(_ index: Int) -> String {
-        let token = tokens[index]
+        string(tokens[index])
+    }
+
+    private func string(_ token: Token) -> String {
+        withText(token) {
+            token.kind == .escapedString ? JSONEscapes.resolved($0) : String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    /// Hands out what ``raw(_:)`` is, without a reference that is counted.
+    @inline(__always)
+    func withText<Result>(_ index: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        withText(tokens[index], body)
+    }
+
+    @inline(__always)
+    private func withText<Result>(_ token: Token, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         let range = Int(token.start)..<Int(token.end)
-        return bytes.withUnsafeBufferPointer { bytes in
-            let text = UnsafeBufferPointer(rebasing: bytes[range])
-            return token.kind == .escapedString ? JSONEscapes.resolved(text) : String(decoding: text, as: UTF8.self)
+        return bytes.withUnsafeBufferPointer {
+            precondition(range.upperBound <= $0.count)
+            return body(UnsafeBufferPointer(rebasing: $0[range]))
         }
     }
 

@@ -1,38 +1,38 @@
 /// Reads a JSON text byte by byte, in one pass.
-struct JSONTapeScanner {
+struct JSONTapeScanner: ~Copyable {
     private typealias Kind = JSONTape.Kind
     private typealias Token = JSONTape.Token
 
-    private let text: UnsafeBufferPointer<UInt8>
+    /// Good only while ``readRoot(_:)`` runs.
+    private var text: UnsafeBufferPointer<UInt8>
     private let rules: JSONTape.Rules
     private var position = 0
-    private var tokens: [JSONTape.Token] = []
+    private var tokens: JSONMemory<JSONTape.Token>
     /// All bytes of strings together: the high bit says whether any is not ASCII.
     private var seen: UInt64 = 0
 
-    static func tokens(of bytes: [UInt8], rules: JSONTape.Rules) throws(JSONFault) -> [JSONTape.Token] {
-        let result: Result<(tokens: [JSONTape.Token], isASCII: Bool), JSONFault> = bytes.withUnsafeBufferPointer {
-            text in
-            var scanner = JSONTapeScanner(text, rules)
-            do throws(JSONFault) {
-                try scanner.readRoot()
-                return .success((scanner.tokens, scanner.seen & 0x8080_8080_8080_8080 == 0))
-            } catch {
-                return .failure(error)
-            }
+    static func tokens(of bytes: [UInt8], rules: JSONTape.Rules) throws(JSONFault) -> JSONMemory<JSONTape.Token> {
+        var scanner = JSONTapeScanner(rules)
+        try bytes.withUnsafeBufferPointer { text throws(JSONFault) in
+            try scanner.readRoot(text)
         }
-        let (tokens, isASCII) = try result.get()
-        guard isASCII || String(validating: bytes, as: UTF8.self) != nil else { throw JSONFault("not UTF-8") }
-        return tokens
+        guard scanner.seen & 0x8080_8080_8080_8080 == 0 || String(validating: bytes, as: UTF8.self) != nil else {
+            throw JSONFault("not UTF-8")
+        }
+        return scanner.takeTokens()
     }
 
-    private init(_ text: UnsafeBufferPointer<UInt8>, _ rules: JSONTape.Rules) {
-        self.text = text
+    private init(_ rules: JSONTape.Rules) {
+        text = UnsafeBufferPointer(start: nil, count: 0)
         self.rules = rules
-        tokens.reserveCapacity(64)
+        tokens = JSONMemory(capacity: 64)
     }
 
-    private mutating func readRoot() throws(JSONFault) {
+    private consuming func takeTokens() -> JSONMemory<JSONTape.Token> { tokens }
+
+    private mutating func readRoot(_ text: UnsafeBufferPointer<UInt8>) throws(JSONFault) {
+        self.text = text
+        defer { self.text = UnsafeBufferPointer(start: nil, count: 0) }
         skipSpace()
         try readValue(depth: 1)
         skipSpace()
@@ -65,7 +65,7 @@ struct JSONTapeScanner {
             } while take(UInt8(ascii: ","))
             try expect(UInt8(ascii: "}"))
         }
-        tokens[place].close(end: position, next: tokens.count)
+        close(place)
     }
 
     private mutating func readArray(depth: Int) throws(JSONFault) {
@@ -78,7 +78,7 @@ struct JSONTapeScanner {
             } while take(UInt8(ascii: ","))
             try expect(UInt8(ascii: "]"))
         }
-        tokens[place].close(end: position, next: tokens.count)
+        close(place)
     }
 
     private mutating func open(_ kind: JSONTape.Kind, depth: Int) throws(JSONFault) -> Int {
@@ -89,6 +89,12 @@ struct JSONTapeScanner {
         position += 1
         skipSpace()
         return tokens.count - 1
+    }
+
+    private mutating func close(_ place: Int) {
+        var token = tokens[place]
+        token.close(end: position, next: tokens.count)
+        tokens[place] = token
     }
 
     private mutating func readNumber() throws(JSONFault) {
@@ -122,54 +128,75 @@ struct JSONTapeScanner {
         guard take(UInt8(ascii: "\"")) else { throw JSONFault("a string was expected") }
         let start = position
         var kind = Kind.string
+        var place = start
         while true {
-            skipPlainCharacters()
-            guard position < text.count else { throw JSONFault("ends too early") }
-            let byte = text[position]
-            if byte == UInt8(ascii: "\"") { break }
-            guard byte == UInt8(ascii: "\\") else { throw JSONFault("a control character in a string") }
+            place = endOfPlainCharacters(from: place)
+            guard place < text.count else { throw JSONFault("ends too early") }
+            if text[place] == UInt8(ascii: "\"") { break }
+            guard text[place] == UInt8(ascii: "\\") else { throw JSONFault("a control character in a string") }
             kind = .escapedString
-            position += 1
-            try skipEscape()
+            if place + 1 < text.count, Self.isOneLetterEscape(text[place + 1]) {
+                place += 2
+            } else {
+                position = place + 1
+                try skipUnicodeEscape()
+                place = position
+            }
         }
-        tokens.append(Token(kind, start: start, end: position, next: tokens.count + 1))
-        position += 1
+        position = place + 1
+        tokens.append(Token(kind, start: start, end: place, next: tokens.count + 1))
     }
 
-    /// Stops at a quotation mark, a backslash or a control character; eight bytes at a time, since proofs have 4 kB.
-    private mutating func skipPlainCharacters() {
-        let base = UnsafeRawPointer(text.baseAddress)
-        while let base, position + 8 <= text.count {
-            let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+    /// Stops at a quotation mark, a backslash or a control character; many bytes at a time, since proofs have 4 kB.
+    @inline(__always)
+    private mutating func endOfPlainCharacters(from start: Int) -> Int {
+        guard let base = UnsafeRawPointer(text.baseAddress) else { return start }
+        let count = text.count
+        var place = start
+        var seen: UInt64 = 0
+        defer { self.seen |= seen }
+        while place + 8 <= count {
+            let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: place, as: UInt64.self))
             let special = JSONEscapes.special(in: word)
             guard special == 0 else {
                 let plain = special.trailingZeroBitCount / 8
+                // What is behind the special one is seen later.
                 if plain > 0 { seen |= word << (64 - 8 * UInt64(plain)) }
-                position += plain
-                return
+                return place + plain
             }
             seen |= word
-            position += 8
+            place += 8
+            // What begins so is long.
+            while place - start >= 32, place + 32 <= count {
+                let words = base.loadUnaligned(fromByteOffset: place, as: SIMD4<UInt64>.self)
+                if JSONEscapes.isAnySpecial(in: words) { break }
+                seen |= words[0] | words[1] | words[2] | words[3]
+                place += 32
+            }
         }
-        while position < text.count {
-            let byte = text[position]
-            guard byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { return }
+        while place < count {
+            let byte = base.load(fromByteOffset: place, as: UInt8.self)
+            guard byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { break }
             seen |= UInt64(byte)
-            position += 1
+            place += 1
         }
+        return place
     }
 
-    private mutating func skipEscape() throws(JSONFault) {
-        guard position < text.count else { throw JSONFault("ends too early") }
-        let letter = text[position]
-        position += 1
+    @inline(__always)
+    private static func isOneLetterEscape(_ letter: UInt8) -> Bool {
         switch letter {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-            return
-        case UInt8(ascii: "u"): break
-        default: throw JSONFault("an unknown escape")
+            true
+        default: false
         }
+    }
+
+    /// An escape behind its backslash, where it is none of one letter.
+    private mutating func skipUnicodeEscape() throws(JSONFault) {
+        guard position < text.count else { throw JSONFault("ends too early") }
+        guard take(UInt8(ascii: "u")) else { throw JSONFault("an unknown escape") }
         let unit = try readFourHexDigits()
         guard unit != 0 || rules.allowsNUL else { throw JSONFault("NUL in a string") }
         if (0xD800..<0xDC00).contains(unit) {

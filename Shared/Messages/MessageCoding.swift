@@ -5,7 +5,7 @@ import JSONText
 /// RFC 3339 in UTC with milliseconds, slashes as they are.
 package enum MessageCoding {
     private static let encoder = JSONTextEncoder(dateText: MessageDate.text)
-    private static let decoder = JSONTextDecoder(date: MessageDate.date)
+    private static let decoder = JSONTextDecoder(date: MessageDate.date, usualDate: MessageDate.exact)
 
     /// A date as text, `2026-01-01T00:00:00.000Z`.
     package static func text(_ date: Date) -> String { MessageDate.text(date) }
@@ -20,8 +20,11 @@ package enum MessageCoding {
 
     /// The value that bytes mean; unknown fields are ignored.
     ///
+    /// - Parameter nestingDepthMaximum: how deep objects and arrays may nest; the outermost is the first.
     /// - Throws: `DecodingError`, for anything that is not such a value.
-    package static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
-        try decoder.decode(type, from: bytes)
+    package static func decode<Value: Decodable>(
+        _ type: Value.Type, from bytes: [UInt8], nestingDepthMaximum: Int = JSONTextDecoder.nestingDepthMaximum
+    ) throws -> Value {
+        try decoder.decode(type, from: bytes, nestingDepthMaximum: nestingDepthMaximum)
     }
 }

@@ -50,25 +50,28 @@ enum MessageDate {
         exact(text) ?? (try? style.parse(text)) ?? (try? wholeSecondStyle.parse(text))
     }
 
-    /// The date of a text in just the form that is written here; nil for any other, which may mean a date all the same.
     private static func exact(_ text: String) -> Date? {
         var text = text
-        return text.withUTF8 { text in
-            guard text.count == 24, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
-                text[10] == UInt8(ascii: "T"), text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
-                text[19] == UInt8(ascii: "."), text[23] == UInt8(ascii: "Z"),
-                let year = number(text, 0..<4), let month = number(text, 5..<7), let day = number(text, 8..<10),
-                let hour = number(text, 11..<13), let minute = number(text, 14..<16),
-                let second = number(text, 17..<19), let millisecond = number(text, 20..<23),
-                year > 0, (1...12).contains(month), (1...days(in: month, of: year)).contains(day),
-                hour < 24, minute < 60, second < 60
-            else { return nil }
-            // Added up as Foundation does, so that the last bit is the same.
-            let time = Double(hour * 3_600 + minute * 60 + second) + Double(millisecond) / 1_000
-            return Date(timeIntervalSinceReferenceDate: Double(days(year, month, day) * secondsADay) + time)
-        }
+        return text.withUTF8 { exact($0) }
     }
 
+    /// The date of a text in just the form that is written here; nil for any other, which may mean a date all the same.
+    static func exact(_ text: UnsafeBufferPointer<UInt8>) -> Date? {
+        guard text.count == 24, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
+            text[10] == UInt8(ascii: "T"), text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
+            text[19] == UInt8(ascii: "."), text[23] == UInt8(ascii: "Z"),
+            let year = number(text, 0..<4), let month = number(text, 5..<7), let day = number(text, 8..<10),
+            let hour = number(text, 11..<13), let minute = number(text, 14..<16),
+            let second = number(text, 17..<19), let millisecond = number(text, 20..<23),
+            year > 0, (1...12).contains(month), (1...days(in: month, of: year)).contains(day),
+            hour < 24, minute < 60, second < 60
+        else { return nil }
+        // Added up as Foundation does, so that the last bit is the same.
+        let time = Double(hour * 3_600 + minute * 60 + second) + Double(millisecond) / 1_000
+        return Date(timeIntervalSinceReferenceDate: Double(days(year, month, day) * secondsADay) + time)
+    }
+
+    @inline(__always)
     private static func number(_ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Int? {
         var value = 0
         for place in range {

@@ -1,4 +1,5 @@
 import Foundation
+import ServiceRuntime
 import Testing
 
 @testable import ReceiptIntake
@@ -64,6 +65,29 @@ struct ProofShapeTests {
         #expect(!JSONBody.isShallow(nested(17)))
         #expect(JSONBody.isShallow(Array("{\"a\":\"\(String(repeating: "[{", count: 50))\\\"[[[\"}".utf8)))
         #expect(!JSONBody.isShallow(Array("{\"a\\\\\":\(String(repeating: "[", count: 20))".utf8)))
+    }
+
+    @Test("what is wrong with a body is said in the same words, whatever else is wrong with it")
+    func problems() {
+        func problem(_ body: [UInt8]) -> ProblemDetails? {
+            do {
+                _ = try JSONBody.decode([String: String].self, from: body)
+                return nil
+            } catch {
+                return error as? ProblemDetails
+            }
+        }
+        let deep = Array(String(repeating: "[", count: 17).utf8)
+        let tooDeep = ProblemDetails.bodyMalformed("It nests deeper than 16 levels.")
+        #expect(problem(deep + Array(String(repeating: "]", count: 17).utf8)) == tooDeep)
+        #expect(problem(Array("{\"a\" x".utf8) + deep) == tooDeep)
+        #expect(problem(deep + [0xFF]) == .bodyMalformed("It is not UTF-8 text."))
+        #expect(
+            problem(Array(deep.dropLast()) + Array(String(repeating: "]", count: 16).utf8))
+                == .bodyMalformed("It is no JSON object."))
+        #expect(problem(Array(deep.dropLast())) == .bodyMalformed("It is not JSON."))
+        #expect(problem(Array("{\"a\":\"\u{1}\"}".utf8)) == .bodyMalformed("It is not JSON."))
+        #expect(problem(Array("{\"a\":\"\(String(repeating: "[", count: 50))\"}".utf8)) == nil)
     }
 }
 

@@ -26,8 +26,8 @@ enum PartitionKey {
     /// The original transaction id that a JWS says, whoever made it; nil when it is none that Apple would write.
     static func originalTransactionId(in jws: CompactJWS) -> String? {
         guard let payload = jws.payload, let tape = try? JSONTape(payload, rules: rules),
-            tape.tokens[0].kind == .object, let place = tape.member("originalTransactionId", of: 0),
-            tape.tokens[place].kind == .string
+            tape.kind(of: 0) == .object, let place = tape.member("originalTransactionId", of: 0),
+            tape.kind(of: place) == .string
         else { return nil }
         let digits = tape.raw(place)
         guard (1...digitsMaximum).contains(digits.count),

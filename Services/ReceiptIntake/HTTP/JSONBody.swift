@@ -90,16 +90,16 @@ struct JSONBody: Sendable {
     ///
     /// - Throws: `ProblemDetails`.
     static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
-        // What is no ASCII is looked at once more, to say what is wrong with it.
-        guard bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil else {
-            throw ProblemDetails.bodyMalformed("It is not UTF-8 text.")
-        }
-        guard isShallow(bytes) else {
-            throw ProblemDetails.bodyMalformed("It nests deeper than \(nestingMaximum) levels.")
-        }
         do {
-            return try MessageCoding.decode(type, from: bytes)
+            return try MessageCoding.decode(type, from: bytes, nestingDepthMaximum: nestingMaximum)
         } catch let error as DecodingError {
+            // Only what was refused is looked at once more, to say what is wrong with it.
+            guard String(validating: bytes, as: UTF8.self) != nil else {
+                throw ProblemDetails.bodyMalformed("It is not UTF-8 text.")
+            }
+            guard isShallow(bytes) else {
+                throw ProblemDetails.bodyMalformed("It nests deeper than \(nestingMaximum) levels.")
+            }
             throw problem(for: error)
         }
     }
@@ -124,7 +124,7 @@ struct JSONBody: Sendable {
         return essence.trimmingCharacters(in: .whitespaces).lowercased() == "application/json"
     }
 
-    /// Counts brackets outside of strings, so that no decoder has to go deep to find out.
+    /// Counts brackets outside of strings, whether or not the rest is JSON.
     static func isShallow(_ bytes: [UInt8]) -> Bool {
         var depth = 0
         var isInString = false

@@ -22,8 +22,10 @@ struct ServerNotification: Sendable {
     /// Reads a `signedPayload`; nil when it is no such form, or says of no app that it is about it.
     init?(_ text: String) {
         guard let jws = CompactJWS(text, bytesMaximum: Limit.bytesMaximum),
-            let payload = jws.payload, JSONBody.isShallow(payload),
-            let peeked = try? MessageCoding.decode(Payload.self, from: payload), let app = peeked.app
+            let payload = jws.payload,
+            let peeked = try? MessageCoding.decode(
+                Payload.self, from: payload, nestingDepthMaximum: JSONBody.nestingMaximum),
+            let app = peeked.app
         else { return nil }
         self.jws = jws
         self.app = app
