@@ -74,7 +74,8 @@ extension ConsistencyCheck {
             """)
 
     private static let proofs = Rule(
-        name: "proofs_have_their_header", sentence: "the header of every proof that is kept without it is kept",
+        name: "proofs_have_their_header",
+        sentence: "proof_headers has the header of every proof that is stored without it",
         sql: """
             SELECT s.id AS subject FROM submissions s
             WHERE s.proof_header IS NOT NULL

@@ -62,11 +62,9 @@ package final class ProofHeaders: Sendable {
         return Stored(header: found.fingerprint, rest: String(proof[start...]))
     }
 
-    /// Remembers the headers of new submissions that are not known yet.
+    /// Remembers the headers of new submissions that were written whole.
     func note(_ messages: [SubmissionMessage]) {
-        let signed = messages.filter { $0.kind == .signedTransaction }
-        guard !signed.isEmpty else { return }
-        for message in signed where stored(message.proof).header == nil {
+        for message in messages where message.kind == .signedTransaction {
             guard let dot = message.proof.utf8.firstIndex(of: UInt8(ascii: ".")) else { continue }
             let header = String(message.proof[..<dot])
             guard !header.isEmpty, header.utf8.count < Self.bytesMaximum else { continue }

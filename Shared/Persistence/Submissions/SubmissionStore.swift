@@ -95,17 +95,18 @@ package struct SubmissionStore: Sendable {
     package func accept(
         _ submissions: [NewSubmission], lease: Duration
     ) async throws -> (new: Set<String>, existing: [String: Status]) {
-        let proofs = submissions.map { headers.stored($0.message.proof) }
+        var proofs = submissions.map { headers.stored($0.message.proof) }
         let new: Set<String>
         do {
             new = try await insert(submissions, proofs: proofs, lease: lease)
         } catch let error as PostgresError where error.constraintName == ProofHeaders.constraint {
             // The database does not know a header any more: it is an older one, restored from a backup.
             headers.forget()
-            new = try await insert(
-                submissions, proofs: submissions.map { headers.stored($0.message.proof) }, lease: lease)
+            proofs = submissions.map { headers.stored($0.message.proof) }
+            new = try await insert(submissions, proofs: proofs, lease: lease)
         }
-        headers.note(submissions.filter { new.contains($0.message.submissionId) }.map(\.message))
+        let whole = zip(submissions, proofs).filter { $1.header == nil && new.contains($0.message.submissionId) }
+        headers.note(whole.map(\.0.message))
         let known = submissions.filter { !new.contains($0.message.submissionId) }
         guard !known.isEmpty else { return (new, [:]) }
         let existing = try await statuses(of: known.map(\.message.submissionId))
