@@ -76,7 +76,7 @@ struct Parts {
     ) throws -> EventConsumer<SubmissionMessage> {
         let deadLetters = DeadLetters(producer: producer, consumer: settings.groupId, logger: context.logger)
         return try EventConsumer<SubmissionMessage>(
-            kafka: configuration.kafka, settings: settings, accepts: { $0 == SubmissionMessage.type },
+            kafka: configuration.kafka, settings: settings, accepts: SubmissionMessage.isOne,
             deadLetters: deadLetters, monitor: monitor, context: context, handler: handler)
     }
 }

@@ -6,7 +6,7 @@ import Metrics
 import Postgres
 
 /// What happens with one batch.
-struct BatchStep<Message: Decodable & Sendable>: Sendable {
+struct BatchStep<Message: EventMessage>: Sendable {
     let accepts: @Sendable (String) -> Bool
     let deadLetters: DeadLetters
     let logger: Logger
@@ -25,7 +25,7 @@ struct BatchStep<Message: Decodable & Sendable>: Sendable {
                 continue
             }
             do {
-                let message = try MessageCoding.decode(Message.self, from: event.data)
+                let message = try Message.read(event)
                 batch.append(Received(event: event, message: message, record: record))
             } catch {
                 unreadable.append((record, "the data is not a \(event.type)"))

@@ -1,6 +1,7 @@
 import Foundation
 package import Kafka
 import Logging
+package import Messages
 import ServiceLifecycle
 package import ServiceRuntime
 
@@ -10,7 +11,7 @@ package import ServiceRuntime
 /// skipped. When the handler fails for a passing reason (database, broker), the batch comes again with back-off; when
 /// it fails for another, the batch is handled message by message, so that one poison message cannot hold up the rest.
 /// The monitor says whether it is ready, and has its client replaced when it stalls.
-package struct EventConsumer<Message: Decodable & Sendable>: Service {
+package struct EventConsumer<Message: EventMessage>: Service {
     private let consumer: KafkaConsumer
     private let watched: WatchedConsumer
     private let health: HealthCheck

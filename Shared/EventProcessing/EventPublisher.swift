@@ -40,6 +40,16 @@ package struct EventPublisher: Sendable {
             traceParent: TraceContext.traceParent(correlationId), key: key, isOrdered: isOrdered, data: data)
     }
 
+    /// A submission about to be sent to the verification workers.
+    ///
+    /// - Parameter key: what it belongs to; see `CloudEvent.key`.
+    package func event(_ submission: SubmissionMessage, key: String, time: Date = Date()) -> CloudEvent {
+        CloudEvent(
+            id: submission.submissionId, type: SubmissionMessage.type, source: source, time: time,
+            subject: submission.submissionId, traceParent: TraceContext.traceParent(submission.correlationId), key: key,
+            contentType: submission.contentType, extensions: submission.extensions, data: Array(submission.proof.utf8))
+    }
+
     /// Sends events and waits until the broker has, or refused, each of them.
     ///
     /// A failure is counted and not thrown: what must not be lost is due in the database and comes again.

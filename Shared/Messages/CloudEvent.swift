@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A message in CloudEvents 1.0 binary mode for Kafka: the attributes are headers, the value is the data as JSON.
+/// A message in CloudEvents 1.0 binary mode for Kafka: the attributes are headers, the value is the data.
 ///
 /// Source: github.com/cloudevents/spec, kafka-protocol-binding.md, section 3.2.
 package struct CloudEvent: Sendable, Hashable {
@@ -23,13 +23,36 @@ package struct CloudEvent: Sendable, Hashable {
     ///
     /// It is not sent: what was read has false.
     package var isOrdered: Bool
-    /// JSON.
+    /// What the data are, a media type.
+    package var contentType: String
+    /// Further attributes, by their names without `ce_`: lower-case letters and digits, 20 at most.
+    ///
+    /// Source: github.com/cloudevents/spec, spec.md, "Extension Context Attributes".
+    package var extensions: [Extension]
+    /// JSON, where the content type does not say otherwise.
     package var data: [UInt8]
+
+    /// A further attribute.
+    package struct Extension: Sendable, Hashable {
+        /// Its name without `ce_`.
+        package let name: String
+        /// Its value.
+        package let value: String
+
+        package init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The content type of JSON.
+    package static let json = "application/json"
 
     /// Makes a message.
     package init(
         id: String, type: String, source: String, time: Date, subject: String? = nil, traceParent: String? = nil,
-        key: String, isOrdered: Bool = false, data: [UInt8]
+        key: String, isOrdered: Bool = false, contentType: String = Self.json, extensions: [Extension] = [],
+        data: [UInt8]
     ) {
         self.id = id
         self.type = type
@@ -39,6 +62,8 @@ package struct CloudEvent: Sendable, Hashable {
         self.traceParent = traceParent
         self.key = key
         self.isOrdered = isOrdered
+        self.contentType = contentType
+        self.extensions = extensions
         self.data = data
     }
 
@@ -54,25 +79,43 @@ package struct CloudEvent: Sendable, Hashable {
         var list = [
             (name: "ce_specversion", value: "1.0"), (name: "ce_id", value: id), (name: "ce_type", value: type),
             (name: "ce_source", value: source), (name: "ce_time", value: MessageCoding.text(time)),
-            (name: "content-type", value: "application/json"),
+            (name: "content-type", value: contentType),
         ]
         if let subject { list.append((name: "ce_subject", value: subject)) }
         if carryingKey { list.append((name: Self.partitionKeyHeader, value: key)) }
         if let traceParent { list.append((name: TraceContext.header, value: traceParent)) }
+        for attribute in extensions { list.append((name: Self.prefix + attribute.name, value: attribute.value)) }
         return list
     }
+
+    private static let prefix = "ce_"
 
     /// Reads a message back; nil where a required header is missing.
     ///
     /// - Parameter key: the record's; it counts where no header has one.
     package init?(headers: [(name: String, value: String)], key: String, data: [UInt8]) {
-        var values: [String: String] = [:]
-        for header in headers where values[header.name] == nil { values[header.name] = header.value }
-        guard let id = values["ce_id"], let type = values["ce_type"] else { return nil }
-        self.init(
-            id: id, type: type, source: values["ce_source"] ?? "",
-            time: values["ce_time"].flatMap(MessageCoding.date) ?? Date(timeIntervalSince1970: 0),
-            subject: values["ce_subject"], traceParent: values[TraceContext.header],
-            key: values[Self.partitionKeyHeader] ?? key, data: data)
+        var (id, type, time, headerKey): (String?, String?, String?, String?)
+        self.init(id: "", type: "", source: "", time: Date(timeIntervalSince1970: 0), key: key, data: data)
+        for (name, value) in headers {
+            switch name {
+            case "ce_id": id = id ?? value
+            case "ce_type": type = type ?? value
+            case "ce_source": source = value
+            case "ce_time": time = time ?? value
+            case "ce_subject": subject = subject ?? value
+            case "ce_specversion": continue
+            case "content-type": contentType = value
+            case TraceContext.header: traceParent = traceParent ?? value
+            case Self.partitionKeyHeader: headerKey = headerKey ?? value
+            default:
+                guard name.hasPrefix(Self.prefix) else { continue }
+                extensions.append(Extension(name: String(name.dropFirst(Self.prefix.utf8.count)), value: value))
+            }
+        }
+        guard let id, let type else { return nil }
+        self.id = id
+        self.type = type
+        self.key = headerKey ?? key
+        if let date = time.flatMap(MessageCoding.date) { self.time = date }
     }
 }

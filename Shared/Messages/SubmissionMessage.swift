@@ -2,9 +2,6 @@ package import PurchaseModel
 
 /// "Verify this": what intake sends to the verification workers.
 package struct SubmissionMessage: Codable, Sendable, Hashable {
-    /// The type in `ce_type`.
-    package static let type = "countersign.submission.v1"
-
     /// The submission's id.
     package var submissionId: String
     /// The bundle id of the app it was posted for.

@@ -2,7 +2,7 @@ package import Foundation
 package import PurchaseModel
 
 /// "This is what verification found": what a worker sends to fulfillment.
-package struct VerdictMessage: Codable, Sendable, Hashable {
+package struct VerdictMessage: EventMessage, Codable, Hashable {
     /// The type in `ce_type`.
     package static let type = "countersign.verdict.v1"
 

@@ -2,6 +2,7 @@ import Configuration
 import KafkaTesting
 import LogTesting
 import Logging
+import Messages
 import ServiceLifecycle
 import ServiceRuntime
 import Testing
@@ -12,7 +13,7 @@ import Testing
 /// What an operator sees of a stall: readiness, the log, the metrics, and a new client.
 @Suite("A monitor")
 struct KafkaMonitorTests {
-    private struct Text: Decodable, Sendable {}
+    private struct Text: EventMessage, Decodable {}
 
     /// Replacing takes longer each time, since a group waits for the clients that were replaced until their session ends.
     private static let limits = ConsumerHealth.Limits(

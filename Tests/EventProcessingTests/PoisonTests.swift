@@ -10,7 +10,7 @@ import Testing
 /// What nobody can handle goes to the dead letters, and holds up nobody.
 @Suite("Poison")
 struct PoisonTests {
-    private struct Text: Decodable, Sendable {
+    private struct Text: EventMessage, Decodable {
         let text: String
     }
 

@@ -76,28 +76,18 @@ extension EventPublisher {
     ///
     /// - Returns: how many did not arrive, or may not have.
     func publish(submissions: [SubmissionStore.NewSubmission], logger: Logger) async -> Int {
-        var events: [(topic: String, event: CloudEvent)] = []
-        var unwritable = 0
-        for submission in submissions {
-            guard let data = try? MessageCoding.encode(submission.message) else {
-                unwritable += 1
-                continue
-            }
-            let id = submission.message.submissionId
-            events.append(
+        let report = await publish(
+            submissions.map { submission in
                 (
                     topic: submission.message.kind.topic,
-                    event: event(
-                        id: id, type: SubmissionMessage.type, subject: id,
-                        correlationId: submission.message.correlationId, key: submission.partitionKey, data: data)
-                ))
-        }
-        let report = await publish(events)
+                    event: event(submission.message, key: submission.partitionKey)
+                )
+            })
         if let error = report.firstError {
             logger.debug(
                 "submissions did not reach the broker and stay due",
                 metadata: ["count": "\(report.failures)", "error": "\(error)"])
         }
-        return report.failures + unwritable
+        return report.failures
     }
 }

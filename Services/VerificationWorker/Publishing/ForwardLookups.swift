@@ -9,12 +9,7 @@ struct ForwardLookups: Sendable {
     func forward(_ received: [Received<SubmissionMessage>]) async throws {
         try await publisher.publishOrThrow(
             received.map { received in
-                let event = publisher.event(
-                    id: received.message.submissionId, type: SubmissionMessage.type,
-                    subject: received.message.submissionId, correlationId: received.message.correlationId,
-                    key: received.event.key,
-                    data: try MessageCoding.encode(received.message))
-                return (topic: Topics.lookups, event: event)
+                (topic: Topics.lookups, event: publisher.event(received.message, key: received.event.key))
             })
     }
 }
