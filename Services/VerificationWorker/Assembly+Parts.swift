@@ -46,16 +46,17 @@ struct Parts {
         }
     }
 
-    /// Asks Apple about a batch at once.
+    /// Asks Apple about batches at once.
     func lookups(group: String) throws -> EventConsumer<SubmissionMessage> {
         let inFlightMaximum = configuration.appStore.inFlightMaximum
         let judge = JudgeLookups(judge: access.judge, proofs: proofs, inFlightMaximum: inFlightMaximum)
         let publish = PublishVerdicts(publisher: publisher, notifications: tally)
         var settings = try KafkaSettings.consumer(
             context.settings, group: group, topic: Topics.lookups,
-            batchMaximum: inFlightMaximum * JudgeLookups.Limit.batchFactor)
-        // One batch waits behind the one in hand, and no more: a receipt may have 256 KiB.
-        settings.bufferRecordsMaximum = settings.batchRecordsMaximum
+            batchMaximum: JudgeLookups.batchMaximum(inFlightMaximum: inFlightMaximum))
+        settings.batchesMaximum = JudgeLookups.Limit.batches
+        // Two batches wait behind those in hand, and no more: a receipt may have 256 KiB.
+        settings.bufferRecordsMaximum = settings.batchRecordsMaximum * 2
         settings.drainTimeout = configuration.appStore.patience * 2 + Limit.publishing
         return try consumer(settings) { batch in
             let messages = batch.map(\.message)

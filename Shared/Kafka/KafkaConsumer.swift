@@ -6,11 +6,12 @@ public import ServiceLifecycle
 ///
 /// One call of the handler at a time gets what has come meanwhile, up to `batchRecordsMaximum` records, each
 /// partition's in order. When it returns, everything in it must be durable: its offsets are committed. When it throws,
-/// the same batch comes again after a while, as long as its partitions are ours; it is never skipped.
+/// the same batch comes again after a while, as long as its partitions are ours; it is never skipped. With a
+/// `batchesMaximum` above 1 so many calls may overlap.
 ///
 /// A record can come more than once: after a crash, a rebalance that did not wait long enough, a broker that lost data.
 public final class KafkaConsumer: Service {
-    /// What is called with records; several calls never overlap.
+    /// What is called with records; several calls overlap only with a `batchesMaximum` above 1.
     public typealias Handler = @Sendable (_ records: [KafkaRecord]) async throws -> Void
 
     private let hub: ConsumerHub
@@ -58,7 +59,10 @@ public final class KafkaConsumer: Service {
         let hub = self.hub
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
-                await handleBatches()
+                await withDiscardingTaskGroup { group in
+                    for _ in 1..<settings.batchesMaximum { group.addTask { await self.handleBatches() } }
+                    await handleBatches()
+                }
             } onGracefulShutdown: {
                 hub.stop()
             }
@@ -135,6 +139,7 @@ extension KafkaConsumerSettings {
         guard !groupId.isEmpty, !topics.isEmpty, !topics.contains("") else {
             throw KafkaError(.configuration, "a consumer needs a group and at least one topic")
         }
+        guard batchesMaximum > 0 else { throw KafkaError(.configuration, "batchesMaximum must be > 0") }
         guard batchRecordsMaximum > 0, bufferRecordsMaximum >= batchRecordsMaximum else {
             throw KafkaError(.configuration, "bufferRecordsMaximum must be at least batchRecordsMaximum, which is > 0")
         }

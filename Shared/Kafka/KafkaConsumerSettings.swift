@@ -8,6 +8,11 @@ public struct KafkaConsumerSettings: Sendable {
     ///
     /// Defaults to 500.
     public var batchRecordsMaximum: Int = 500
+    /// How many calls of the handler may be under way at a time.
+    ///
+    /// More than 1 is for a handler that waits for somebody else, and for records whose order means nothing: batches of
+    /// one partition then overlap. An offset is committed once everything before it is handled. Defaults to 1.
+    public var batchesMaximum: Int = 1
     /// The most records that wait for the handler; when it is full nothing is taken until it is half empty.
     ///
     /// librdkafka prefetches about as many again. Defaults to 2,000.

@@ -3,57 +3,62 @@ import PurchaseModel
 
 /// The use case of the second consumer: a batch is asked about at once, and is done after twice the patience at the latest.
 ///
-/// A batch has more than may be in flight, so that the slowest of the first do not keep the rest from beginning.
+/// Several batches are under way at a time, so that the slowest of one do not keep the next from beginning; all share one
+/// limit of how many are asked about at a time.
 struct JudgeLookups: Sendable {
     enum Limit {
-        /// Submissions of a batch for each that may be in flight.
-        static let batchFactor = 2
+        /// Batches that are under way at a time.
+        static let batches = 16
+        /// Submissions in hand for each that may be in flight: with what waits for its turn, no turn stays empty.
+        static let inHandFactor = 2
         /// Large proofs that are in memory while Apple thinks: each may have megabytes.
         static let largeProofs = 16
     }
 
-    let judge: LookupJudge
-    let proofs: ProofReader
-    /// Submissions that are asked about at a time.
-    let inFlightMaximum: Int
+    private let judge: LookupJudge
+    private let proofs: ProofReader
+    private let turns: Turns
+    private let largeTurns = Turns(maximum: Limit.largeProofs)
 
-    /// A finding for each submission, in their order.
-    func findings(for submissions: [SubmissionMessage]) async -> [Finding] {
-        let end = ContinuousClock.now + judge.patience
-        let small = submissions.indices.filter { !submissions[$0].isClaimCheck }
-        let large = submissions.indices.filter { submissions[$0].isClaimCheck }
-        async let smallFindings = findings(small, of: submissions, atOnce: inFlightMaximum, until: end) { submission in
-            await judge.finding(for: submission, proof: submission.proof)
-        }
-        async let largeFindings = findings(large, of: submissions, atOnce: Limit.largeProofs, until: end) {
-            submission in
-            guard let proof = await proofs.proof(of: submission) else {
-                return .unknown(.claimCheckUnavailable, after: RetryTime.claimCheck)
-            }
-            return await judge.finding(for: submission, proof: proof)
-        }
-        let found = await smallFindings.merging(largeFindings) { first, _ in first }
-        return submissions.indices.map { found[$0] ?? .unknown(.appStoreSlow, after: RetryTime.late) }
+    /// - Parameter inFlightMaximum: submissions that are asked about at a time, of all batches together.
+    init(judge: LookupJudge, proofs: ProofReader, inFlightMaximum: Int) {
+        self.judge = judge
+        self.proofs = proofs
+        turns = Turns(maximum: inFlightMaximum)
     }
 
-    /// - Parameter end: whose turn comes later is put off, so that it is not the batch that waits.
-    private func findings(
-        _ indices: [Int], of submissions: [SubmissionMessage], atOnce: Int, until end: ContinuousClock.Instant,
-        _ find: @escaping @Sendable (SubmissionMessage) async -> Finding
-    ) async -> [Int: Finding] {
-        await withTaskGroup(of: (Int, Finding).self) { group in
-            var found: [Int: Finding] = [:]
-            for (position, index) in indices.enumerated() {
-                if position >= atOnce, let (index, finding) = await group.next() { found[index] = finding }
+    /// The most submissions of a batch.
+    static func batchMaximum(inFlightMaximum: Int) -> Int {
+        max(1, inFlightMaximum * Limit.inHandFactor / Limit.batches)
+    }
+
+    /// A finding for each submission, in their order.
+    ///
+    /// Whose turn comes after the patience is put off, so that it is not the batch that waits.
+    func findings(for submissions: [SubmissionMessage]) async -> [Finding] {
+        let end = ContinuousClock.now + judge.patience
+        return await withTaskGroup(of: (Int, Finding).self) { group in
+            for (index, submission) in submissions.enumerated() {
                 group.addTask {
-                    guard ContinuousClock.now < end else {
-                        return (index, .unknown(.appStoreSlow, after: RetryTime.late))
+                    let finding = await (submission.isClaimCheck ? largeTurns : turns).take {
+                        guard ContinuousClock.now < end else {
+                            return Finding.unknown(.appStoreSlow, after: RetryTime.late)
+                        }
+                        return await ask(about: submission)
                     }
-                    return (index, await find(submissions[index]))
+                    return (index, finding)
                 }
             }
+            var found = [Finding?](repeating: nil, count: submissions.count)
             for await (index, finding) in group { found[index] = finding }
-            return found
+            return found.map { $0 ?? .unknown(.appStoreSlow, after: RetryTime.late) }
         }
+    }
+
+    private func ask(about submission: SubmissionMessage) async -> Finding {
+        guard let proof = await proofs.proof(of: submission) else {
+            return .unknown(.claimCheckUnavailable, after: RetryTime.claimCheck)
+        }
+        return await judge.finding(for: submission, proof: proof)
     }
 }

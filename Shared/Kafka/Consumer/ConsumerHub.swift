@@ -6,7 +6,8 @@ import Synchronization
 final class ConsumerHub: Sendable {
     private struct State {
         var ledger: ConsumerLedger
-        var waiter: CheckedContinuation<ConsumerLedger.Batch?, Never>?
+        /// The handler's tasks that wait for a batch.
+        var waiters: [CheckedContinuation<ConsumerLedger.Batch?, Never>] = []
         var isRunning = false
         var stopBy: ContinuousClock.Instant?
         var failure: KafkaError?
@@ -44,7 +45,7 @@ final class ConsumerHub: Sendable {
             let answer = state.withLock { state -> ConsumerLedger.Batch?? in
                 if state.stopBy != nil { return .some(nil) }
                 if let batch = state.ledger.take(at: .now) { return batch }
-                state.waiter = continuation
+                state.waiters.append(continuation)
                 return .none
             }
             guard let answer else { return }
@@ -55,12 +56,12 @@ final class ConsumerHub: Sendable {
     }
 
     func finish(_ batch: ConsumerLedger.Batch) {
-        state.withLock { $0.ledger.finish(batch) }
+        withLedger { $0.finish(batch) }
         pipe.wake()
     }
 
     func fail(_ batch: ConsumerLedger.Batch) {
-        state.withLock { $0.ledger.fail(batch, at: .now) }
+        withLedger { $0.fail(batch, at: .now) }
         pipe.wake()
     }
 
@@ -80,11 +81,12 @@ final class ConsumerHub: Sendable {
     ///
     /// Returns at once.
     func stop() {
-        let waiter = state.withLock { state in
+        let waiters = state.withLock { state in
             if state.stopBy == nil { state.stopBy = .now + drainTimeout }
-            return state.waiter.take()
+            defer { state.waiters = [] }
+            return state.waiters
         }
-        waiter?.resume(returning: nil)
+        for waiter in waiters { waiter.resume(returning: nil) }
         pipe.wake()
     }
 
@@ -104,16 +106,17 @@ final class ConsumerHub: Sendable {
 
     // MARK: Either side
 
-    /// Changes or reads the ledger, and gives the handler a batch if there is one now.
+    /// Changes or reads the ledger, and gives the handler's tasks that wait what there is for them now.
     func withLedger<R>(_ body: (inout ConsumerLedger) -> R) -> R {
-        let (result, handOver) = state.withLock { state in
+        var given: [(waiter: CheckedContinuation<ConsumerLedger.Batch?, Never>, batch: ConsumerLedger.Batch)] = []
+        let result = state.withLock { state in
             let result = body(&state.ledger)
-            guard state.waiter != nil, state.stopBy == nil, let batch = state.ledger.take(at: .now) else {
-                return (result, nil as (CheckedContinuation<ConsumerLedger.Batch?, Never>, ConsumerLedger.Batch)?)
+            while !state.waiters.isEmpty, state.stopBy == nil, let batch = state.ledger.take(at: .now) {
+                given.append((state.waiters.removeFirst(), batch))
             }
-            return (result, state.waiter.take().map { ($0, batch) })
+            return result
         }
-        if let (waiter, batch) = handOver { waiter.resume(returning: batch) }
+        for (waiter, batch) in given { waiter.resume(returning: batch) }
         return result
     }
 

@@ -1,4 +1,4 @@
-/// What a consumer has in hand: its partitions, the records that wait, the batch at the handler, and how far each
+/// What a consumer has in hand: its partitions, the records that wait, the batches at the handler, and how far each
 /// partition may be committed.
 ///
 /// Events in, decisions out, no I/O.
@@ -14,6 +14,8 @@ struct ConsumerLedger {
         let epoch: UInt64
         /// How often it failed before.
         let failures: Int
+        /// Which batch of this consumer it is; the same when it comes again.
+        let number: UInt64
     }
 
     /// How far one partition is; offsets are the next record's.
@@ -26,8 +28,7 @@ struct ConsumerLedger {
     private let limits: KafkaConsumerSettings
     private(set) var epoch: UInt64 = 0
     private(set) var isAssigned = false
-    private(set) var inFlightSince: Instant?
-    private var inFlight: [KafkaRecord] = []
+    private var inFlight: BatchesInFlight
     private(set) var statistics = KafkaConsumerStatistics()
     /// Partitions are about to be given away: no new batch begins.
     var isDraining = false
@@ -39,11 +40,14 @@ struct ConsumerLedger {
     private var buffer: [KafkaRecord] = []
     private var bufferStart = 0
     private var isHeldBack = false
-    private var retry: (batch: Batch, notBefore: Instant)?
 
     init(limits: KafkaConsumerSettings) {
         self.limits = limits
+        inFlight = BatchesInFlight(maximum: limits.batchesMaximum)
     }
+
+    /// Since when the handler has had the oldest batch that it has; nil when it has none.
+    var inFlightSince: Instant? { inFlight.since }
 
     // MARK: Partitions
 
@@ -51,6 +55,7 @@ struct ConsumerLedger {
         epoch += 1
         isAssigned = true
         isDraining = false
+        inFlight.abandon()
         partitions = Dictionary(places.map { ($0, Progress()) }, uniquingKeysWith: { first, _ in first })
         statistics.rebalances += 1
         statistics.lag = nil
@@ -65,7 +70,7 @@ struct ConsumerLedger {
         buffer = []
         bufferStart = 0
         isHeldBack = false
-        retry = nil
+        inFlight.abandon()
         statistics.rebalances += 1
         statistics.lag = nil
     }
@@ -91,61 +96,44 @@ struct ConsumerLedger {
         }
     }
 
-    private var mayBegin: Bool { inFlightSince == nil && !isDraining && !isPaused }
+    private var mayBegin: Bool { !isDraining && !isPaused }
 
-    /// The next batch for the handler, if there is one and it may begin.
+    /// The next batch for the handler, if there is one and it may begin; one that failed before goes first.
     mutating func take(at now: Instant) -> Batch? {
         guard mayBegin else { return nil }
-        if let (batch, notBefore) = retry {
-            guard notBefore <= now else { return nil }
-            retry = nil
-            inFlightSince = now
-            inFlight = batch.records
-            return batch
-        }
+        if let batch = inFlight.takeDue(at: now) { return batch }
         let count = min(buffered, limits.batchRecordsMaximum)
-        guard count > 0 else { return nil }
-        let batch = Batch(
-            records: Array(buffer[bufferStart..<bufferStart + count]), epoch: epoch, failures: 0)
+        guard count > 0, inFlight.hasRoom else { return nil }
+        let records = Array(buffer[bufferStart..<bufferStart + count])
         bufferStart += count
         // Moving the rest to the front now and then, and not each time, keeps the cost per record constant.
         if bufferStart * 2 >= buffer.count {
             buffer.removeFirst(bufferStart)
             bufferStart = 0
         }
-        inFlightSince = now
-        inFlight = batch.records
-        return batch
+        return inFlight.begin(records, epoch: epoch, at: now)
     }
 
-    /// The handler returned: everything in the batch may be committed, if its partitions are still ours.
+    /// The handler returned: everything up to the first batch that is not done may be committed, if it is still ours.
     mutating func finish(_ batch: Batch) {
-        inFlightSince = nil
-        inFlight = []
         statistics.handledBatches += 1
         statistics.handledRecords += batch.records.count
-        guard batch.epoch == epoch else { return }
-        for record in batch.records {
-            let place = TopicPartition(topic: record.topic, partition: record.partition)
-            partitions[place]?.handled = record.offset + 1
-            partitions[place]?.next = record.offset + 1
+        for (place, next) in inFlight.finish(batch) {
+            partitions[place]?.handled = next
+            partitions[place]?.next = next
         }
     }
 
     /// The handler threw: the same batch comes again, later each time, as long as its partitions are ours.
     mutating func fail(_ batch: Batch, at now: Instant) {
-        inFlightSince = nil
-        inFlight = []
         statistics.failedBatches += 1
-        guard batch.epoch == epoch else { return }
         let factor = 1 << min(batch.failures, 20)
         let delay = min(limits.retryDelayMinimum * factor, limits.retryDelayMaximum)
-        let again = Batch(records: batch.records, epoch: batch.epoch, failures: batch.failures + 1)
-        retry = (again, now + delay)
+        inFlight.fail(batch, again: now + delay)
     }
 
     /// When a batch that failed is due again; nil while none may begin, since nobody need wake for it then.
-    var retryAt: Instant? { mayBegin ? retry?.notBefore : nil }
+    var retryAt: Instant? { mayBegin ? inFlight.retryAt : nil }
 
     // MARK: Commits
 
@@ -205,12 +193,13 @@ struct ConsumerLedger {
         result.isAssigned = isAssigned
         result.partitions = Set(partitions.keys)
         result.positions = partitions.compactMapValues(\.next)
-        for record in buffer[bufferStart...] + inFlight {
+        result.waiting = inFlight.places
+        for record in buffer[bufferStart...] {
             result.waiting.insert(TopicPartition(topic: record.topic, partition: record.partition))
         }
         result.isPaused = isPaused
         result.isHeldBack = isHeldBack
-        result.failures = retry?.batch.failures ?? 0
+        result.failures = inFlight.failures
         result.handlingSince = inFlightSince
         result.commits = statistics.commits
         result.isUncommitted = partitions.values.contains { $0.handled != nil }
