@@ -84,10 +84,11 @@ struct CertificateChain {
         return spareBits == 0
     }
 
-    /// Makes a chain of certificates as they are; for ``verified(header:)`` all checks must have passed.
-    func verified(header: ArraySlice<UInt8>) -> VerifiedChain? {
-        guard let key else { return nil }
-        return VerifiedChain(header: Array(header), leafKey: key, validity: validity)
+    /// The path of these certificates as they are, for which all checks must have passed; nil without a P-256 key.
+    ///
+    /// - Parameter encoded: the certificates.
+    func verifiedPath(_ encoded: [[UInt8]]) -> VerifiedPath? {
+        key.map { VerifiedPath(certificates: encoded, leafKey: $0, validity: validity) }
     }
 
     /// The same for a receipt's chain; `encoded` are the certificates one after the other.

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A chain that was verified, with the exact bytes by which it is found again.
 protocol RememberedChain: AnyObject, Sendable {
-    /// What carried the chain, exactly as it came.
+    /// What carried the chain, exactly as it came: a header, or certificates.
     var header: [UInt8] { get }
 }
 

@@ -12,17 +12,24 @@ import JSONText
 public final class SignedDataVerifier: Sendable {
     private let roots: TrustedRoots
     let limits: SignedDataLimits
+    /// By the whole header, which costs nothing but a comparison.
     private let cache: ChainCache<VerifiedChain>
+    /// By the certificates alone, for headers that say something else besides.
+    private let paths: ChainCache<VerifiedPath>
 
     /// Makes a verifier that trusts chains ending at `roots` and nothing else.
     public init(roots: TrustedRoots, limits: SignedDataLimits = .default) {
         self.roots = roots
         self.limits = limits
         self.cache = ChainCache(capacity: limits.chainsCachedMaximum)
+        self.paths = ChainCache(capacity: limits.chainsCachedMaximum)
     }
 
     /// How many verified chains are remembered now.
     public var chainsCached: Int { cache.count }
+
+    /// How many paths of certificates are remembered now; several of the chains may share one.
+    var pathsCached: Int { paths.count }
 
     /// Verifies a signed transaction of an app.
     ///
@@ -102,17 +109,32 @@ public final class SignedDataVerifier: Sendable {
             throw SignedDataRejection(.notAJWS, "not three parts of base64url")
         }
         let header = try SignedDataHeader(headerBytes, limits: limits)
-        let chain = try CertificateChain(header.certificates, roots: roots)
+        let (path, content) = try path(of: header.certificates, for: payload)
+        let verified = VerifiedChain(header: Array(jws[parts.header]), path: path)
+        try verified.checkSignature(signature, of: jws[parts.payload])
+        cache.insert(verified)
+        paths.insert(path)
+        return content
+    }
+
+    /// The path of a header's certificates, judged now or before, and the payload that says for which time.
+    private func path(
+        of certificates: [[UInt8]], for payload: [UInt8]
+    ) throws(SignedDataRejection) -> (path: VerifiedPath, content: SignedContent) {
+        if let known = paths.chain(for: VerifiedPath.key(of: certificates)[...]) {
+            let content = try readContent(payload)
+            try known.validity.check(at: content.signedDate)
+            return (known, content)
+        }
+        let chain = try CertificateChain(certificates, roots: roots)
         let content = try readContent(payload)
         try chain.checkPath()
         try chain.validity.check(at: content.signedDate)
         try chain.checkMarkers()
-        guard let verified = chain.verified(header: jws[parts.header]) else {
+        guard let path = chain.verifiedPath(certificates) else {
             throw SignedDataRejection(.chainInvalid, "x5c[0] has no P-256 key")
         }
-        try verified.checkSignature(signature, of: jws[parts.payload])
-        cache.insert(verified)
-        return content
+        return (path, content)
     }
 
     /// Reads a payload that nobody has vouched for yet, because it says at which time to judge the certificates.

@@ -20,6 +20,30 @@ struct ChainValidity: Sendable {
     }
 }
 
+/// A path from a trusted root to a leaf that has passed every check of its own, found again by its certificates.
+///
+/// A header may say more than its chain, a `kid` for one: so the same chain comes under headers without end, and is judged
+/// once.
+final class VerifiedPath: RememberedChain {
+    /// The certificates as they came, each after its length.
+    let header: [UInt8]
+    let leafKey: P256.Signing.PublicKey
+    let validity: ChainValidity
+
+    init(certificates: [[UInt8]], leafKey: P256.Signing.PublicKey, validity: ChainValidity) {
+        header = Self.key(of: certificates)
+        self.leafKey = leafKey
+        self.validity = validity
+    }
+
+    /// What a path is found by; with lengths, since the same bytes might be cut elsewhere.
+    static func key(of certificates: [[UInt8]]) -> [UInt8] {
+        certificates.flatMap { certificate in
+            withUnsafeBytes(of: UInt64(certificate.count)) { Array($0) } + certificate
+        }
+    }
+}
+
 /// A chain that has passed every check that does not depend on the payload.
 final class VerifiedChain: RememberedChain {
     /// The header's part of the JWS, exactly as it came.
@@ -30,10 +54,10 @@ final class VerifiedChain: RememberedChain {
     /// SHA-256 after the header and its dot, which are four fifths of what is signed and always the same.
     private let headerDigested: SHA256
 
-    init(header: [UInt8], leafKey: P256.Signing.PublicKey, validity: ChainValidity) {
+    init(header: [UInt8], path: VerifiedPath) {
         self.header = header
-        self.leafKey = leafKey
-        self.validity = validity
+        leafKey = path.leafKey
+        validity = path.validity
         var digest = SHA256()
         digest.update(data: header)
         digest.update(data: [UInt8(ascii: ".")])

@@ -1,8 +1,8 @@
-import AppStore
 import Crypto
 import Foundation
 import Testing
 
+@testable import AppStore
 @testable import AppStoreSimulator
 
 @Suite("The chain cache")
@@ -39,6 +39,31 @@ struct ChainCacheTests {
             #expect(rejection(verifier.payload(jws)) == .signatureInvalid)
         }
         #expect(verifier.chainsCached == 0)
+    }
+
+    @Test("a chain under a header of its own each time is judged once, and vouches for no signature")
+    func samePathUnderManyHeaders() throws {
+        let verifier = store.verifier
+        let texts = try store.certificateTexts().joined(separator: ",")
+        for index in 0..<20 {
+            let header = "{\"alg\":\"ES256\",\"kid\":\"\(index)\",\"x5c\":[\(texts)]}"
+            let genuine = try PayloadSigner(header: header, key: store.authority.leafKey).sign(SimulatedStore.payload())
+            #expect(throws: Never.self) { try verifier.payload(Array(genuine.utf8)).get() }
+            #expect(verifier.pathsCached == 1)
+            let other = header.replacing("\"kid\":\"", with: "\"kid\":\"x")
+            var jws = Array(try PayloadSigner(header: other, key: .init()).sign(SimulatedStore.payload()).utf8)
+            #expect(rejection(verifier.payload(jws)) == .signatureInvalid)
+            jws = Array(try PayloadSigner(header: other, key: store.authority.leafKey).sign("{\"signedDate\":1}").utf8)
+            #expect(rejection(verifier.payload(jws)) == .certificateExpired)
+            #expect(verifier.chainsCached == index + 1)
+        }
+    }
+
+    @Test("the bytes of a known path, cut elsewhere, are no known path")
+    func pathCutElsewhere() throws {
+        let texts = [[UInt8]](repeating: [1, 2, 3, 4], count: 3)
+        #expect(VerifiedPath.key(of: texts) != VerifiedPath.key(of: [[1, 2, 3, 4, 1], [2, 3, 4], [1, 2, 3, 4]]))
+        #expect(VerifiedPath.key(of: texts) == VerifiedPath.key(of: texts))
     }
 
     @Test("beyond its capacity it forgets, and everything still verifies")
