@@ -121,6 +121,14 @@ struct AppsReader {
         if let name = jwt?.hs256_secret_env { secret = environment[name] }
         // RFC 7518, section 3.2: an HS256 key has at least as many bits as the hash.
         if let secret, secret.utf8.count < 32 { throw jwtPlace.mistake("the HS256 secret is shorter than 32 bytes") }
+        // The keys at an address may be shared: those of Firebase sign for every project, and only these two tell them apart.
+        if jwt?.jwks_url != nil {
+            for (name, value) in [("issuer", jwt?.issuer), ("audience", jwt?.audience)] where value?.isEmpty ?? true {
+                throw jwtPlace.mistake(
+                    "`jwks_url` needs `\(name)`: whoever shares the key set could sign tokens of any player",
+                    SettingsStep(stringValue: "jwks_url"))
+            }
+        }
         let keys = (entry?.api_keys_sha256 ?? []).map { $0.lowercased() }
         for (number, key) in keys.enumerated() where key.count != 64 || !key.allSatisfy(\.isHexDigit) {
             throw place.of("api_keys_sha256").mistake(

@@ -157,6 +157,14 @@ struct AppsFileTests {
                 "`apps.[0].app_store_server_api`: `private_key` has no meaning here"
             ),
             ("authentication: { jwt: { hs256_secret: short } }", "the HS256 secret is shorter than 32 bytes"),
+            (
+                "authentication: { jwt: { jwks_url: \"https://a.example/keys\", audience: game } }",
+                "`jwks_url` needs `issuer`"
+            ),
+            (
+                "authentication: { jwt: { jwks_url: \"https://a.example/keys\", issuer: me, audience: \"\" } }",
+                "`jwks_url` needs `audience`"
+            ),
             ("authentication: { api_keys_sha256: [abc] }", "is not 64 hexadecimal digits"),
         ])
     func mistakes(fields: String, sentence: String) {
