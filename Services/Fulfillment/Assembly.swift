@@ -52,12 +52,12 @@ struct Assembly {
             let due = try await events.claimDue(
                 limit: limit, lease: configuration.eventLease, leaseMaximum: configuration.eventLeaseMaximum)
             await announce.announce(events: due, settlements: [])
-            return due.count
+            return Redriver.Round(count: due.count, limit: limit)
         }
         let redriveParked = Redriver(
             name: "parked-orders", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
             logger: logger
-        ) { try await parked.release(limit: $0) }
+        ) { Redriver.Round(count: try await parked.release(limit: $0), limit: $0) }
         let ends = Self.ends(configuration, pool, subscriptions, announce, logger)
         let alarms = SubmissionStore(pool: pool)
         services = ServiceAssembly(

@@ -9,25 +9,44 @@ import ServiceRuntime
 package struct Redriver: Service {
     private let task: PeriodicTask
 
+    /// What one look came to.
+    package struct Round: Sendable {
+        /// How many were due and are sent.
+        package let count: Int
+        /// Whether more is due, which then follows at once: bytes may have ended the batch, and not rows.
+        package let isMoreDue: Bool
+
+        package init(count: Int, isMoreDue: Bool) {
+            self.count = count
+            self.isMoreDue = isMoreDue
+        }
+
+        /// A look that was to find `limit` rows at most, where nothing else ends a batch.
+        package init(count: Int, limit: Int) {
+            self.init(count: count, isMoreDue: count >= limit)
+        }
+    }
+
     /// Makes a redriver; it starts with `run()`.
     ///
     /// - Parameters:
     ///   - name: of what is redriven, in logs and metrics: `submissions`, `parked-orders`.
-    ///   - interval: the pause after a look that found less than a full batch.
+    ///   - interval: the pause after a look that left nothing due.
     ///   - batchMaximum: the most rows taken at once.
-    ///   - body: claims up to so many due rows, sends them, and returns how many there were.
+    ///   - body: claims up to so many due rows, sends them, and says how many there were.
     package init(
         name: String, interval: Duration, batchMaximum: Int, logger: Logger,
-        body: @escaping @Sendable (_ limit: Int) async throws -> Int
+        body: @escaping @Sendable (_ limit: Int) async throws -> Round
     ) {
         let redriven = Counter(label: "countersign_redriven_total", dimensions: [("what", name)])
         task = PeriodicTask("redrive-\(name)", schedule: PeriodicTask.Schedule(every: interval), logger: logger) {
-            var count = batchMaximum
-            while count >= batchMaximum, !Task.isCancelled, !Task.isShuttingDownGracefully {
-                count = try await body(batchMaximum)
-                if count > 0 {
-                    redriven.increment(by: count)
-                    logger.info("sent again what was due", metadata: ["what": "\(name)", "count": "\(count)"])
+            var isMoreDue = true
+            while isMoreDue, !Task.isCancelled, !Task.isShuttingDownGracefully {
+                let round = try await body(batchMaximum)
+                isMoreDue = round.isMoreDue && round.count > 0
+                if round.count > 0 {
+                    redriven.increment(by: round.count)
+                    logger.info("sent again what was due", metadata: ["what": "\(name)", "count": "\(round.count)"])
                 }
             }
         }

@@ -27,14 +27,14 @@ struct NotificationLifeTests {
                     sent.withLock { $0 += due }
                     return 0
                 })
-            #expect(try await redrive(limit: 500) == 1)
+            #expect(try await redrive(limit: 500).count == 1)
             let again = try #require(sent.withLock { $0.first })
             #expect(again.message.submissionId == id && again.message.account.isEmpty)
             #expect(again.message.kind == .serverNotification && again.message.proof == notification)
             #expect(again.message.attempt == 1 && !again.message.isClaimCheck)
             #expect(again.partitionKey == "2000000777")
             #expect(again.message.kind.topic == Topics.submissions)
-            #expect(try await redrive(limit: 500) == 0)
+            #expect(try await redrive(limit: 500).count == 0)
         }
     }
 

@@ -69,9 +69,10 @@ struct NumberPostTests {
                 let claimed = try await SubmissionStore(pool: database.pool).claimDue(
                     limit: 10, lease: .seconds(60), leaseMaximum: .seconds(60))
                 #expect(
-                    Dictionary(uniqueKeysWithValues: claimed.map { ($0.message.submissionId, $0.isServer) }) == [
-                        mine.id: false, servers.id: true,
-                    ])
+                    Dictionary(uniqueKeysWithValues: claimed.submissions.map { ($0.message.submissionId, $0.isServer) })
+                        == [
+                            mine.id: false, servers.id: true,
+                        ])
             }
         }
     }

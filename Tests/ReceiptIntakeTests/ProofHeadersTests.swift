@@ -62,8 +62,8 @@ struct ProofHeadersTests {
             #expect(try await shortened(in: pool) == ["second", "notification"])
             // Any process reads them: the redriver, the workers, the tool.
             let store = SubmissionStore(pool: pool)
-            let due = try await store.claimDue(limit: 10, lease: .seconds(60), leaseMaximum: .seconds(60)).map(
-                \.message)
+            let claimed = try await store.claimDue(limit: 10, lease: .seconds(60), leaseMaximum: .seconds(60))
+            let due = claimed.submissions.map(\.message)
             #expect(Set(due.map(\.submissionId)) == ["second", "notification", "other"])
             for message in due {
                 let header = message.submissionId == "other" ? "x" : Self.header
@@ -121,8 +121,8 @@ struct ProofHeadersTests {
             try await accept([submission("second")], in: pool)
             _ = try await pool.query("DELETE FROM proof_headers", [])
             let store = SubmissionStore(pool: pool)
-            let due = try await store.claimDue(limit: 10, lease: .seconds(60), leaseMaximum: .seconds(60)).map(
-                \.message)
+            let claimed = try await store.claimDue(limit: 10, lease: .seconds(60), leaseMaximum: .seconds(60))
+            let due = claimed.submissions.map(\.message)
             #expect(due.map(\.submissionId) == ["second"])
             #expect(due.first?.isClaimCheck == true && due.first?.proof == "")
             #expect(try await store.proof(of: "second") == nil)

@@ -18,14 +18,17 @@ struct SubmissionRedriveTests {
         let redrive = SubmissionRedrive(
             claim: { limit in
                 limits.withLock { $0.append(limit) }
-                return Array(repeating: submission, count: min(limit, 7))
+                return .init(submissions: Array(repeating: submission, count: min(limit, 7)), isMoreDue: true)
             }, publish: { submissions in isUp.withLock { $0 } ? 0 : submissions.count })
-        #expect(try await redrive(limit: 500) == 7)
-        #expect(try await redrive(limit: 500) == 1)
-        #expect(try await redrive(limit: 500) == 1)
-        isUp.withLock { $0 = true }
-        #expect(try await redrive(limit: 500) == 8)
-        #expect(try await redrive(limit: 500) == 7)
+        for (count, isMoreDue, isUpNow) in [
+            (7, false, false), (1, false, false), (1, false, false), (8, true, true), (7, true, true),
+        ] {
+            isUp.withLock { $0 = isUpNow }
+            let round = try await redrive(limit: 500)
+            #expect(round.count == count)
+            // What the broker does not take is not followed by more.
+            #expect(round.isMoreDue == isMoreDue)
+        }
         #expect(limits.withLock { $0 } == [500, 1, 1, 1, 500, 500])
     }
 }

@@ -24,7 +24,8 @@ struct SubmissionReopeningTests {
     private func claim(_ store: SubmissionStore, _ pool: PostgresPool) async throws -> [SubmissionMessage] {
         _ = try await pool.query(
             "UPDATE submissions SET due_at = now() - interval '1 second' WHERE state = 'received'")
-        return try await store.claimDue(limit: 500, lease: .seconds(60), leaseMaximum: .seconds(600)).map(\.message)
+        return try await store.claimDue(limit: 500, lease: .seconds(60), leaseMaximum: .seconds(600)).submissions
+            .map(\.message)
     }
 
     private func putOff(_ id: String, _ reason: ReasonCode, _ pool: PostgresPool) async throws {
@@ -188,7 +189,7 @@ struct SubmissionReopeningTests {
             let none = try await pool.withTransaction { try await SubmissionStore.reopen(naming: [], on: $0) }
             #expect(none == 0)
             let due = try await store.claimDue(limit: 10, lease: .seconds(60), leaseMaximum: .seconds(60))
-            #expect(Set(due.map(\.message.submissionId)) == ["bare", "named", "lacking"])
+            #expect(Set(due.submissions.map(\.message.submissionId)) == ["bare", "named", "lacking"])
             let states = try await pool.withConnection {
                 try await SubmissionStore.rows(of: posts.map(\.message.submissionId), on: $0).mapValues(\.state)
             }

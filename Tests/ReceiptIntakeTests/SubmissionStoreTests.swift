@@ -19,7 +19,8 @@ struct SubmissionStoreTests {
     }
 
     private func claim(_ store: SubmissionStore, limit: Int = 500) async throws -> [SubmissionMessage] {
-        try await store.claimDue(limit: limit, lease: .seconds(60), leaseMaximum: .seconds(600)).map(\.message)
+        try await store.claimDue(limit: limit, lease: .seconds(60), leaseMaximum: .seconds(600)).submissions.map(
+            \.message)
     }
 
     @Test("come back as they were accepted, but that nobody waits any more; a large proof stays in its row")
@@ -62,10 +63,14 @@ struct SubmissionStoreTests {
             }
             // Claim checks weigh nothing, however large their proofs are.
             _ = try await store.accept([submission("large", proof: proof + proof)], lease: .seconds(-1))
-            let first = try await claim(store)
+            let portion = try await store.claimDue(limit: 500, lease: .seconds(60), leaseMaximum: .seconds(600))
+            #expect(portion.isMoreDue, "bytes ended the portion, and not rows")
+            let first = portion.submissions.map(\.message)
             #expect((fitting...(fitting + 1)).contains(first.count))
             #expect(first.reduce(0) { $0 + $1.proof.utf8.count } == SubmissionStore.claimBytesMaximum)
-            let second = try await claim(store)
+            let rest = try await store.claimDue(limit: 500, lease: .seconds(60), leaseMaximum: .seconds(600))
+            #expect(!rest.isMoreDue)
+            let second = rest.submissions.map(\.message)
             #expect(Set((first + second).map(\.submissionId)).count == fitting + 11)
             #expect(first.count + second.count == fitting + 11)
             #expect(try await claim(store).isEmpty)

@@ -1,3 +1,4 @@
+import EventProcessing
 import Persistence
 import Synchronization
 
@@ -9,7 +10,7 @@ final class SubmissionRedrive: Sendable {
     static let leaseMaximum = Duration.seconds(600)
 
     /// Takes due rows; see `SubmissionStore.claimDue`.
-    typealias Claim = @Sendable (_ limit: Int) async throws -> [SubmissionStore.NewSubmission]
+    typealias Claim = @Sendable (_ limit: Int) async throws -> SubmissionStore.Claimed
 
     private let claim: Claim
     private let publish: SubmissionPublisher.Publish
@@ -26,20 +27,23 @@ final class SubmissionRedrive: Sendable {
     /// After a failure only one row is tried: every claim doubles its row's lease, and an outage of the broker must not
     /// push everything that waits to the longest one.
     ///
-    /// - Returns: how many there were.
     /// - Throws: `PostgresError`.
-    func callAsFunction(limit: Int) async throws -> Int {
+    func callAsFunction(limit: Int) async throws -> Redriver.Round {
         if brokerAnswers.withLock({ $0 }) { return try await sendDue(limit) }
         let probed = try await sendDue(1)
-        guard probed > 0, brokerAnswers.withLock({ $0 }) else { return probed }
-        return probed + (try await sendDue(limit))
+        guard probed.count > 0, brokerAnswers.withLock({ $0 }) else {
+            return Redriver.Round(count: probed.count, isMoreDue: false)
+        }
+        let rest = try await sendDue(limit)
+        return Redriver.Round(count: probed.count + rest.count, isMoreDue: rest.isMoreDue)
     }
 
-    private func sendDue(_ limit: Int) async throws -> Int {
+    private func sendDue(_ limit: Int) async throws -> Redriver.Round {
         let due = try await claim(limit)
-        guard !due.isEmpty else { return 0 }
-        let failures = await publish(due)
+        guard !due.submissions.isEmpty else { return Redriver.Round(count: 0, isMoreDue: false) }
+        let failures = await publish(due.submissions)
         brokerAnswers.withLock { $0 = failures == 0 }
-        return due.count
+        // What the broker did not take is not followed by more: each claim doubles the leases of its rows.
+        return Redriver.Round(count: due.submissions.count, isMoreDue: due.isMoreDue && failures == 0)
     }
 }

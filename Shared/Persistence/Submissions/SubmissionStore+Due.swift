@@ -15,6 +15,19 @@ extension SubmissionStore {
         return try result.rows.first?.decodeIfPresent("oldest", as: Date.self)
     }
 
+    /// Submissions that were due, and are to be sent.
+    package struct Claimed: Sendable {
+        /// The submissions.
+        package let submissions: [NewSubmission]
+        /// Whether more is due: the bytes or the rows of a claim did not suffice.
+        package let isMoreDue: Bool
+
+        package init(submissions: [NewSubmission], isMoreDue: Bool) {
+            self.submissions = submissions
+            self.isMoreDue = isMoreDue
+        }
+    }
+
     /// Takes submissions that are due, and gives each a new lease that doubles with every attempt.
     ///
     /// Any number of processes may do this at once: a row locked by another is passed over. A proof too large for a
@@ -26,14 +39,14 @@ extension SubmissionStore {
     ///   - lease: the first lease.
     ///   - leaseMaximum: where doubling ends.
     /// - Throws: `PostgresError`.
-    package func claimDue(limit: Int, lease: Duration, leaseMaximum: Duration) async throws -> [NewSubmission] {
+    package func claimDue(limit: Int, lease: Duration, leaseMaximum: Duration) async throws -> Claimed {
         let result = try await pool.query(
             Self.claimStatement,
             [
                 .int8(Int64(limit)), .int8(lease.wholeMilliseconds), .int8(leaseMaximum.wholeMilliseconds),
                 .int8(Int64(Self.messageProofBytesMaximum)), .int8(Int64(Self.claimBytesMaximum)),
             ])
-        return try result.rows.map { row in
+        let submissions = try result.rows.map { row in
             let proof = try row.decodeIfPresent("proof", as: String.self)
             let environment = try row.decodeIfPresent("expected_environment", as: String.self)
             return NewSubmission(
@@ -48,6 +61,9 @@ extension SubmissionStore {
                     isClaimCheck: proof == nil, notFound: try Self.notFoundAnswers(row)),
                 partitionKey: try row.decode("partition_key"), isServer: try row.decode("is_server"))
         }
+        let due = try result.rows.first?.decode("due_count", as: Int64.self) ?? 0
+        return Claimed(
+            submissions: submissions, isMoreDue: submissions.count >= limit || due > Int64(submissions.count))
     }
 
     private static func notFoundAnswers(_ row: PostgresRow) throws -> SubmissionMessage.NotFoundAnswers? {
@@ -75,6 +91,7 @@ extension SubmissionStore {
         RETURNING submissions.id, app, account, kind, partition_key, correlation_id, attempts, named_transaction_id,
             expected_environment, is_server, not_found_count,
             extract(epoch FROM now() - first_not_found_at)::float8 AS not_found_seconds,
+            (SELECT count(*) FROM due) AS due_count,
             CASE WHEN measured.bytes <= $4 THEN \(wholeProof) END AS proof
         """
 
