@@ -28,12 +28,15 @@ def resident(members):
     return total / 1024
 
 
+def processes(folder):
+    """The process ids of a stack's parts."""
+    return {file.name: int(file.read_text().split()[0]) for file in sorted((folder / "pids").iterdir())
+            if not file.name.endswith(".lock")}
+
+
 def main():
     folder, broker, seconds = pathlib.Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
-    names = {}
-    for file in sorted((folder / "pids").iterdir()):
-        if not file.name.endswith(".lock"):
-            names[file.name] = int(file.read_text().split()[0])
+    names = processes(folder)
     time.sleep(SETTLING)
     before, began = {name: used(family(pid)) for name, pid in names.items()}, time.monotonic()
     time.sleep(seconds)

@@ -1,0 +1,127 @@
+"""How fast so many fulfillment processes empty the topic of verdicts. Called by Tests/Benchmarks/fulfillment.
+
+usage: fulfillment_measurements.py FOLDER PURCHASES PROCESSES...      somebody else removes the stack in FOLDER
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+
+DEPLOY = pathlib.Path(__file__).resolve().parent.parent.parent / "deploy"
+sys.path.insert(0, str(DEPLOY))
+from stack_meter import MeasureError, StackMeter, family, used  # noqa: E402 (found only from here on)
+from stack_settings import choose_port  # noqa: E402
+
+PROCESSES_MAXIMUM, PURCHASES_MAXIMUM = 8, 100_000
+WORKERS = ["verification-worker-1", "verification-worker-2"]
+FRONT = ["receipt-intake", *WORKERS]
+SECONDS = 240  # That anything may take.
+PAUSE = 0.1  # Seconds between two looks.
+SHARE = 0.1  # Of the purchases at either end are left out: members join one after the other, and the last batches are small.
+STOP_SECONDS = 30
+PUBLISHED = "countersign_messages_published_total{"
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+GRANTED = "SELECT count(*) FROM orders WHERE state = 'granted'"
+
+
+class Measurement:
+    """One stack, and what was settled in it."""
+
+    def __init__(self, folder, purchases):
+        self.meter, self.purchases, self.settled = StackMeter(folder), purchases, 0
+        binaries = os.environ.get("COUNTERSIGN_BIN_DIR") or DEPLOY.parent / ".build" / "release"
+        self.program = str(pathlib.Path(binaries) / "fulfillment")
+
+    def begin(self):
+        for name in ["postgres", "broker"]:
+            self.meter.stack("start", name)
+        self.meter.stack("tool", "migrate")
+        self.meter.stack("start", "simulator")
+
+    def count(self, sql):
+        return int(self.meter.query(sql)[0][0])
+
+    def fill(self):
+        """Purchases until their verdicts wait in the topic, and nothing but them."""
+        for name in FRONT:
+            self.meter.stack("start", name)
+        self.meter.stack("lab", "load", "--count", str(self.purchases), "--settle-timeout", "0", "--concurrency", "64",
+                         "--accounts", "1000", "--seed", str(time.time_ns() % 1_000_000))
+        wait("the verdicts", lambda: self.published() >= self.purchases)
+        for name in reversed(FRONT):
+            self.meter.stack("stop", name)
+
+    def published(self):
+        """Verdicts that the workers have sent since they started, and the broker has."""
+        total = 0.0
+        for name in WORKERS:
+            url = self.meter.settings[f"COUNTERSIGN_{name.upper().replace('-', '_')}_ADMIN_URL"]
+            with OPENER.open(f"{url}/metrics", timeout=10) as answer:
+                total += sum(float(line.rsplit(" ", 1)[1]) for line in answer.read().decode().splitlines()
+                             if line.startswith(PUBLISHED) and 'topic="countersign.verdicts"' in line
+                             and 'result="delivered"' in line)
+        return total
+
+    def settle(self, processes):
+        """Purchases a second of so many processes, and the cores that they, PostgreSQL and the broker used meanwhile."""
+        target, running = self.settled + self.purchases, []
+        low, high = (self.settled + int(self.purchases * share) for share in (SHARE, 1 - SHARE))
+        try:
+            for _ in range(processes):
+                port = str(choose_port(set()))
+                with open(self.meter.folder / "logs" / "fulfillments.log", "ab") as log:
+                    running.append(subprocess.Popen(
+                        [self.program], env={**os.environ, **self.meter.settings, "COUNTERSIGN_ADMIN_PORT": port},
+                        stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+            wait("the first purchases", lambda: self.count(GRANTED) >= low)
+            begun, first, before = time.monotonic(), self.count(GRANTED), self.cores(running)
+            wait("most purchases", lambda: self.count(GRANTED) >= high)
+            lasted, last, after = time.monotonic() - begun, self.count(GRANTED), self.cores(running)
+            wait("every purchase", lambda: self.count(GRANTED) >= target)
+        finally:
+            for process in running:
+                process.send_signal(signal.SIGTERM)
+            for process in running:
+                process.wait(STOP_SECONDS)
+        self.settled = target
+        self.meter.stack("tool", "audit")
+        return (last - first) / lasted, {name: (after[name] - before[name]) / lasted for name in after}
+
+    def cores(self, running):
+        seconds = {name: used(family(self.meter.pid(name))) for name in ("postgres", "broker")}
+        return {"fulfillment": sum(used(family(process.pid)) for process in running), **seconds}
+
+
+def wait(what, is_there):
+    deadline = time.monotonic() + SECONDS
+    while not is_there():
+        if time.monotonic() > deadline:
+            raise MeasureError(f"{what} did not come in {SECONDS} s")
+        time.sleep(PAUSE)
+
+
+def main():
+    folder, purchases, numbers = sys.argv[1], int(sys.argv[2]), [int(text) for text in sys.argv[3:]]
+    if not 1000 <= purchases <= PURCHASES_MAXIMUM or not all(1 <= number <= PROCESSES_MAXIMUM for number in numbers):
+        sys.exit(f"fulfillment: 1000 to {PURCHASES_MAXIMUM} purchases, 1 to {PROCESSES_MAXIMUM} processes")
+    measurement, rows = Measurement(folder, purchases), []
+    try:
+        measurement.begin()
+        for number in [numbers[0], *numbers]:  # The first warms up.
+            measurement.fill()
+            rows.append((number, *measurement.settle(number)))
+    except MeasureError as error:
+        sys.exit(f"fulfillment: {error}")
+    rows = rows[1:]
+    print("\n| processes | purchases/s | ratio | cores: fulfillment | PostgreSQL | broker |\n|---|---|---|---|---|---|")
+    for number, rate, cores in rows:
+        print(f"| {number} | {rate:,.0f} | {rate / rows[0][1]:.2f} | {cores['fulfillment']:.2f} | {cores['postgres']:.2f} | "
+              f"{cores['broker']:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
