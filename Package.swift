@@ -240,8 +240,8 @@ let package = Package(
         suite(
             "ReceiptIntakeTests",
             [
-                "ReceiptIntake", "Kafka", "Messages", "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel",
-                "ServiceRuntime", crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio,
+                "ReceiptIntake", "EventProcessing", "Kafka", "Messages", "Persistence", "PersistenceTesting", "Postgres",
+                "PurchaseModel", "ServiceRuntime", crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio,
             ]),
         suite(
             "EventProcessingTests",

@@ -1,3 +1,4 @@
+import EventProcessing
 import Messages
 import Persistence
 import Synchronization
