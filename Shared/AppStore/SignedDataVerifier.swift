@@ -1,5 +1,6 @@
 public import Foundation
 import JSONText
+import Synchronization
 
 /// Proves that the App Store signed something, offline and from the data alone.
 ///
@@ -28,8 +29,9 @@ public final class SignedDataVerifier: Sendable {
     /// How many verified chains are remembered now.
     public var chainsCached: Int { cache.count }
 
-    /// How many paths of certificates are remembered now; several of the chains may share one.
-    var pathsCached: Int { paths.count }
+    /// How many paths of certificates were judged so far, each of which costs as much as a dozen signatures.
+    private let judged = Atomic(0)
+    var pathsJudged: Int { judged.load(ordering: .relaxed) }
 
     /// Verifies a signed transaction of an app.
     ///
@@ -126,6 +128,7 @@ public final class SignedDataVerifier: Sendable {
             try known.validity.check(at: content.signedDate)
             return (known, content)
         }
+        judged.add(1, ordering: .relaxed)
         let chain = try CertificateChain(certificates, roots: roots)
         let content = try readContent(payload)
         try chain.checkPath()
