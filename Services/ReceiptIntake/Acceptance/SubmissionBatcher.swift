@@ -119,18 +119,19 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
             let result = try await accept(submissions)
             timer.record(duration: ContinuousClock.now - start)
             rows.record(submissions.count)
-            for entry in entries {
-                let id = entry.submission.message.submissionId
-                entry.continuation.resume(
-                    returning: Acceptance(isNew: result.new.contains(id), status: result.existing[id]))
-            }
             // A commit whose answer was lost has written rows that nobody has sent.
             let doubted = doubtful.settle(distinct.keys)
             let unsent = result.existing.filter { doubted.contains($0.key) && $0.value.outcome == nil }
             let sent = submissions.map(\.message.submissionId)
                 .filter { result.new.contains($0) || unsent[$0] != nil }
                 .compactMap { distinct[$0] }
+            // Before the callers go on, who wait for what comes of it.
             if !sent.isEmpty { onAccepted(sent.map(\.withClaimCheck)) }
+            for entry in entries {
+                let id = entry.submission.message.submissionId
+                entry.continuation.resume(
+                    returning: Acceptance(isNew: result.new.contains(id), status: result.existing[id]))
+            }
         } catch {
             await fail(entries, with: error)
         }
