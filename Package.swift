@@ -240,8 +240,10 @@ let package = Package(
         suite(
             "ReceiptIntakeTests",
             [
-                "ReceiptIntake", "EventProcessing", "Kafka", "Messages", "Persistence", "PersistenceTesting", "Postgres",
-                "PurchaseModel", "ServiceRuntime", crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio,
+                "ReceiptIntake", "EventProcessing", "Kafka", "Messages", "Persistence", "PersistenceTesting",
+                "Postgres",
+                "PurchaseModel", "ServiceRuntime", crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log,
+                nio,
             ]),
         suite(
             "EventProcessingTests",
