@@ -241,9 +241,8 @@ let package = Package(
             "ReceiptIntakeTests",
             [
                 "ReceiptIntake", "EventProcessing", "Kafka", "Messages", "Persistence", "PersistenceTesting",
-                "Postgres",
-                "PurchaseModel", "ServiceRuntime", crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log,
-                nio,
+                "Postgres", "PurchaseModel", "ServiceRuntime", crypto, hummingbird, hummingbirdTesting, httpTypes,
+                lifecycle, log, nio,
             ]),
         suite(
             "EventProcessingTests",
