@@ -65,6 +65,20 @@ struct ProducerTests {
         await producer.close()
     }
 
+    @Test func aSendAloneDoesNotLinger() async throws {
+        let topic = try await TestBroker.makeTopic()
+        var settings = KafkaProducerSettings()
+        settings.lingerTime = .seconds(20)
+        settings.messageTimeout = .seconds(60)
+        let producer = try KafkaProducer(
+            configuration: TestBroker.configuration(), settings: settings, logger: quietLogger)
+        let begun = ContinuousClock.now
+        let results = await producer.send([.text("one", topic: topic), .text("two", topic: topic)])
+        #expect(try results.map { try $0.get().offset } == [0, 1])
+        #expect(ContinuousClock.now - begun < settings.lingerTime)
+        await producer.close()
+    }
+
     @Test func unknownTopicFailsWithoutReplacingTheClient() async throws {
         let producer = try KafkaProducer(configuration: TestBroker.configuration(), logger: quietLogger)
         let error = await #expect(throws: KafkaError.self) {

@@ -23,6 +23,8 @@ final class ProducerClient: Sendable {
     private let client: ThreadSafeHandle
     private let queue: ThreadSafeHandle
     private let gate = Mutex(Gate())
+    private let flusher: ProducerFlusher
+    private let load = Mutex(ProducerLoad())
 
     init(configuration: KafkaConfiguration, settings: KafkaProducerSettings) throws(KafkaError) {
         let native = try NativeConfiguration.make(configuration, role: Self.properties(settings))
@@ -30,6 +32,7 @@ final class ProducerClient: Sendable {
         client = try native.makeClient(RD_KAFKA_PRODUCER, hiding: configuration)
         queue = ThreadSafeHandle(pointer: rd_kafka_queue_get_main(client.pointer))
         rd_kafka_set_log_queue(client.pointer, nil)
+        flusher = ProducerFlusher(client: client)
     }
 
     /// Every property that a promise rests on is set, whatever its default is.
@@ -57,6 +60,7 @@ final class ProducerClient: Sendable {
 
     /// Starts the thread, which runs until the client was closed and destroyed.
     func start(_ supervisor: ProducerSupervisor) {
+        flusher.start()
         _ = BlockingThread.start(name: "kafka-producer") {
             ProducerThread(client: self, supervisor: supervisor).run()
         }
@@ -101,6 +105,8 @@ final class ProducerClient: Sendable {
             }
         }
         if !refused.isEmpty { registry.complete(refused) }
+        // After all of them, so that what is sent together stays together.
+        if load.withLock({ $0.isQuiet(sending: messages.count, at: .now) }) { flusher.flush() }
     }
 
     private func wakeLocked(_ gate: Gate) {
@@ -135,9 +141,10 @@ extension ProducerClient {
         rd_kafka_purge(client.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
     }
 
-    /// The last thing the thread does: queue, then client, then whoever still waits.
+    /// The last thing the thread does: flusher, queue, then client, then whoever still waits.
     func destroy() {
         gate.withLock { $0.isGone = true }
+        flusher.stop()
         rd_kafka_queue_destroy(queue.pointer)
         rd_kafka_destroy(client.pointer)
         registry.abandonAll()
