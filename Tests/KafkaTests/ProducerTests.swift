@@ -68,14 +68,17 @@ struct ProducerTests {
     @Test func aSendAloneDoesNotLinger() async throws {
         let topic = try await TestBroker.makeTopic()
         var settings = KafkaProducerSettings()
-        settings.lingerTime = .seconds(20)
-        settings.messageTimeout = .seconds(60)
+        settings.lingerTime = .seconds(2)
         let producer = try KafkaProducer(
             configuration: TestBroker.configuration(), settings: settings, logger: quietLogger)
-        let begun = ContinuousClock.now
-        let results = await producer.send([.text("one", topic: topic), .text("two", topic: topic)])
-        #expect(try results.map { try $0.get().offset } == [0, 1])
-        #expect(ContinuousClock.now - begun < settings.lingerTime)
+        // The first one waits for the connection, and any for a machine that is busy with something else.
+        var times: [Duration] = []
+        for number in 0..<5 {
+            let begun = ContinuousClock.now
+            #expect(try await producer.send(.text("\(number)", topic: topic)).offset == Int64(number))
+            times.append(ContinuousClock.now - begun)
+        }
+        #expect(times.contains { $0 < settings.lingerTime }, "\(times)")
         await producer.close()
     }
 

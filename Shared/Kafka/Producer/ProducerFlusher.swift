@@ -7,8 +7,8 @@ import Foundation
 /// librdkafka knows one linger for all messages; `rd_kafka_flush` passes over it while it lasts, and blocks. So it has a thread
 /// of its own, which sleeps until somebody asks.
 final class ProducerFlusher: Sendable {
-    /// How long a flush may last; what is not acknowledged by then was sent all the same, or waits for its broker.
-    private static let flushTime = Duration.milliseconds(5)
+    /// How long a flush may last: until all is acknowledged, which takes a millisecond or two, or the broker is away.
+    private static let flushTime = Duration.milliseconds(50)
 
     private let client: ThreadSafeHandle
     /// A condition and not a `Mutex`, because the thread must sleep while there is nothing to do.
