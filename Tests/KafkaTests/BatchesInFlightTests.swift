@@ -31,8 +31,8 @@ struct BatchesInFlightTests {
         ledger.uncommitted(includingSent: false).map(\.1)
     }
 
-    private func records(_ offsets: Range<Int64>) -> [KafkaRecord] {
-        offsets.map { KafkaRecord(topic: "t", partition: 0, offset: $0, value: nil) }
+    private func records(_ offsets: Range<Int64>, partition: Int32 = 0) -> [KafkaRecord] {
+        offsets.map { KafkaRecord(topic: "t", partition: partition, offset: $0, value: nil) }
     }
 
     @Test func noMoreThanAllowedAndTheNextAsSoonAsOneIsDone() throws {
@@ -75,6 +75,20 @@ struct BatchesInFlightTests {
         #expect(again.failures == 1)
         ledger.finish(again)
         #expect(committable(ledger) == [8])
+    }
+
+    @Test func aPartitionThatIsHeldUpByABatchOfAnotherIsNotTakenForOneThatStands() throws {
+        var ledger = ledger(batchesMaximum: 2)
+        let other = TopicPartition(topic: "t", partition: 1)
+        ledger.assign([place, other])
+        ledger.append(records(0..<2) + records(0..<2, partition: 1))
+        let lasting = try taken(from: &ledger)
+        ledger.finish(try taken(from: &ledger))
+        #expect(ledger.progress.waiting == [place, other])
+        #expect(ledger.progress.positions == [place: 0, other: 0])
+        ledger.finish(lasting)
+        #expect(ledger.progress.waiting.isEmpty)
+        #expect(ledger.progress.positions == [place: 2, other: 2])
     }
 
     @Test func besideABatchThatLastsOnlySoManyAreDone() throws {

@@ -67,11 +67,17 @@ struct BatchesInFlight {
         entries.map { entry in if case .waiting = entry.state { entry.batch.failures } else { 0 } }.max() ?? 0
     }
 
-    /// The partitions of which the handler has something, or gets it again.
+    /// The partitions that do not go on before the handler does: it has something of them, gets it again, or is done with it and
+    /// not with what is older.
     var places: Set<TopicPartition> {
-        Set(
-            entries.lazy.filter { if case .done = $0.state { false } else { true } }
-                .flatMap { $0.batch.records.lazy.map { TopicPartition(topic: $0.topic, partition: $0.partition) } })
+        var places: Set<TopicPartition> = []
+        for entry in entries {
+            if case .done(let next) = entry.state { places.formUnion(next.keys) }
+            for record in entry.batch.records {
+                places.insert(TopicPartition(topic: record.topic, partition: record.partition))
+            }
+        }
+        return places
     }
 
     /// Gives new records to the handler.
