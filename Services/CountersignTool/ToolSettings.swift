@@ -10,7 +10,7 @@ import ServiceRuntime
 /// | variable | used by |
 /// |---|---|
 /// | `COUNTERSIGN_POSTGRES_URL`, or `…_FILE`, `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | whatever asks or changes the database, and doctor |
-/// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS`, `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | topics, doctor |
+/// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS`, `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | topics, messages, doctor |
 /// | `COUNTERSIGN_APPS_FILE`, `COUNTERSIGN_CATALOGUE_FILE`, `COUNTERSIGN_WEBHOOKS_FILE`, `COUNTERSIGN_TRUSTED_ROOTS` | doctor |
 /// | `COUNTERSIGN_APP_STORE_PRODUCTION_URL`, `COUNTERSIGN_APP_STORE_SANDBOX_URL` | apple check, where Apple is not asked itself |
 struct ToolSettings: Sendable {
