@@ -45,8 +45,6 @@ start_quick_servers() {
 run_quick() {
     export COUNTERSIGN_SUITE="$suite"
     programs="$root/.build/quick/debug"
-    # What starts the tests takes the flags from here.
-    COUNTERSIGN_BUILD_FLAGS=("${COUNTERSIGN_QUICK_FLAGS[@]}")
     phase build quick_build
     environment
     if needs COUNTERSIGN_STACK_DIR; then
