@@ -31,4 +31,30 @@ struct TurnsTests {
         #expect(counts.state.withLock { $0.most } == 3)
         #expect(await turns.take { true })
     }
+
+    @Test func aLineThatIsNeverEmptyDoesNotGrow() async {
+        let turns = Turns(maximum: 1)
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        // The first waits until four are in line. Each of them comes again when its turn is over, so that three always wait.
+        let longest = await withTaskGroup(of: Int.self) { group in
+            group.addTask {
+                await turns.take {
+                    begin.finish()
+                    while turns.places < 4 { await Task.yield() }
+                    return 4
+                }
+            }
+            for await _ in begun {}
+            for _ in 0..<4 {
+                group.addTask {
+                    var longest = 0
+                    for _ in 0..<500 { longest = max(longest, await turns.take { turns.places }) }
+                    return longest
+                }
+            }
+            return await group.reduce(0, max)
+        }
+        #expect((1...8).contains(longest), "\(longest)")
+        #expect(turns.places == 0)
+    }
 }

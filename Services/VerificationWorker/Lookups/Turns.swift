@@ -17,6 +17,9 @@ final class Turns: Sendable {
         self.maximum = max(1, maximum)
     }
 
+    /// How many places the line takes in memory: twice those who wait at most.
+    var places: Int { state.withLock { $0.waiting.count } }
+
     /// Does a piece of work when it is its turn.
     func take<Value: Sendable>(_ work: @Sendable () async -> Value) async -> Value {
         await withCheckedContinuation { continuation in
@@ -39,12 +42,16 @@ final class Turns: Sendable {
         let continuation: CheckedContinuation<Void, Never>? = state.withLock { state in
             guard state.start < state.waiting.count else {
                 state.taken -= 1
-                state.waiting.removeAll()
-                state.start = 0
                 return nil
             }
-            defer { state.start += 1 }
-            return state.waiting[state.start]
+            let next = state.waiting[state.start]
+            state.start += 1
+            // Somebody may always wait: the line must not grow by all who ever did.
+            if state.start * 2 >= state.waiting.count {
+                state.waiting.removeFirst(state.start)
+                state.start = 0
+            }
+            return next
         }
         continuation?.resume()
     }
