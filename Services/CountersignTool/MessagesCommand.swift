@@ -11,59 +11,91 @@ struct MessagesCommand: AsyncParsableCommand {
         commandName: "messages",
         abstract: "Prints the submissions that Kafka still has, a JSON object a line.",
         discussion: """
-            It reads countersign.submissions and countersign.lookups from their beginning in a consumer group of its own, and \
-            ends when nothing has come for a while. Proofs are among what it prints: keep it as safe as the topics. What cannot \
-            be read is counted, and the command then ends with 1.
+            It reads countersign.submissions and countersign.lookups, in a consumer group of its own, from their beginning to \
+            where they ended when it began. Proofs are among what it prints: keep it as safe as the topics. It ends with 1 when \
+            it could not read all.
             """)
 
-    private static let patienceMaximum = 600
+    /// Seconds.
+    private static let patiences = 1...600
+    private static let topics = [Topics.submissions, Topics.lookups]
+    /// How often it looks how far it is.
+    private static let lookInterval = Duration.milliseconds(100)
 
-    @Option(help: "Seconds without a message after which all is read.")
-    var patience = 10
+    @Option(help: "Seconds without a message, before all is read, after which it gives up.")
+    var patience = 60
 
     func validate() throws {
-        guard (1...Self.patienceMaximum).contains(patience) else {
-            throw ValidationError("--patience is from 1 to \(Self.patienceMaximum)")
+        guard Self.patiences.contains(patience) else {
+            throw ValidationError("--patience is from \(Self.patiences.lowerBound) to \(Self.patiences.upperBound)")
         }
     }
 
     func run() async throws {
         try await failingPlainly {
             let settings = try await ToolSettings.load()
+            let ends = try await settings.withKafka { try await Self.ends($0) }
+            guard !ends.isEmpty else { return }
             let configuration = try KafkaSettings.read(settings.reader, clientId: "countersign-tool")
             // A group of its own each time, so that it always begins with the beginning.
             var consumption = KafkaConsumerSettings(
-                groupId: "countersign-tool-\(UUID().uuidString)", topics: [Topics.submissions, Topics.lookups])
+                groupId: "countersign-tool-\(UUID().uuidString)", topics: Self.topics)
             consumption.fetchWaitMaximum = try KafkaSettings.fetchWait(settings.reader)
-            let printer = SubmissionPrinter()
+            let lines = SubmissionLines { FileHandle.standardOutput.write(Data($0)) }
             let consumer = try KafkaConsumer(
                 configuration: configuration, settings: consumption, logger: settings.logger
-            ) { printer.print($0) }
+            ) { lines.add($0) }
             async let running: Void = consumer.run()
-            while !(consumer.isAssigned && printer.isQuiet(for: .seconds(patience))) {
-                if let trouble = consumer.progress.trouble {
-                    await consumer.close()
-                    throw ToolFailure("\(trouble) (brokers: \(configuration.bootstrapServers))")
-                }
-                try await Task.sleep(for: .milliseconds(200))
-            }
+            let problem = try await wait(for: consumer, until: ends, lines)
             await consumer.close()
             try await running
-            guard printer.unreadable == 0 else {
-                throw ToolFailure("\(printer.unreadable) messages could not be read")
+            if let problem { throw ToolFailure("\(problem) (brokers: \(configuration.bootstrapServers))") }
+            guard lines.unreadable == 0 else { throw ToolFailure("\(lines.unreadable) messages are no submissions") }
+        }
+    }
+
+    /// Where the partitions end that have something.
+    private static func ends(_ admin: KafkaAdmin) async throws -> [KafkaPartition: Int64] {
+        let counts = try await admin.partitionCounts()
+        let partitions = try topics.flatMap { topic in
+            guard let count = counts[topic] else { throw ToolFailure("there is no topic \(topic)") }
+            return (0..<count).map { KafkaPartition(topic: topic, partition: Int32($0)) }
+        }
+        return try await admin.offsets(of: partitions).filter { $0.value.earliest < $0.value.end }.mapValues(\.end)
+    }
+
+    /// Waits until all is read.
+    ///
+    /// - Returns: why it is not; nil when it is.
+    private func wait(
+        for consumer: KafkaConsumer, until ends: [KafkaPartition: Int64], _ lines: SubmissionLines
+    ) async throws -> String? {
+        while true {
+            let progress = consumer.progress
+            let missing = ends.filter { progress.positions[$0.key, default: 0] < $0.value }
+            if missing.isEmpty { return nil }
+            if let trouble = progress.trouble { return "\(trouble)" }
+            if lines.isQuiet(for: .seconds(patience)) {
+                return "nothing came for \(patience) s, and \(missing.count) of \(ends.count) partitions are not read"
             }
+            try await Task.sleep(for: Self.lookInterval)
         }
     }
 }
 
-/// Writes submissions to the standard output as they come.
-private final class SubmissionPrinter: Sendable {
+/// Submissions as lines of JSON, written as they come.
+final class SubmissionLines: Sendable {
     private struct State {
         var last = ContinuousClock.now
         var unreadable = 0
     }
 
+    private let write: @Sendable ([UInt8]) -> Void
     private let state = Mutex(State())
+
+    init(write: @escaping @Sendable ([UInt8]) -> Void) {
+        self.write = write
+    }
 
     /// Messages that were no submissions.
     var unreadable: Int { state.withLock { $0.unreadable } }
@@ -71,22 +103,20 @@ private final class SubmissionPrinter: Sendable {
     /// Whether nothing has come for so long.
     func isQuiet(for time: Duration) -> Bool { state.withLock { $0.last + time <= .now } }
 
-    func print(_ records: [KafkaRecord]) {
-        var output: [UInt8] = []
-        var unreadable = 0
-        for record in records {
-            guard let event = CloudEvent(record), SubmissionMessage.isOne(event.type),
-                let submission = try? SubmissionMessage.read(event), let line = try? MessageCoding.encode(submission)
-            else {
-                unreadable += 1
-                continue
-            }
-            output += line + [UInt8(ascii: "\n")]
-        }
-        FileHandle.standardOutput.write(Data(output))
+    func add(_ records: [KafkaRecord]) {
+        let lines = records.compactMap(Self.line)
+        write(Array(lines.joined()))
         state.withLock { state in
             state.last = .now
-            state.unreadable += unreadable
+            state.unreadable += records.count - lines.count
         }
+    }
+
+    /// The line of a record, with its end; nil for one that is no submission.
+    private static func line(_ record: KafkaRecord) -> [UInt8]? {
+        guard let event = CloudEvent(record), SubmissionMessage.isOne(event.type),
+            let submission = try? SubmissionMessage.read(event), let json = try? MessageCoding.encode(submission)
+        else { return nil }
+        return json + [UInt8(ascii: "\n")]
     }
 }
