@@ -20,10 +20,10 @@ PROCESSES_MAXIMUM, PURCHASES_MAXIMUM = 8, 100_000
 WORKERS = ["verification-worker-1", "verification-worker-2"]
 FRONT = ["receipt-intake", *WORKERS]
 SECONDS = 240  # That anything may take.
-PAUSE = 0.1  # Seconds between two looks.
-SHARE = 0.1  # Of the purchases at either end are left out: members join one after the other, and the last batches are small.
+PAUSE = 0.2  # Seconds between two looks.
+SHARE = 0.1  # Of the purchases at the end are left out: the last batches are small.
 STOP_SECONDS = 30
-PUBLISHED = "countersign_messages_published_total{"
+PUBLISHED, HANDLED = "countersign_messages_published_total{", "countersign_messages_handled_total{"
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 GRANTED = "SELECT count(*) FROM orders WHERE state = 'granted'"
 
@@ -59,28 +59,26 @@ class Measurement:
 
     def published(self):
         """Verdicts that the workers have sent since they started, and the broker has."""
-        total = 0.0
-        for name in WORKERS:
-            url = self.meter.settings[f"COUNTERSIGN_{name.upper().replace('-', '_')}_ADMIN_URL"]
-            with OPENER.open(f"{url}/metrics", timeout=10) as answer:
-                total += sum(float(line.rsplit(" ", 1)[1]) for line in answer.read().decode().splitlines()
-                             if line.startswith(PUBLISHED) and 'topic="countersign.verdicts"' in line
-                             and 'result="delivered"' in line)
-        return total
+        urls = [self.meter.settings[f"COUNTERSIGN_{name.upper().replace('-', '_')}_ADMIN_URL"] for name in WORKERS]
+        return sum(counted(url, PUBLISHED, 'result="delivered"') for url in urls)
 
     def settle(self, processes):
         """Purchases a second of so many processes, and the cores that they, PostgreSQL and the broker used meanwhile."""
-        target, running = self.settled + self.purchases, []
-        low, high = (self.settled + int(self.purchases * share) for share in (SHARE, 1 - SHARE))
+        target, running, ports = self.settled + self.purchases, [], []
+        high = self.settled + int(self.purchases * (1 - SHARE))
         try:
             for _ in range(processes):
-                port = str(choose_port(set()))
+                ports.append(str(choose_port(set())))
                 with open(self.meter.folder / "logs" / "fulfillments.log", "ab") as log:
                     running.append(subprocess.Popen(
-                        [self.program], env={**os.environ, **self.meter.settings, "COUNTERSIGN_ADMIN_PORT": port},
+                        [self.program], env={**os.environ, **self.meter.settings, "COUNTERSIGN_ADMIN_PORT": ports[-1]},
                         stdin=subprocess.DEVNULL, stdout=log, stderr=log))
-            wait("the first purchases", lambda: self.count(GRANTED) >= low)
+            # Members join one after the other, and each new one stops the others for a moment.
+            wait("verdicts in every process",
+                 lambda: all(counted(f"http://127.0.0.1:{port}", HANDLED) > 0 for port in ports))
             begun, first, before = time.monotonic(), self.count(GRANTED), self.cores(running)
+            if first - self.settled > self.purchases / 2:
+                raise MeasureError("most was settled before every process had its share: take more purchases")
             wait("most purchases", lambda: self.count(GRANTED) >= high)
             lasted, last, after = time.monotonic() - begun, self.count(GRANTED), self.cores(running)
             wait("every purchase", lambda: self.count(GRANTED) >= target)
@@ -96,6 +94,17 @@ class Measurement:
     def cores(self, running):
         seconds = {name: used(family(self.meter.pid(name))) for name in ("postgres", "broker")}
         return {"fulfillment": sum(used(family(process.pid)) for process in running), **seconds}
+
+
+def counted(url, name, label=""):
+    """A counter of the topic of verdicts, of the process whose metrics are there; 0 while it does not answer."""
+    try:
+        with OPENER.open(f"{url}/metrics", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+    except OSError:
+        return 0.0
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines
+               if line.startswith(name) and 'topic="countersign.verdicts"' in line and label in line)
 
 
 def wait(what, is_there):
