@@ -240,9 +240,9 @@ let package = Package(
         suite(
             "ReceiptIntakeTests",
             [
-                "ReceiptIntake", "EventProcessing", "Kafka", "Messages", "Persistence", "PersistenceTesting",
-                "Postgres", "PurchaseModel", "ServiceRuntime", crypto, hummingbird, hummingbirdTesting, httpTypes,
-                lifecycle, log, nio,
+                "ReceiptIntake", "AppStore", "AppStoreSimulator", "EventProcessing", "Kafka", "Messages", "Persistence",
+                "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", crypto, hummingbird,
+                hummingbirdTesting, httpTypes, lifecycle, log, nio,
             ]),
         suite(
             "EventProcessingTests",

@@ -44,12 +44,11 @@ struct Assembly {
         monitor.watch(tail, topic: Topics.settlements)
         let events = EventPublisher(producer: producer, source: context.identity.name)
         let publish: SubmissionPublisher.Publish = { await events.publish(submissions: $0, logger: logger) }
-        let publisher = SubmissionPublisher(publish: publish)
-        let batcher = SubmissionBatcher(queueMaximum: configuration.queueMaximum) { [configuration] in
-            try await store.accept($0, lease: configuration.submissionLease)
-        } onAccepted: {
-            publisher.enqueue($0)
-        }
+        let purchases = acceptance("purchase", queueMaximum: configuration.queueMaximum, store, publish)
+        // Anybody may post notifications: what they fill is apart.
+        let notifications = acceptance(
+            "notification", queueMaximum: NotificationSubmissions.Limit.underWayMaximum, store, publish)
+        let signatures = NotificationSignatures(roots: configuration.roots)
         let authenticator = await Authenticator(apps: apps, keySets: keySets.follow(try KeySetSource.all(in: apps)))
         let reload = SettingsReload("apps", inUse: apps, every: configuration.appsInterval, logger: logger) {
             [configuration] in
@@ -60,16 +59,19 @@ struct Assembly {
         let server = IntakeServer(
             configuration: configuration, authenticator: authenticator,
             submissions: PurchaseSubmissions(
-                batcher: batcher, waiters: waiters, statuses: statuses,
+                batcher: purchases.batcher, waiters: waiters, statuses: statuses,
                 possession: PossessionAnswers { authenticator.possession(app: $0) == .number }),
+            notifications: NotificationSubmissions(batcher: notifications.batcher),
             accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
-            intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), logger: logger)
+            intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), signatures: signatures,
+            logger: logger)
         registerMetrics(waiters)
         return ServiceAssembly(services: [
             pool, DatabaseGuard(pool: pool, context: context), keySets, reload, tail, producer, monitor,
-            publisher, batcher,
-            redriver(store, publish), ProofHeaderRefresh.task(headers, pool: pool, logger: logger),
+            purchases.publisher, purchases.batcher, notifications.publisher, notifications.batcher,
+            redriver(store, publish),
+            ProofHeaderRefresh.task(headers, pool: pool, logger: logger) { await signatures.learn($0) },
             OldestSubmission(pool: pool).task(logger: logger),
             LateOutcomes(waiters: waiters, statuses: statuses).task(logger: logger), server,
         ])
@@ -78,6 +80,19 @@ struct Assembly {
     /// How account tokens are written down.
     static func register(with store: AccountTokenStore) -> AccountTokens.Register {
         { app, token, account in try await store.register(app: app, token: token, account: account) }
+    }
+
+    /// What writes submissions down, and what hands them on.
+    private func acceptance(
+        _ name: String, queueMaximum: Int, _ store: SubmissionStore, _ publish: @escaping SubmissionPublisher.Publish
+    ) -> (batcher: SubmissionBatcher, publisher: SubmissionPublisher) {
+        let publisher = SubmissionPublisher(name, publish: publish)
+        let batcher = SubmissionBatcher(name, queueMaximum: queueMaximum) { [configuration] in
+            try await store.accept($0, lease: configuration.submissionLease)
+        } onAccepted: {
+            publisher.enqueue($0)
+        }
+        return (batcher, publisher)
     }
 
     private func redriver(_ store: SubmissionStore, _ publish: @escaping SubmissionPublisher.Publish) -> Redriver {

@@ -1,3 +1,4 @@
+import AppStore
 import EventProcessing
 import Kafka
 import Postgres
@@ -16,6 +17,7 @@ import ServiceRuntime
 /// | `kafka.properties_file` | further properties of librdkafka, one `key=value` a line | none |
 /// | `kafka.fetch_wait` | seconds a broker may keep a fetch open that finds nothing; Tansu wants 0.01 | 0.5 |
 /// | `apps.file` | the apps that are served, see `AppsFile` | required |
+/// | `trusted.roots` | SHA-256 fingerprints of the roots of notifications, in place of Apple's | Apple Root CA – G3 |
 /// | `http.host`, `http.port` | where apps post | 127.0.0.1, 8080 |
 /// | `submission.lease` | seconds after which an accepted purchase without outcome is sent again; then it doubles | 30 |
 /// | `redrive.interval` | seconds between looks for what is due | 1 |
@@ -34,6 +36,8 @@ struct Configuration: Sendable {
     var kafka: KafkaConfiguration
     /// The file of the apps that are served.
     var appsFile: String
+    /// What notifications must be signed by; the same as the verification workers trust.
+    var roots: TrustedRoots
     /// Where apps post.
     ///
     /// Defaults to 127.0.0.1:8080.
@@ -86,6 +90,7 @@ struct Configuration: Sendable {
         postgres = try PostgresSettings.read(settings, applicationName: "receipt-intake")
         kafka = try KafkaSettings.read(settings, clientId: "receipt-intake")
         appsFile = try settings.requiredString("apps.file")
+        roots = try Self.roots(settings)
         http = try settings.listenAddress("http", port: 8080)
         submissionLease = try settings.duration(
             "submission.lease", default: .seconds(30), in: .seconds(1)...SubmissionRedrive.leaseMaximum)
@@ -103,5 +108,16 @@ struct Configuration: Sendable {
             "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
         keySetInterval = try settings.duration(
             "intake.key_set_interval", default: .seconds(300), in: .seconds(1)...(.seconds(86_400)))
+    }
+
+    private static func roots(_ settings: SettingReader) throws -> TrustedRoots {
+        let fingerprints = try settings.stringList("trusted.roots")
+        guard !fingerprints.isEmpty else { return .appleRootG3 }
+        do {
+            return try TrustedRoots(fingerprints: fingerprints)
+        } catch {
+            throw SettingError.invalid(
+                "trusted.roots", expected: "SHA-256 fingerprints of 64 hexadecimal digits", found: nil)
+        }
     }
 }

@@ -14,6 +14,9 @@ enum IntakeMetrics {
         .counter(
             "countersign_notifications_total", ["result"],
             help: "Apple's notifications that were answered 200, by result: new or repeated."),
+        .counter(
+            "countersign_notifications_refused_total", ["reason"],
+            help: "Notifications that the App Store did not sign, by the check that refused them; nothing is kept."),
         .counter("countersign_problems_total", ["slug"], help: "Requests that were refused, by the problem's name."),
         .histogram("countersign_accept_batch_rows", help: "Submissions that were accepted in one commit."),
         .histogram("countersign_accept_duration_seconds", help: "How long such a commit took."),

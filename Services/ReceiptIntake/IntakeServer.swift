@@ -27,8 +27,9 @@ struct IntakeServer: Service, CustomStringConvertible {
 
     init(
         configuration: Configuration, authenticator: Authenticator, submissions: PurchaseSubmissions,
-        accountTokens: AccountTokens, accounts: AccountStore, orders: OrderReadingStore, intents: IntentStore,
-        spends: SpendStore, logger: Logger
+        notifications: NotificationSubmissions, accountTokens: AccountTokens, accounts: AccountStore,
+        orders: OrderReadingStore, intents: IntentStore, spends: SpendStore, signatures: NotificationSignatures,
+        logger: Logger
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -47,9 +48,11 @@ struct IntakeServer: Service, CustomStringConvertible {
         self.spends = SpendRoutes(authenticator: authenticator, store: spends, body: body)
         self.intents = IntentRoutes(
             authenticator: authenticator, store: intents, body: body, perDay: configuration.intentsPerDay)
-        notifications = NotificationRoutes(
-            authenticator: authenticator, submissions: NotificationSubmissions(batcher: submissions.batcher), body: body
-        )
+        self.notifications = NotificationRoutes(
+            authenticator: authenticator, signatures: signatures, submissions: notifications,
+            body: JSONBody(
+                bytesMaximum: JSONBody.strangersBytesMaximum,
+                budget: BodyBudget(bytesMaximum: NotificationSubmissions.Limit.heldBytesMaximum)))
     }
 
     /// The name in logs.
@@ -57,6 +60,7 @@ struct IntakeServer: Service, CustomStringConvertible {
 
     /// Serves until shutdown; requests under way are answered first.
     func run() async throws {
+        defer { notifications.signatures.stop() }
         try await application().run()
     }
 

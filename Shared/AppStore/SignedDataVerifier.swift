@@ -11,12 +11,12 @@ import Synchronization
 /// One verifier serves any number of threads. A chain is judged once and remembered, so that a further payload costs
 /// one P-256 signature and its own parsing: about 0.1 ms.
 public final class SignedDataVerifier: Sendable {
-    private let roots: TrustedRoots
+    let roots: TrustedRoots
     let limits: SignedDataLimits
     /// By the whole header, which costs nothing but a comparison.
-    private let cache: ChainCache<VerifiedChain>
+    let cache: ChainCache<VerifiedChain>
     /// By the certificates alone, for headers that say something else besides.
-    private let paths: ChainCache<VerifiedPath>
+    let paths: ChainCache<VerifiedPath>
 
     /// Makes a verifier that trusts chains ending at `roots` and nothing else.
     public init(roots: TrustedRoots, limits: SignedDataLimits = .default) {

@@ -53,7 +53,7 @@ enum IntentSamples {
         var samples: [SampleRequest.Sample] = []
         for signedPayload in [
             notification, notification, "a.b", try NotificationPayload.renewal(app: "com.example.unknown"),
-            String(repeating: "A", count: 300_000),
+            String(repeating: "A", count: 300_000), Proofs.fresh(),
         ] {
             samples.append(("POST", "/v1/notifications", try await intake.notify(signedPayload)))
         }

@@ -72,13 +72,13 @@ struct NotificationRoutesTests {
                     #expect(answer.status == 200, "\(type): \(answer.text)")
                 }
                 #expect(try await database.submissionCount() == 1)
-                let short = try NotificationPayload.renewal()
-                let frame = NotificationPayload.body("").utf8.count
-                let fill = JSONBody.strangersBytesMaximum - frame - short.utf8.count
-                let large = short + String(repeating: "A", count: fill)
-                let answer = try await intake.notify(large)
+                let large = try NotificationPayload.renewal(note: String(repeating: "A", count: 180_000))
+                let filled = NotificationPayload.body(large).padding(
+                    toLength: JSONBody.strangersBytesMaximum, withPad: " ", startingAt: 0)
+                let answer = try await intake.send(.post, "/v1/notifications", token: nil, body: filled)
                 #expect(answer.status == 200, "\(answer.text.prefix(200))")
-                #expect(try await intake.notify(large + "A").slug == "body-too-large")
+                let more = try await intake.send(.post, "/v1/notifications", token: nil, body: filled + " ")
+                #expect(more.slug == "body-too-large")
                 while intake.published.withLock(\.count) < 2 { await Task.yield() }
                 #expect(intake.published.withLock { $0.last?.message.proof } == large)
             }
@@ -105,7 +105,9 @@ struct NotificationRoutesTests {
             ("proof-malformed", 400, NotificationPayload.body("a.b")),
             ("proof-malformed", 400, NotificationPayload.body(good + "\\u0000")),
             ("proof-malformed", 400, NotificationPayload.body(" " + good)),
-            ("proof-malformed", 400, NotificationPayload.body(Proofs.fresh())),
+            ("proof-malformed", 400, NotificationPayload.body(try NotificationPayload.sign(["a": 1]))),
+            ("notification-not-genuine", 400, NotificationPayload.body(Proofs.fresh())),
+            ("notification-not-genuine", 400, NotificationPayload.body(String(good.dropLast(8)) + "AAAAAAAA")),
             ("proof-malformed", 400, NotificationPayload.body(nameless)),
             ("notification-app-unknown", 404, NotificationPayload.body(unknown)),
             (

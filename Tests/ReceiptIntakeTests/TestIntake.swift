@@ -51,18 +51,23 @@ struct TestIntake: Sendable {
             SettingReader(
                 [
                     "postgres.url": url, "kafka.bootstrap_servers": "127.0.0.1:1", "apps.file": appsFile.path,
-                    "http.port": "0",
+                    "http.port": "0", "trusted.roots": try #require(SigningStore.shared).root,
                 ].merging(settings) { $1 }))
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let store = SubmissionStore(pool: pool)
         let waiters = OutcomeWaiters(waitersMaximum: waitersMaximum)
         let published = Mutexed<[SubmissionStore.NewSubmission]>([])
-        let batcher = SubmissionBatcher(queueMaximum: queueMaximum) {
-            try await store.accept($0, lease: .seconds(30))
-        } onAccepted: { rows in
-            published.withLock { $0 += rows }
-            for row in rows { onPublish(row, waiters) }
+        func batcher() -> SubmissionBatcher {
+            SubmissionBatcher(queueMaximum: queueMaximum) {
+                try await store.accept($0, lease: .seconds(30))
+            } onAccepted: { rows in
+                published.withLock { $0 += rows }
+                for row in rows { onPublish(row, waiters) }
+            }
         }
+        let (batcher, notifications) = (batcher(), batcher())
+        let signatures = NotificationSignatures(roots: configuration.roots)
+        defer { signatures.stop() }
         let apps = try AppsFile.load(path: configuration.appsFile)
         let authenticator = await Authenticator(apps: apps, keySets: [:])
         let server = IntakeServer(
@@ -70,11 +75,14 @@ struct TestIntake: Sendable {
             submissions: PurchaseSubmissions(
                 batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) },
                 possession: PossessionAnswers { authenticator.possession(app: $0) == .number }),
+            notifications: NotificationSubmissions(batcher: notifications),
             accountTokens: AccountTokens(store: Assembly.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
-            intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), logger: logger)
+            intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), signatures: signatures,
+            logger: logger)
         let value = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await batcher.run() }
+            group.addTask { try await notifications.run() }
             let value = try await server.application().test(setup) { client in
                 try await body(
                     TestIntake(

@@ -42,24 +42,29 @@ final class BatchQueue<Element: Sendable>: Sendable {
     /// How many takers wait.
     var takersCount: Int { state.withLock { $0.takers.count } }
 
-    /// Puts elements in, all or none; false when there is no room, or when the queue is closed.
-    func append(_ elements: [Element]) -> Bool {
-        guard !elements.isEmpty else { return true }
-        let bytes = elements.reduce(0) { $0 + size($1) }
-        let handOvers: [(CheckedContinuation<[Element], Never>, [Element])]? = state.withLock { state in
-            guard !state.isClosed, state.elements.count + elements.count <= limits.elements,
-                state.bytes + bytes <= limits.bytes
-            else { return nil }
-            state.elements.append(contentsOf: elements)
-            state.bytes += bytes
+    /// Puts in what there is room for, in its order; a closed queue has none.
+    ///
+    /// - Returns: how many were put in.
+    func append(_ elements: [Element]) -> Int {
+        let sizes = elements.map(size)
+        let (count, handOvers) = state.withLock { state in
+            let before = state.elements.count
+            if !state.isClosed {
+                for (element, size) in zip(elements, sizes)
+                where state.elements.count < limits.elements && state.bytes + size <= limits.bytes {
+                    state.elements.append(element)
+                    state.bytes += size
+                }
+            }
+            let count = state.elements.count - before
             var handOvers: [(CheckedContinuation<[Element], Never>, [Element])] = []
             while !state.elements.isEmpty, let taker = state.takers.popLast() {
                 handOvers.append((taker, takeBatch(&state)))
             }
-            return handOvers
+            return (count, handOvers)
         }
-        for (taker, batch) in handOvers ?? [] { taker.resume(returning: batch) }
-        return handOvers != nil
+        for (taker, batch) in handOvers { taker.resume(returning: batch) }
+        return count
     }
 
     /// The next batch, as soon as there is one; empty once the queue is closed and everything is taken.

@@ -8,9 +8,14 @@ enum ProofHeaderRefresh {
     /// How often; until then a new chain of Apple's is written with every proof.
     static let interval = Duration.seconds(30)
 
-    static func task(_ headers: ProofHeaders, pool: PostgresPool, logger: Logger) -> PeriodicTask {
+    /// - Parameter learn: is given all that are known, each time.
+    static func task(
+        _ headers: ProofHeaders, pool: PostgresPool, logger: Logger,
+        learn: @escaping @Sendable ([[UInt8]]) async -> Void
+    ) -> PeriodicTask {
         PeriodicTask("proof-headers", schedule: .init(every: interval), logger: logger) {
             try await headers.refresh(from: pool)
+            await learn(headers.known)
         }
     }
 }

@@ -38,6 +38,9 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
             new: Set<String>, existing: [String: SubmissionStore.Status]
         )
 
+    /// The name in logs.
+    let description: String
+
     private struct Entry: Sendable {
         let submission: SubmissionStore.NewSubmission
         let continuation: CheckedContinuation<Acceptance, any Error>
@@ -53,14 +56,17 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
     /// Makes a batcher; it begins to write with `run()`.
     ///
     /// - Parameters:
+    ///   - name: what it writes, in logs.
     ///   - queueMaximum: the most requests that wait for a batch; one more is refused.
     ///   - queueBytesMaximum: the most bytes of their proofs.
     ///   - accept: writes a batch.
     ///   - onAccepted: told of the rows that are new, as they are to be sent, after their commit; must return at once.
     init(
-        queueMaximum: Int, queueBytesMaximum: Int = Self.queueBytesMaximum, accept: @escaping Accept,
+        _ name: String = "submission", queueMaximum: Int, queueBytesMaximum: Int = Self.queueBytesMaximum,
+        accept: @escaping Accept,
         onAccepted: @escaping @Sendable ([SubmissionStore.NewSubmission]) -> Void
     ) {
+        description = "\(name) batcher"
         let limits = BatchQueue<Entry>.Limits(
             elements: queueMaximum, bytes: queueBytesMaximum, batchElements: Self.batchRowsMaximum,
             batchBytes: Self.batchBytesMaximum)
@@ -68,9 +74,6 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
         self.accept = accept
         self.onAccepted = onAccepted
     }
-
-    /// The name in logs.
-    var description: String { "submission batcher" }
 
     /// How many requests wait for the next batch.
     var waitingCount: Int { queue.count }
@@ -83,7 +86,7 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
     func submit(_ submission: SubmissionStore.NewSubmission) async throws -> Acceptance {
         try await withCheckedThrowingContinuation { continuation in
             let entry = Entry(submission: submission, continuation: continuation)
-            if !queue.append([entry]) { continuation.resume(throwing: IntakeOverloadedError()) }
+            if queue.append([entry]) == 0 { continuation.resume(throwing: IntakeOverloadedError()) }
         }
     }
 

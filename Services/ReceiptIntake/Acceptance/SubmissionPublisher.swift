@@ -33,17 +33,21 @@ struct SubmissionPublisher: Service, CustomStringConvertible {
     private let publish: Publish
     private let dropped = Counter(label: "countersign_publications_dropped_total")
 
+    /// The name in logs.
+    let description: String
+
     /// Makes a publisher; it begins to send with `run()`.
-    init(publish: @escaping Publish) {
+    ///
+    /// - Parameter name: what it sends, in logs.
+    init(_ name: String = "submission", publish: @escaping Publish) {
+        description = "\(name) publisher"
         self.publish = publish
     }
 
-    /// The name in logs.
-    var description: String { "submission publisher" }
-
     /// Takes submissions to be sent soon; returns at once.
     func enqueue(_ submissions: [SubmissionStore.NewSubmission]) {
-        if !queue.append(submissions) { dropped.increment(by: submissions.count) }
+        let left = submissions.count - queue.append(submissions)
+        if left > 0 { dropped.increment(by: left) }
     }
 
     /// Sends until shutdown; what waits by then is still sent.

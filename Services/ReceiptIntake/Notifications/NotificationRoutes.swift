@@ -1,3 +1,4 @@
+import AppStore
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
@@ -9,9 +10,11 @@ import ServiceRuntime
 
 /// `POST /v1/notifications`: what Apple's servers tell, to whoever is at the address in App Store Connect.
 ///
-/// There are no credentials: the signature inside is the only one, and the verification workers check it.
+/// There are no credentials: the signature inside is the only one. It is checked before anything is written down, and the
+/// verification workers check all that the notification says.
 struct NotificationRoutes: Sendable {
     let authenticator: Authenticator
+    let signatures: NotificationSignatures
     let submissions: NotificationSubmissions
     let body: JSONBody
 
@@ -45,8 +48,16 @@ struct NotificationRoutes: Sendable {
     private func take(_ request: Request, _ context: IntakeContext) async throws -> Response {
         // Apple does not document its content type, and a wrong one is no reason to lose what it tells.
         let posted = try await body.decode(NotificationRequest.self, from: request, requiresContentType: false)
-        guard let notification = ServerNotification(posted.signedPayload) else {
-            throw ProblemDetails.notificationMalformed
+        let notification: ServerNotification
+        switch await signatures.read(posted.signedPayload) {
+        case .success(let read): notification = read
+        case .failure(.malformed): throw ProblemDetails.notificationMalformed
+        case .failure(.busy): throw IntakeOverloadedError()
+        case .failure(.notGenuine(let rejection)):
+            Counter(label: "countersign_notifications_refused_total", dimensions: [("reason", rejection.code.rawValue)])
+                .increment()
+            context.logger.debug("a notification is not genuine", metadata: .fields([.reason: "\(rejection.code)"]))
+            throw ProblemDetails.notificationNotGenuine(rejection)
         }
         guard authenticator.knows(app: notification.app) else { throw ProblemDetails.notificationAppUnknown }
         let accepted = try await submissions.accept(notification, correlationId: context.correlationId)
@@ -66,6 +77,14 @@ extension ProblemDetails {
         "proof-malformed", title: "The body is no server notification", status: .badRequest,
         detail: "`signedPayload` must be a notification of version 2: three parts of base64url, whose payload names a "
             + "bundleId.", extensions: ["field": "signedPayload"])
+
+    /// 400, after which Apple comes again: if it was Apple's, somebody has forgotten its root in the settings.
+    static func notificationNotGenuine(_ rejection: SignedDataRejection) -> ProblemDetails {
+        ProblemDetails(
+            "notification-not-genuine", title: "The notification is not signed by the App Store", status: .badRequest,
+            detail: "Its signature or its certificates were refused.",
+            extensions: ["reason": rejection.code.rawValue])
+    }
 
     /// The same with a status after which Apple comes again: it says so of 40x and 50x alone, and of 413 and 422 only that
     /// they are no success.

@@ -9,9 +9,10 @@ final class NotificationSubmissions: Sendable {
     enum Limit {
         /// The most notifications that wait for their commit at a time.
         ///
-        /// Anybody may post here, so that this is less than the queue that players' purchases wait in, and all of them
-        /// together, 25 MiB, leave room in it.
+        /// All of them together have 25 MiB at most.
         static let underWayMaximum = 100
+        /// The most bytes of bodies that are being read or wait to be written.
+        static let heldBytesMaximum = 32 << 20
     }
 
     /// Whom notifications are of: no account's, since no account has an empty name.
@@ -21,7 +22,7 @@ final class NotificationSubmissions: Sendable {
     private let underWayMaximum: Int
     private let underWay = Mutex(0)
 
-    /// Writes with `batcher`.
+    /// - Parameter batcher: another than that of purchases: what fills its queue, or fails its batch, is none of theirs.
     init(batcher: SubmissionBatcher, underWayMaximum: Int = Limit.underWayMaximum) {
         self.batcher = batcher
         self.underWayMaximum = underWayMaximum

@@ -282,6 +282,7 @@ enum OpenAPISchemas {
                 detail: { type: string }
                 instance: { type: string }
                 field: { type: string, description: Which field or parameter is meant. }
+                reason: { type: string, description: Which check refused a notification., pattern: '^[a-z0-9_]+$' }
             VersionNotReached:
               type: object
               required: [type, title, status, version]

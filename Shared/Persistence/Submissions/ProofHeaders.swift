@@ -52,6 +52,9 @@ package final class ProofHeaders: Sendable {
     /// Knows none.
     package init() {}
 
+    /// The headers' parts of proofs that were verified, at most ``knownMaximum``.
+    package var known: [[UInt8]] { state.withLock { $0.known.map { Array($0.text.dropLast()) } } }
+
     /// How a proof is to be written.
     func stored(_ proof: String) -> Stored {
         var proof = proof
