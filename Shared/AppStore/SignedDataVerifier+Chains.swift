@@ -1,15 +1,10 @@
 extension SignedDataVerifier {
-    /// Whether the chain of a JWS was verified before, so that a further signature costs little.
+    /// Whether something was verified with exactly this header, so that what comes under it costs one signature.
     ///
-    /// Nothing is judged here.
+    /// Nothing is judged here. It costs a comparison.
     ///
-    /// - Parameter jws: the compact form.
-    public func knowsChain(of jws: [UInt8]) -> Bool {
-        guard jws.count <= limits.signedDataBytesMaximum, let parts = CompactJWS(jws) else { return false }
-        if cache.chain(for: jws[parts.header]) != nil { return true }
-        guard let certificates = certificates(of: jws) else { return false }
-        return paths.chain(for: VerifiedPath.key(of: certificates)[...]) != nil
-    }
+    /// - Parameter header: the header's part of a JWS.
+    public func knows(header: [UInt8]) -> Bool { cache.chain(for: header[...]) != nil }
 
     /// Verifies the chain of a header and remembers it, before anything comes that was signed with it.
     ///
@@ -19,7 +14,7 @@ extension SignedDataVerifier {
     ///   judged with each payload.
     @discardableResult
     public func learn(header: [UInt8]) -> Bool {
-        guard cache.chain(for: header[...]) == nil else { return true }
+        guard !knows(header: header) else { return true }
         guard header.count <= limits.signedDataBytesMaximum, let text = Base64Decoding.urlSafe(header[...]),
             let certificates = try? SignedDataHeader(text, limits: limits).certificates,
             let path = try? judgedPath(of: certificates)

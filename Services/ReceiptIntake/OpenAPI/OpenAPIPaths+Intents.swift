@@ -59,7 +59,8 @@ extension OpenAPIPaths {
               summary: Takes a server notification of Apple's; on disk when it is answered.
               description: |
                 The address for App Store Connect (version 2, production and sandbox). The signature inside is the only
-                credential: what the App Store did not sign is 400 and is not kept. Any content type is taken. The same again is the same submission.
+                credential: what the App Store did not sign is 400 and is not kept. Any content type is taken. The same again
+                is the same submission.
               security: []
               requestBody:
                 required: true
