@@ -31,10 +31,9 @@ struct AccountTokenRoutes: Sendable {
     /// - Throws: `ProblemDetails`, and what the parts throw.
     @Sendable
     func put(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        guard let bearer = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
+        let callers = try await ProvenCallers(request.headers, authenticator)
         let registration = try await body.decode(TokenRequest.self, from: request)
-        guard authenticator.knows(app: registration.app) else { throw ProblemDetails.appUnknown }
-        let caller = try await authenticator.caller(bearer, app: registration.app)
+        let caller = try await callers.caller(app: registration.app)
         guard case .server(let app) = caller else { throw ProblemDetails.serverKeyRequired }
         guard let token = context.parameters.get("uuid").flatMap(UUID.init(uuidString:)), AccountTokens.isToken(token)
         else { throw ProblemDetails.fieldInvalid("uuid", "a UUID, and not the one of zeros alone") }

@@ -51,7 +51,7 @@ struct IntakeServer: Service, CustomStringConvertible {
         self.notifications = NotificationRoutes(
             authenticator: authenticator, signatures: signatures, submissions: notifications,
             body: JSONBody(
-                bytesMaximum: JSONBody.strangersBytesMaximum,
+                bytesMaximum: JSONBody.shortBytesMaximum,
                 budget: BodyBudget(bytesMaximum: NotificationSubmissions.Limit.heldBytesMaximum)))
     }
 

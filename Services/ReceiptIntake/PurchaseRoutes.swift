@@ -35,12 +35,10 @@ struct PurchaseRoutes: Sendable {
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let start = ContinuousClock.now
-        guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
+        let callers = try await ProvenCallers(request.headers, authenticator)
         let wait = try WaitParameter.read(request)
-        let accepted = try await body.withValue(PurchaseRequest.self, from: request) {
-            _ = try await authenticator.callers(token)
-        } _: { purchase in
-            try await accept(purchase, from: token, isAwaited: wait > .zero, context)
+        let accepted = try await body.withValue(PurchaseRequest.self, from: request) { purchase in
+            try await accept(purchase, from: callers, isAwaited: wait > .zero, context)
         }
         // What waits from here on holds an id, and no proof.
         let answer = await submissions.answer(
@@ -51,10 +49,9 @@ struct PurchaseRoutes: Sendable {
     // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     private func accept(
-        _ purchase: PurchaseRequest, from token: BearerToken, isAwaited: Bool, _ context: IntakeContext
+        _ purchase: PurchaseRequest, from callers: ProvenCallers, isAwaited: Bool, _ context: IntakeContext
     ) async throws -> PurchaseSubmissions.Accepted {
-        guard authenticator.knows(app: purchase.app) else { throw ProblemDetails.appUnknown }
-        let caller = try await authenticator.caller(token, app: purchase.app)
+        let caller = try await callers.caller(app: purchase.app)
         let account = try Self.account(of: caller, body: purchase.account)
         let proof = try purchase.proof()
         let environment = try purchase.expectedEnvironment()

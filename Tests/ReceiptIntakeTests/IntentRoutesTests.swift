@@ -89,7 +89,7 @@ struct IntentRoutesTests {
             ("body-malformed", 400, player, ""), ("body-malformed", 400, player, "{"),
             ("body-malformed", 400, player, "[]"), ("body-malformed", 400, player, "7"),
             ("body-malformed", 400, player, String(repeating: "{\"a\":", count: 30_000)),
-            ("body-too-large", 413, player, String(repeating: " ", count: JSONBody.strangersBytesMaximum) + good),
+            ("body-too-large", 413, player, String(repeating: " ", count: JSONBody.shortBytesMaximum) + good),
         ]
         try await TestDatabase.with { database in
             try await TestIntake.with(url: database.url) { intake in

@@ -74,7 +74,7 @@ struct NotificationRoutesTests {
                 #expect(try await database.submissionCount() == 1)
                 let large = try NotificationPayload.renewal(note: String(repeating: "A", count: 180_000))
                 let filled = NotificationPayload.body(large).padding(
-                    toLength: JSONBody.strangersBytesMaximum, withPad: " ", startingAt: 0)
+                    toLength: JSONBody.shortBytesMaximum, withPad: " ", startingAt: 0)
                 let answer = try await intake.send(.post, "/v1/notifications", token: nil, body: filled)
                 #expect(answer.status == 200, "\(answer.text.prefix(200))")
                 let more = try await intake.send(.post, "/v1/notifications", token: nil, body: filled + " ")

@@ -131,21 +131,28 @@ struct ProofKindRoutesTests {
         }
     }
 
-    @Test("a long body of somebody whose credentials are not good is not read to its end")
-    func strangers() async throws {
+    @Test("nothing of a body is read whose sender's credentials are not good", arguments: [TestingSetup.router, .live])
+    func strangers(setup: TestingSetup) async throws {
         try await TestDatabase.with { database in
-            try await TestIntake.with(url: database.url) { intake in
-                let body = String(repeating: "x", count: JSONBody.strangersBytesMaximum + 1)
+            try await TestIntake.with(url: database.url, setup: setup) { intake in
                 let expired = try TestTokens.hs256(TestTokens.claims("player", ["exp": 1]))
-                for token in ["csk_wrong", expired] {
-                    let answer = try await intake.send(.post, "/v1/purchases", token: token, body: body)
-                    #expect(answer.slug == "authentication-failed")
+                let long = String(repeating: "x", count: 300_000)
+                let routes: [(HTTPRequest.Method, String)] = [
+                    (.post, "/v1/purchases"), (.post, "/v1/intents"), (.put, "/v1/account-tokens/\(UUID())"),
+                    (.post, "/v1/accounts/player/spend"),
+                ]
+                for (method, path) in routes {
+                    for token in ["csk_wrong", expired] {
+                        for body in ["", "x", long] {
+                            let answer = try await intake.send(method, path, token: token, body: body)
+                            #expect(answer.slug == "authentication-failed", "\(path), \(body.count)")
+                        }
+                    }
+                    let none = try await intake.send(method, path, token: nil, body: "x")
+                    #expect(none.slug == "authentication-required", "\(path)")
+                    let own = try await intake.send(method, path, token: TestIntake.serverKey, body: "x")
+                    #expect(own.slug == "body-malformed", "\(path)")
                 }
-                let short = String(body.dropLast())
-                let answer = try await intake.send(.post, "/v1/purchases", token: "csk_wrong", body: short)
-                #expect(answer.slug == "body-malformed", "as ever")
-                #expect(
-                    try await intake.send(.post, "/v1/purchases", token: player(), body: body).slug == "body-malformed")
             }
         }
     }

@@ -11,8 +11,8 @@ struct JSONBody: Sendable {
     /// How deep a body may nest; ours are flat, and unknown fields are passed over.
     static let nestingMaximum = 16
 
-    /// A longer body is read only for callers whose credentials are good; nothing but a receipt is as long.
-    static let strangersBytesMaximum = 256 << 10
+    /// The most bytes of a body that is no purchase; nothing but a receipt is as long, nor a notification.
+    static let shortBytesMaximum = 256 << 10
 
     /// The most bytes of a body.
     let bytesMaximum: Int
@@ -21,7 +21,7 @@ struct JSONBody: Sendable {
     /// Whether a request must say that its body is JSON.
     var requiresContentType = true
 
-    /// The value in a request's body that is too short to be held back from strangers; unknown fields are ignored.
+    /// The value in a request's short body; unknown fields are ignored.
     ///
     /// - Parameter requiresContentType: whether the request must say that its body is JSON.
     /// - Throws: `ProblemDetails`, `IntakeOverloadedError`.
@@ -29,23 +29,18 @@ struct JSONBody: Sendable {
         _ type: Value.Type, from request: Request, requiresContentType: Bool = true
     ) async throws -> Value {
         let short = JSONBody(
-            bytesMaximum: min(bytesMaximum, Self.strangersBytesMaximum), budget: budget,
+            bytesMaximum: min(bytesMaximum, Self.shortBytesMaximum), budget: budget,
             requiresContentType: requiresContentType)
-        return try await short.withValue(type, from: request) {
-        } _: {
-            $0
-        }
+        return try await short.withValue(type, from: request) { $0 }
     }
 
     /// Runs `body` with the value in a request's body; until it returns, the bytes count as held.
     ///
-    /// - Parameter admit: called once before the part of a body that is not read for strangers.
-    /// - Throws: `ProblemDetails`, `IntakeOverloadedError`, and what `admit` and `body` throw.
+    /// - Throws: `ProblemDetails`, `IntakeOverloadedError`, and what `body` throws.
     // Swift 6.3.1's optimiser crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     func withValue<Value: Decodable & Sendable, Result: Sendable>(
-        _ type: Value.Type, from request: Request, admit: () async throws -> Void,
-        _ body: (Value) async throws -> Result
+        _ type: Value.Type, from request: Request, _ body: (Value) async throws -> Result
     ) async throws -> Result {
         guard !requiresContentType || Self.isJSON(request.headers[.contentType]) else {
             throw ProblemDetails.contentTypeUnsupported
@@ -55,30 +50,23 @@ struct JSONBody: Sendable {
         }
         var held = 0
         defer { budget.giveBack(held) }
-        return try await body(try await value(type, in: request.body, held: &held, admit: admit))
+        return try await body(try await value(type, in: request.body, held: &held))
     }
 
     /// A function of its own, so that nothing but the value is left of the bytes.
     @inline(never)
     private func value<Value: Decodable & Sendable>(
-        _ type: Value.Type, in parts: RequestBody, held: inout Int, admit: () async throws -> Void
+        _ type: Value.Type, in parts: RequestBody, held: inout Int
     ) async throws -> Value {
-        try Self.decode(type, from: try await collect(parts, held: &held, admit: admit))
+        try Self.decode(type, from: try await collect(parts, held: &held))
     }
 
     @inline(never)
-    private func collect(
-        _ parts: RequestBody, held: inout Int, admit: () async throws -> Void
-    ) async throws -> [UInt8] {
+    private func collect(_ parts: RequestBody, held: inout Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
-        var isAdmitted = false
         for try await part in parts {
             let count = bytes.count + part.readableBytes
             guard count <= bytesMaximum else { throw ProblemDetails.bodyTooLarge(bytesMaximum: bytesMaximum) }
-            if count > Self.strangersBytesMaximum, !isAdmitted {
-                try await admit()
-                isAdmitted = true
-            }
             guard budget.take(part.readableBytes) else { throw IntakeOverloadedError() }
             held += part.readableBytes
             bytes.append(contentsOf: part.readableBytesView)

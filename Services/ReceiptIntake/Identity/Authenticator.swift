@@ -57,12 +57,13 @@ final class Authenticator: Sendable {
     func callers(_ token: BearerToken, now: Date = Date()) async throws -> [Caller] {
         var callers: [Caller] = []
         var failure = AuthenticationError.rejected("the credentials are not valid for any app")
-        for entry in entries.withLock({ $0.values.map { $0 } }) {
+        let entries = entries.withLock { Array($0.values) }
+        for entry in entries {
             do {
                 callers.append(try await caller(token, entry: entry, now: now))
             } catch let error as AuthenticationError {
-                // "Perhaps later" is the more careful answer of the two.
-                if error.code == .unavailable { failure = error }
+                // "Perhaps later" is the more careful answer of the two; a lone app's says the most.
+                if error.code == .unavailable || entries.count == 1 { failure = error }
             }
         }
         guard !callers.isEmpty else { throw failure }

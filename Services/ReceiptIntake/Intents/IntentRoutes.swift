@@ -39,10 +39,9 @@ struct IntentRoutes: Sendable {
     @inline(never)
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
+        let callers = try await ProvenCallers(request.headers, authenticator)
         let wanted = try await body.decode(IntentRequest.self, from: request)
-        guard authenticator.knows(app: wanted.app) else { throw ProblemDetails.appUnknown }
-        let caller = try await authenticator.caller(token, app: wanted.app)
+        let caller = try await callers.caller(app: wanted.app)
         let account = try PurchaseRoutes.account(of: caller, body: wanted.account)
         guard PrintableText.isOne(wanted.productId, lengthMaximum: Limit.productIdLength) else {
             throw ProblemDetails.fieldInvalid(

@@ -21,10 +21,9 @@ struct SpendRoutes: Sendable {
     @inline(never)
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
+        let callers = try await ProvenCallers(request.headers, authenticator)
         let spending = try await body.decode(SpendRequest.self, from: request)
-        guard authenticator.knows(app: spending.app) else { throw ProblemDetails.appUnknown }
-        guard case .server(let app) = try await authenticator.caller(token, app: spending.app) else {
+        guard case .server(let app) = try await callers.caller(app: spending.app) else {
             throw ProblemDetails.spendForbidden
         }
         let checked = try spending.checked(

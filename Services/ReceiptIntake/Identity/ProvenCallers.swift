@@ -1,0 +1,29 @@
+import HTTPTypes
+import ServiceRuntime
+
+/// Who sends a request, proven by its headers: nothing of the body of a stranger is read.
+///
+/// Which of a studio's apps a request is about stands in its body, and one secret may serve several of them.
+struct ProvenCallers: Sendable {
+    private let callers: [Caller]
+    private let token: BearerToken
+    private let authenticator: Authenticator
+
+    /// - Throws: `ProblemDetails` when there are no credentials; `AuthenticationError` when they prove nothing.
+    init(_ headers: HTTPFields, _ authenticator: Authenticator) async throws {
+        guard let token = BearerToken(headers) else { throw ProblemDetails.authenticationRequired }
+        callers = try await authenticator.callers(token)
+        self.token = token
+        self.authenticator = authenticator
+    }
+
+    /// The caller for the app that the body names.
+    ///
+    /// - Throws: `ProblemDetails` when the app is not known; `AuthenticationError` when the credentials are another app's.
+    func caller(app: String) async throws -> Caller {
+        guard authenticator.knows(app: app) else { throw ProblemDetails.appUnknown }
+        if let caller = callers.first(where: { $0.app == app }) { return caller }
+        // It says why not; or its keys are here by now.
+        return try await authenticator.caller(token, app: app)
+    }
+}
