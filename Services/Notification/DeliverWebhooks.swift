@@ -242,10 +242,12 @@ final class DeliverWebhooks: Service {
                 throw error
             }
             queue.withBoard { $0.endClaim(id, room: room, found: due.count) }
+            // Asked once more: what was due after the file had changed goes where the file says by now.
+            let current = endpoints.all.first { $0.id == id } ?? endpoint
             queue.begin(
                 due.map { due in
                     LeasedDelivery(
-                        due: due, endpoint: endpoint, traceParent: TraceContext.traceParent(event: due.body),
+                        due: due, endpoint: current, traceParent: TraceContext.traceParent(event: due.body),
                         leasedAt: leasedAt)
                 })
         }
