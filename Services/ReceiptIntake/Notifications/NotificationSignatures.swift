@@ -10,7 +10,7 @@ import Foundation
 /// dozen signatures, take nothing from Apple's: its headers are always the same, and are learnt from purchases, too.
 actor NotificationSignatures {
     enum Limit {
-        /// Of a core, for what comes under a header that was seen: some 5,000 genuine notifications a second.
+        /// Of a core, for what comes under a header that was seen.
         static let share = 0.5
         /// Of a core, for all else.
         static let unknownShare = 0.05

@@ -1,6 +1,6 @@
 /// How much of a processor a kind of work may use: a part of one core, which may be saved up to a limit.
 ///
-/// It is counted in processor time and not in pieces, since what strangers send costs a thousand times more or less.
+/// It is counted in processor time and not in pieces, since what strangers send may be cheap or dear.
 struct ProcessorShare: Sendable {
     private let share: Double
     private let saved: Duration
