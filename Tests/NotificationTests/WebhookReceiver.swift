@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Synchronization
+import Testing
 
 /// A real HTTP server on loopback that notes what it gets and answers as it is told.
 final class WebhookReceiver: Sendable {
@@ -25,9 +26,15 @@ final class WebhookReceiver: Sendable {
         case close
     }
 
+    private struct Waiter {
+        let count: Int
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
     private struct State {
         var requests: [Request] = []
-        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var waiters: [Int: Waiter] = [:]
+        var waitersCount = 0
     }
 
     private let state = Mutex(State())
@@ -65,24 +72,33 @@ final class WebhookReceiver: Sendable {
 
     var requests: [Request] { state.withLock { $0.requests } }
 
-    /// Waits until that many requests have come.
+    /// Waits until that many requests have come, or the test is cancelled: its time limit must be able to end it.
     func waitForRequests(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.requests.count >= count { return true }
-                state.waiters.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
+        let id = state.withLock { state in
+            state.waitersCount += 1
+            return state.waitersCount
         }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.requests.count >= count || Task.isCancelled { return true }
+                    state.waiters[id] = Waiter(count: count, continuation: continuation)
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume()
+        }
+        if Task.isCancelled { Issue.record("waited for \(count) requests, and \(requests.count) came") }
     }
 
     func take(_ request: Request) -> Answer {
         let (index, ready) = state.withLock { state in
             state.requests.append(request)
-            let ready = state.waiters.filter { $0.count <= state.requests.count }
-            state.waiters.removeAll { $0.count <= state.requests.count }
-            return (state.requests.count - 1, ready)
+            let ready = state.waiters.filter { $0.value.count <= state.requests.count }
+            for id in ready.keys { state.waiters[id] = nil }
+            return (state.requests.count - 1, ready.values)
         }
         for waiter in ready { waiter.continuation.resume() }
         return answer(index, request)
