@@ -106,7 +106,7 @@ struct NotificationLifeTests {
         try await TestDatabase.with { database in
             try await TestIntake.with(url: database.url, queueMaximum: 0) { intake in
                 let answer = try await intake.notify(NotificationPayload.renewal())
-                #expect(answer.slug == "overloaded" && answer.headers[.retryAfter] == "1")
+                #expect(answer.slug == "notifications-put-off" && answer.headers[.retryAfter] == "1")
             }
             #expect(try await database.submissionCount() == 0)
         }

@@ -40,6 +40,9 @@ struct NotificationRoutes: Sendable {
             return try await take(request, context)
         } catch let problem as ProblemDetails {
             throw problem.forApple
+        } catch is IntakeOverloadedError {
+            // Whoever floods this route fills queues that are its own; no purchase is turned away.
+            throw ProblemDetails.notificationsPutOff
         }
     }
 
@@ -73,6 +76,12 @@ struct NotificationRoutes: Sendable {
 }
 
 extension ProblemDetails {
+    /// 503, after which Apple comes again; not `overloaded`, which operators are called for at night.
+    static let notificationsPutOff = ProblemDetails(
+        "notifications-put-off", title: "Too many notifications arrive at once", status: .serviceUnavailable,
+        detail: "Nothing is lost: post the same notification again."
+    ).with(header: .retryAfter, "\(overloadRetryAfterSeconds)")
+
     static let notificationMalformed = ProblemDetails(
         "proof-malformed", title: "The body is no server notification", status: .badRequest,
         detail: "`signedPayload` must be a notification of version 2: three parts of base64url, whose payload names a "
