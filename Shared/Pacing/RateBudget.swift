@@ -2,7 +2,8 @@ import Synchronization
 
 /// How many requests one app may send to one class of Apple's calls in one environment.
 ///
-/// A token bucket with a queue before it: players first, then deadlines, then sweeps; within a priority, who came first.
+/// A token bucket with a queue before it: players first, then deadlines, then sweeps; within a priority, one of each asker,
+/// in order of arrival.
 /// README.md says what is promised. The decisions are ``RateLedger``'s; this class has the lock, the clock and the waiting.
 public final class RateBudget: Sendable {
     /// What the server allows.
@@ -94,11 +95,13 @@ public final class RateBudget: Sendable {
     /// share; or when too many wait (a more important request then takes the place of the last of the least important).
     /// More important requests that come later may still push it past its patience.
     ///
-    /// - Parameter patience: how long to wait at most; a day at the very most. With zero it never waits.
+    /// - Parameters:
+    ///   - asker: for whom it is: an account. Whoever asks a hundred times waits behind those who ask once.
+    ///   - patience: how long to wait at most; a day at the very most. With zero it never waits.
     /// - Returns: ``Admission/admitted`` once for each request that may go out. A cancelled task is refused, and what it
     ///   had been given goes to the next.
-    public func acquire(_ priority: Priority, patience: Duration) async -> Admission {
-        if Task.isCancelled { return refusal(priority) }
+    public func acquire(_ priority: Priority, asker: String = "", patience: Duration) async -> Admission {
+        if Task.isCancelled { return refusal(priority, asker) }
         let ticket = state.withLock { state in
             state.lastTicket += 1
             return state.lastTicket
@@ -107,7 +110,7 @@ public final class RateBudget: Sendable {
             await withCheckedContinuation { continuation in
                 change { state, now in
                     state.continuations[ticket] = continuation
-                    return state.ledger.request(ticket, priority, patience: patience, now: now)
+                    return state.ledger.request(ticket, priority, asker: asker, patience: patience, now: now)
                 }
                 // The handler may have run before there was anything to cancel.
                 if Task.isCancelled { cancel(ticket) }
@@ -117,7 +120,7 @@ public final class RateBudget: Sendable {
         }
         guard admission == .admitted, Task.isCancelled else { return admission }
         change { state, now in state.ledger.giveBack(now) }
-        return refusal(priority)
+        return refusal(priority, asker)
     }
 
     /// The server said 429: nothing is admitted for `duration`, and then one by one.
@@ -135,8 +138,8 @@ public final class RateBudget: Sendable {
     }
 
     /// For who was cancelled: no appointment is kept for it.
-    private func refusal(_ priority: Priority) -> Admission {
-        state.withLock { .refused(retryAfter: $0.ledger.timeToTurn(priority, now: time.now())) }
+    private func refusal(_ priority: Priority, _ asker: String) -> Admission {
+        state.withLock { .refused(retryAfter: $0.ledger.timeToTurn(priority, asker: asker, now: time.now())) }
     }
 
     private func cancel(_ ticket: RateLedger.Ticket) {

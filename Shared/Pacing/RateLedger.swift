@@ -21,6 +21,8 @@ struct RateLedger: Sendable {
         static let retryAfterWithoutShare = Duration.seconds(5)
         /// How far behind the next free turn refused requests are spread; beyond it their jitter must do.
         static let appointmentsMaximum = Duration.seconds(300)
+        /// Askers of whom it is remembered when they were told to come back.
+        static let askersMaximum = 10_000
     }
 
     /// What became of one request.
@@ -31,16 +33,17 @@ struct RateLedger: Sendable {
 
     private struct Waiter: Sendable {
         let priority: Priority
+        let asker: String
         let deadline: Instant
     }
 
     private var bucket: TokenBucket
     private let waitersMaximum: Int
     private var waiters: [Ticket: Waiter] = [:]
-    private var lines = [LinkedLine<Ticket>](repeating: LinkedLine(), count: Priority.allCases.count)
+    private var lines = [FairLine<Ticket>](repeating: FairLine(), count: Priority.allCases.count)
     private var deadlines = DeadlineHeap<Ticket>()
     /// For each priority, the time that was named last to a refused request.
-    private var appointments = [Instant?](repeating: nil, count: Priority.allCases.count)
+    private var appointments = [Appointments](repeating: Appointments(), count: Priority.allCases.count)
 
     init(limit: RateBudget.Limit, waitersMaximum: Int, share: Double = 1, now: Instant) {
         bucket = TokenBucket(limit: limit, share: share, now: now)
@@ -85,26 +88,31 @@ struct RateLedger: Sendable {
     /// Somebody asks for a token.
     ///
     /// The outcomes name `ticket` when that is settled at once; else it waits.
-    mutating func request(_ ticket: Ticket, _ priority: Priority, patience: Duration, now: Instant) -> [Outcome] {
+    ///
+    /// - Parameter asker: for whom it is; everybody gets as much as the others of the same priority.
+    mutating func request(
+        _ ticket: Ticket, _ priority: Priority, asker: String = "", patience: Duration, now: Instant
+    ) -> [Outcome] {
         var outcomes = advance(to: now)
-        guard let turn = nextTurn(priority, now) else {
-            return outcomes + [refusal(ticket, priority, now)]
-        }
         let deadline = now + patience.bounded(by: Limit.patienceMaximum)
+        let waiter = Waiter(priority: priority, asker: asker, deadline: deadline)
+        guard let turn = nextTurn(priority, asker: asker, now) else {
+            return outcomes + [refusal(ticket, waiter, now)]
+        }
         if turn <= now {
             bucket.take(now)
             return outcomes + [Outcome(ticket: ticket, admission: .admitted)]
         }
-        if turn > deadline { return outcomes + [refusal(ticket, priority, now)] }
+        if turn > deadline { return outcomes + [refusal(ticket, waiter, now)] }
         if waiters.count >= waitersMaximum {
-            guard let (displaced, lower) = lastWaiter(below: priority) else {
-                return outcomes + [refusal(ticket, priority, now)]
+            guard let (displaced, other) = lastWaiter(after: waiter) else {
+                return outcomes + [refusal(ticket, waiter, now)]
             }
             leave(displaced)
-            outcomes.append(refusal(displaced, lower, now))
+            outcomes.append(refusal(displaced, other, now))
         }
-        waiters[ticket] = Waiter(priority: priority, deadline: deadline)
-        lines[priority.rawValue].append(ticket)
+        waiters[ticket] = waiter
+        lines[priority.rawValue].append(ticket, asker: asker)
         deadlines.insert(ticket, deadline: deadline)
         return outcomes
     }
@@ -124,7 +132,7 @@ struct RateLedger: Sendable {
                 position += 1
                 outcomes.append(Outcome(ticket: ticket, admission: .admitted))
             } else {
-                outcomes.append(refusal(ticket, waiter.priority, now))
+                outcomes.append(refusal(ticket, waiter, now))
             }
         }
         return outcomes + refuse(upTo: now, now)
@@ -136,7 +144,9 @@ struct RateLedger: Sendable {
         if let waiter = waiters[ticket] {
             leave(ticket)
             outcomes.append(
-                Outcome(ticket: ticket, admission: .refused(retryAfter: timeToTurn(waiter.priority, now: now))))
+                Outcome(
+                    ticket: ticket,
+                    admission: .refused(retryAfter: timeToTurn(waiter.priority, asker: waiter.asker, now: now))))
         }
         return outcomes + advance(to: now)
     }
@@ -173,10 +183,12 @@ struct RateLedger: Sendable {
         return nil
     }
 
-    /// The last of those whom a request of this priority may displace.
-    private func lastWaiter(below priority: Priority) -> (Ticket, Priority)? {
-        for lower in Priority.allCases.reversed() where priority < lower {
-            if let ticket = lines[lower.rawValue].last { return (ticket, lower) }
+    /// The last of those whom a request may displace: of a lower priority, or of its own after it.
+    private func lastWaiter(after newcomer: Waiter) -> (Ticket, Waiter)? {
+        for lower in Priority.allCases.reversed() where newcomer.priority <= lower {
+            let line = lines[lower.rawValue]
+            guard let ticket = line.last, let waiter = waiters[ticket] else { continue }
+            if newcomer.priority < lower || line.isBeforeLast(asker: newcomer.asker) { return (ticket, waiter) }
         }
         return nil
     }
@@ -187,12 +199,12 @@ struct RateLedger: Sendable {
         deadlines.remove(ticket)
     }
 
-    /// When a request would have its turn that joined now: after everybody of its own priority and of higher ones.
+    /// When a request would have its turn that joined now: after higher priorities, and those of its own before it.
     ///
     /// - Returns: nil when no tokens come.
-    private func nextTurn(_ priority: Priority, _ now: Instant) -> Instant? {
-        let ahead = lines[...priority.rawValue].reduce(0) { $0 + $1.count }
-        return bucket.turn(ahead + 1).map { max($0, now) }
+    private func nextTurn(_ priority: Priority, asker: String, _ now: Instant) -> Instant? {
+        let higher = lines[..<priority.rawValue].reduce(0) { $0 + $1.count }
+        return bucket.turn(higher + lines[priority.rawValue].countBefore(asker: asker) + 1).map { max($0, now) }
     }
 
     // MARK: Refusals
@@ -202,7 +214,7 @@ struct RateLedger: Sendable {
         while let ticket = deadlines.removeFirst(upTo: instant) {
             guard let waiter = waiters[ticket] else { continue }
             leave(ticket)
-            outcomes.append(refusal(ticket, waiter.priority, now))
+            outcomes.append(refusal(ticket, waiter, now))
         }
         return outcomes
     }
@@ -211,21 +223,48 @@ struct RateLedger: Sendable {
     ///
     /// Appointments of one priority are as far apart as tokens: a thousand refused requests do not all come back when the
     /// first of them could have been served.
-    private mutating func refusal(_ ticket: Ticket, _ priority: Priority, _ now: Instant) -> Outcome {
-        var retryAfter = timeToTurn(priority, now: now)
+    private mutating func refusal(_ ticket: Ticket, _ waiter: Waiter, _ now: Instant) -> Outcome {
+        var retryAfter = timeToTurn(waiter.priority, asker: waiter.asker, now: now)
         if let interval = bucket.interval {
-            let turn = now + retryAfter
-            let following = appointments[priority.rawValue].map { $0 + interval } ?? turn
-            let appointment = min(max(turn, following), turn + Limit.appointmentsMaximum)
-            appointments[priority.rawValue] = appointment
+            let appointment = appointments[waiter.priority.rawValue].next(
+                asker: waiter.asker, turn: now + retryAfter, interval: interval, now: now)
             retryAfter = now.duration(to: appointment)
         }
         return Outcome(ticket: ticket, admission: .refused(retryAfter: retryAfter))
     }
 
     /// How long until a request would have its turn that joined now.
-    func timeToTurn(_ priority: Priority, now: Instant) -> Duration {
-        if let turn = nextTurn(priority, now) { return max(Limit.retryAfterMinimum, now.duration(to: turn)) }
+    func timeToTurn(_ priority: Priority, asker: String = "", now: Instant) -> Duration {
+        if let turn = nextTurn(priority, asker: asker, now) {
+            return max(Limit.retryAfterMinimum, now.duration(to: turn))
+        }
         return max(Limit.retryAfterWithoutShare, bucket.closedUntil(now).map { now.duration(to: $0) } ?? .zero)
+    }
+}
+
+/// The times that were named to refused requests of one priority.
+private struct Appointments: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// Of all askers together.
+    private var last: Instant?
+    /// Of each asker, while it is to come.
+    private var ofAskers: [String: Instant] = [:]
+
+    /// One interval after the last one of everybody, or of the asker, who has one already: whoever is refused a thousand
+    /// times pushes out its own times, and those of the others once.
+    mutating func next(asker: String, turn: Instant, interval: Duration, now: Instant) -> Instant {
+        let latest = turn + RateLedger.Limit.appointmentsMaximum
+        if !asker.isEmpty, let own = ofAskers[asker], own > now {
+            let appointment = min(max(turn, own + interval), latest)
+            ofAskers[asker] = appointment
+            return appointment
+        }
+        let appointment = min(max(turn, last.map { $0 + interval } ?? turn), latest)
+        last = appointment
+        guard !asker.isEmpty else { return appointment }
+        if ofAskers.count >= RateLedger.Limit.askersMaximum { ofAskers = ofAskers.filter { $0.value > now } }
+        if ofAskers.count < RateLedger.Limit.askersMaximum { ofAskers[asker] = appointment }
+        return appointment
     }
 }

@@ -62,6 +62,53 @@ struct RateLedgerTests {
         #expect(played.map(\.at) == (1...5).map { .milliseconds(100 * $0) })
     }
 
+    @Test("who asks a hundred times waits behind who asks once, and before nobody of a higher priority")
+    func fair() {
+        var ledger = emptied()
+        for ticket in UInt64(1)...50 {
+            #expect(
+                ledger.request(ticket, .player, asker: "flood", patience: .seconds(30), now: start).isEmpty)
+        }
+        #expect(
+            ledger.request(51, .player, asker: "once", patience: .milliseconds(299), now: start)
+                == [refused(51, .milliseconds(300))])
+        #expect(ledger.request(52, .player, asker: "once", patience: .milliseconds(300), now: start).isEmpty)
+        #expect(ledger.request(53, .deadline, asker: "late", patience: .milliseconds(5_199), now: start).count == 1)
+        let played = play(&ledger, until: .milliseconds(300))
+        #expect(played.map(\.outcome) == [admitted(1), admitted(2), admitted(52)])
+        #expect(play(&ledger, until: .seconds(30)).count == 48, "and all the others get theirs")
+    }
+
+    @Test("where too many wait, one who asks once takes the place of the last of who asks often")
+    func fairWhenFull() {
+        var ledger = emptied(waitersMaximum: 4)
+        for ticket in UInt64(1)...4 {
+            _ = ledger.request(ticket, .player, asker: "flood", patience: .seconds(5), now: start)
+        }
+        #expect(
+            ledger.request(5, .player, asker: "flood", patience: .seconds(5), now: start).map(\.ticket) == [5])
+        #expect(
+            ledger.request(6, .player, asker: "once", patience: .seconds(5), now: start).map(\.ticket) == [4])
+        #expect(play(&ledger, until: .seconds(5)).map(\.outcome) == [1, 2, 6, 3].map { admitted($0) })
+    }
+
+    @Test("who is refused a hundred times pushes out its own times, and those of others once")
+    func fairAppointments() {
+        var ledger = emptied()
+        for ticket in UInt64(1)...100 {
+            let after = Duration.milliseconds(100 * Int(ticket))
+            #expect(
+                ledger.request(ticket, .player, asker: "flood", patience: .zero, now: start)
+                    == [refused(ticket, after)])
+        }
+        #expect(
+            ledger.request(101, .player, asker: "one", patience: .zero, now: start)
+                == [refused(101, .milliseconds(200))])
+        #expect(
+            ledger.request(102, .player, asker: "two", patience: .zero, now: start)
+                == [refused(102, .milliseconds(300))])
+    }
+
     @Test("players go before deadlines, and those before sweeps")
     func priorities() {
         var ledger = emptied()

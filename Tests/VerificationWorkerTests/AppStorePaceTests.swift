@@ -49,7 +49,7 @@ struct AppStorePaceTests {
         _ pace: AppStorePace, _ host: AppStoreHost = .main, app: String = "a", patience: Duration = .seconds(30),
         _ body: @escaping @Sendable () async throws -> Bool
     ) async -> CallOutcome<Bool> {
-        await pace.call(host, app: app, priority: .player, patience: patience, body)
+        await pace.call(host, app: app, priority: .player, asker: "", patience: patience, body)
     }
 
     @Test("A 429 is honoured to the millisecond: nobody asks before, and who does not wait is told when")

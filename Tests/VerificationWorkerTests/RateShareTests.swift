@@ -24,7 +24,7 @@ struct RateShareTests {
         var iterator = looks.makeAsyncIterator()
         _ = await iterator.next()
         _ = await iterator.next()
-        let outcome = await pace.call(.main, app: "a", priority: .player, patience: .seconds(30)) { true }
+        let outcome = await pace.call(.main, app: "a", priority: .player, asker: "", patience: .seconds(30)) { true }
         guard case .answer(true) = outcome else {
             Issue.record("refused: \(outcome)")
             return

@@ -10,12 +10,12 @@ enum SubmissionFixture {
 
     /// A submission of a proof.
     static func make(
-        _ kind: ProofKind, _ proof: String, named: String? = nil, attempt: Int = 0,
+        _ kind: ProofKind, _ proof: String, account: String = "player", named: String? = nil, attempt: Int = 0,
         expected: StoreEnvironment? = nil, isAwaited: Bool = false, isClaimCheck: Bool = false,
         notFound: SubmissionMessage.NotFoundAnswers? = nil
     ) -> SubmissionMessage {
         SubmissionMessage(
-            submissionId: "sub_test", app: app, account: "player", kind: kind, proof: proof, attempt: attempt,
+            submissionId: "sub_test", app: app, account: account, kind: kind, proof: proof, attempt: attempt,
             correlationId: "req_test", namedTransactionId: named, expectedEnvironment: expected,
             isClaimCheck: isClaimCheck, isAwaited: isAwaited, notFound: notFound)
     }

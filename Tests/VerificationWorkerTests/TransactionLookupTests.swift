@@ -73,6 +73,41 @@ struct TransactionLookupTests {
         }
     }
 
+    @Test("Accounts share what Apple allows: one id is answered beside eighty that somebody invents")
+    func fair() async throws {
+        try await Stage.run { stage in
+            let sold = try await stage.simulator.sellOne()
+            let invented = (0..<80).map { number in
+                SubmissionFixture.make(
+                    .transactionId, "\(7_000_000_000_000_000 + number)", account: "flood", isAwaited: true)
+            }
+            let honest = SubmissionFixture.make(
+                .transactionId, sold.transactionId, account: "honest", isAwaited: true)
+            let setup = Setup(patience: .seconds(4), rates: AppStoreRates(perSecond: 5, share: 1))
+            try await stage.withAccess(setup) { access in
+                let found = await findings(invented + [honest], access)
+                #expect(found.last?.name == "genuine")
+                #expect(found.dropLast().contains { $0.reason == "rate_limited" }, "there was more than Apple allows")
+                #expect(access.judge.priority(honest) == .player)
+            }
+        }
+    }
+
+    @Test("Whoever names unknown ids again and again is no player who waits")
+    func unknownIds() {
+        let start = ContinuousClock.now
+        let unknown = UnknownIds(now: start)
+        let flood = SubmissionFixture.make(.transactionId, "1", account: "flood", isAwaited: true)
+        let honest = SubmissionFixture.make(.transactionId, "1", account: "honest", isAwaited: true)
+        for _ in 0..<UnknownIds.Limit.mistakes { unknown.note(flood, now: start) }
+        #expect(!unknown.areMany(of: flood, now: start), "so many may be mistakes")
+        unknown.note(flood, now: start + .seconds(300))
+        #expect(unknown.areMany(of: flood, now: start + .seconds(300)))
+        #expect(!unknown.areMany(of: honest, now: start + .seconds(300)))
+        #expect(unknown.areMany(of: flood, now: start + .seconds(900)))
+        #expect(!unknown.areMany(of: flood, now: start + .seconds(1_800)), "it is forgiven")
+    }
+
     @Test("What is late goes on, is remembered, and costs nothing the next time")
     func late() async throws {
         try await Stage.run { stage in
@@ -84,7 +119,8 @@ struct TransactionLookupTests {
                 #expect(first.reason == "app_store_slow")
                 let app = try #require(access.judge.offline.apps[SubmissionFixture.app])
                 let question = TransactionLookups.Question(
-                    app: app, transactionId: sold.transactionId, order: [.production, .sandbox], priority: .player)
+                    app: app, transactionId: sold.transactionId, order: [.production, .sandbox], priority: .player,
+                    asker: "")
                 // Joins the flight, and so waits for its end.
                 _ = await access.judge.transactions.find(question, within: .seconds(20))
                 let second = await access.judge.finding(for: submission, proof: submission.proof)

@@ -1,4 +1,5 @@
 import Messages
+import Pacing
 import PurchaseModel
 
 /// The use case of the second consumer: a batch is asked about at once, and is done after twice the patience at the latest.
@@ -17,14 +18,14 @@ struct JudgeLookups: Sendable {
 
     private let judge: LookupJudge
     private let proofs: ProofReader
-    private let turns: Turns
-    private let largeTurns = Turns(maximum: Limit.largeProofs)
+    private let turns: FairTurns
+    private let largeTurns = FairTurns(maximum: Limit.largeProofs)
 
     /// - Parameter inFlightMaximum: submissions that are asked about at a time, of all batches together.
     init(judge: LookupJudge, proofs: ProofReader, inFlightMaximum: Int) {
         self.judge = judge
         self.proofs = proofs
-        turns = Turns(maximum: inFlightMaximum)
+        turns = FairTurns(maximum: inFlightMaximum)
     }
 
     /// The most submissions of a batch.
@@ -40,13 +41,14 @@ struct JudgeLookups: Sendable {
         return await withTaskGroup(of: (Int, Finding).self) { group in
             for (index, submission) in submissions.enumerated() {
                 group.addTask {
-                    let finding = await (submission.isClaimCheck ? largeTurns : turns).take {
+                    let turns = submission.isClaimCheck ? largeTurns : turns
+                    let finding = await turns.take(asker: submission.account) {
                         guard ContinuousClock.now < end else {
                             return Finding.unknown(.appStoreSlow, after: RetryTime.late)
                         }
                         return await ask(about: submission)
                     }
-                    return (index, finding)
+                    return (index, finding ?? .unknown(.appStoreSlow, after: RetryTime.late))
                 }
             }
             var found = [Finding?](repeating: nil, count: submissions.count)

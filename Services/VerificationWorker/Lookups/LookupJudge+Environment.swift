@@ -24,7 +24,7 @@ extension LookupJudge {
         for environment in Self.order(submission) {
             let question = TransactionLookups.Question(
                 app: app, transactionId: posted.transactionId, order: [environment],
-                priority: Self.priority(submission))
+                priority: priority(submission), asker: submission.account)
             switch await transactions.find(question, within: max(.zero, end - .now)) {
             case .found(let transaction) where transaction.isSamePurchase(as: posted):
                 return Finding(

@@ -16,6 +16,7 @@ struct LookupJudge: Sendable {
     let orders: OrderLookups
     let renewals: RenewalLookups
     let receipts: ReceiptLookups
+    let unknownIds = UnknownIds()
     /// Asks about certificates; nil when nobody is to be asked.
     let revocation: RevocationQuestions?
     /// How long after the first answer that there is none it may be believed, at the earliest.
@@ -66,7 +67,8 @@ struct LookupJudge: Sendable {
         }
         let end = ContinuousClock.now + patience
         let question = TransactionLookups.Question(
-            app: app, transactionId: id, order: Self.order(submission), priority: Self.priority(submission))
+            app: app, transactionId: id, order: Self.order(submission), priority: priority(submission),
+            asker: submission.account)
         switch await transactions.find(question, within: patience) {
         case .found(let transaction):
             let verdict = Self.pass([transaction], submission, of: app)
@@ -79,6 +81,7 @@ struct LookupJudge: Sendable {
             return .ofNumber(
                 Self.pass([transaction, latest], submission, of: app), for: app, renewals: status.renewals)
         case .notFound where !believesNotFound(submission):
+            if submission.attempt == 0 { unknownIds.note(submission) }
             return .unknown(.transactionNotFound, after: RetryTime.notFoundYet)
         case .notFound:
             return .rejected(.transactionNotFound, "Apple knows no transaction of this id in this app")
@@ -106,7 +109,8 @@ struct LookupJudge: Sendable {
         let question = RenewalLookups.Question(
             app: app, transactionId: transaction.transactionId,
             originalTransactionId: transaction.originalTransactionId,
-            environment: environment == .sandbox ? .sandbox : .production, priority: Self.priority(submission))
+            environment: environment == .sandbox ? .sandbox : .production, priority: priority(submission),
+            asker: submission.account)
         return await renewals.find(question, within: max(.zero, end - .now))
     }
 
@@ -115,9 +119,10 @@ struct LookupJudge: Sendable {
         submission.expectedEnvironment == .sandbox ? [.sandbox, .production] : [.production, .sandbox]
     }
 
-    /// A player waits for the first answer only; whatever comes again has its time.
-    static func priority(_ submission: SubmissionMessage) -> Priority {
-        submission.isAwaited && submission.attempt == 0 ? .player : .deadline
+    /// A player waits for the first answer only; whatever comes again has its time, and so has what somebody asks who has
+    /// invented ids.
+    func priority(_ submission: SubmissionMessage) -> Priority {
+        submission.isAwaited && submission.attempt == 0 && !unknownIds.areMany(of: submission) ? .player : .deadline
     }
 
     // MARK: An order id
@@ -128,14 +133,17 @@ struct LookupJudge: Sendable {
         guard transactions.canAsk(app) else {
             return .unknown(.appStoreNotConfigured, after: RetryTime.notConfigured)
         }
-        let question = OrderLookups.Question(app: app, orderId: id, priority: Self.priority(submission))
+        let question = OrderLookups.Question(
+            app: app, orderId: id, priority: priority(submission), asker: submission.account)
         switch await orders.find(question, within: patience) {
         case .found(let transactions):
             return .ofNumber(
                 EnvironmentFirewall.pass(
                     transactions, proved: .production, policy: app.sandbox, expected: submission.expectedEnvironment),
                 for: app)
-        case .notFound: return .rejected(.orderNotFound, "Apple knows no order of this id in this app")
+        case .notFound:
+            unknownIds.note(submission)
+            return .rejected(.orderNotFound, "Apple knows no order of this id in this app")
         case .stated(let verdict): return Finding(verdict)
         }
     }
@@ -146,7 +154,9 @@ struct LookupJudge: Sendable {
         let end = ContinuousClock.now + patience
         var content: ReceiptContent
         if app.receipts == .verifyReceipt {
-            switch await receipts.find(Self.question(proof, submission, of: app), within: patience) {
+            // What Apple never signed would only use up its calls.
+            if let refusal = offline.forgery(proof, of: app) { return Finding(refusal.verdict) }
+            switch await receipts.find(question(proof, submission, of: app), within: patience) {
             case .stated(let verdict): return Finding(verdict)
             case .found(let found): content = found
             }
@@ -156,7 +166,7 @@ struct LookupJudge: Sendable {
             case .success(let read): content = read
             }
             if app.receipts == .offlineThenVerifyReceipt {
-                let newer = await receipts.find(Self.question(proof, submission, of: app), within: patience)
+                let newer = await receipts.find(question(proof, submission, of: app), within: patience)
                 // Whatever else it says: what Apple signed is genuine, and stands.
                 if case .found(let newer) = newer { content.update(by: newer) }
             }
@@ -179,7 +189,7 @@ struct LookupJudge: Sendable {
     ) async -> Finding {
         let question = TransactionLookups.Question(
             app: app, transactionId: named, order: [content.environment == .sandbox ? .sandbox : .production],
-            priority: Self.priority(submission))
+            priority: priority(submission), asker: submission.account)
         switch await transactions.find(question, within: time) {
         case .found(let transaction):
             var content = content
@@ -192,12 +202,12 @@ struct LookupJudge: Sendable {
         }
     }
 
-    private static func question(
+    private func question(
         _ proof: String, _ submission: SubmissionMessage, of app: AppsFile.App
     ) -> ReceiptLookups.Question {
         ReceiptLookups.Question(
-            app: app, receipt: proof, first: order(submission)[0], priority: priority(submission),
-            attempt: submission.attempt)
+            app: app, receipt: proof, first: Self.order(submission)[0], priority: priority(submission),
+            asker: submission.account, attempt: submission.attempt)
     }
 }
 

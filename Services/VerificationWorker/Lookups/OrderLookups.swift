@@ -33,6 +33,8 @@ final class OrderLookups: Sendable {
         let app: AppsFile.App
         let orderId: String
         let priority: Priority
+        /// The account that it is asked for: Apple\'s budget is shared among them.
+        let asker: String
     }
 
     private struct Key: Hashable {
@@ -96,7 +98,7 @@ final class OrderLookups: Sendable {
         let id = question.orderId
         let outcome = await pace.call(
             Self.host, app: question.app.bundleId, callClass: .orders, priority: question.priority,
-            patience: patience
+            asker: question.asker, patience: patience
         ) { try await client.lookUpOrder(id, in: .production) }
         switch outcome {
         case .answer(let answer): return await checked(answer, question)

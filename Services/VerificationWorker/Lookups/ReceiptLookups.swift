@@ -30,6 +30,8 @@ final class ReceiptLookups: Sendable {
         let receipt: String
         let first: AppStoreEnvironment
         let priority: Priority
+        /// The account that it is asked for: Apple\'s budget is shared among them.
+        let asker: String
         /// How often the submission was sent before.
         let attempt: Int
     }
@@ -101,7 +103,7 @@ final class ReceiptLookups: Sendable {
             let host = environment
             let outcome = await pace.call(
                 AppStoreHost(kind: .verifyReceipt, environment: host), app: question.app.bundleId,
-                priority: question.priority, patience: patience
+                priority: question.priority, asker: question.asker, patience: patience
             ) { try await client.ask(receipt, sharedSecret: secret, in: host) }
             switch outcome {
             case .answer(let answer):

@@ -18,6 +18,8 @@ final class RenewalLookups: Sendable {
         let originalTransactionId: String
         let environment: AppStoreEnvironment
         let priority: Priority
+        /// The account that it is asked for: Apple\'s budget is shared among them.
+        let asker: String
     }
 
     /// What Apple signed of a subscription; of what cannot be had, nothing.
@@ -82,7 +84,7 @@ final class RenewalLookups: Sendable {
         guard let client = apps.client(of: question.app.bundleId) else { return nil }
         let outcome = await pace.call(
             AppStoreHost(kind: .serverAPI, environment: question.environment), app: question.app.bundleId,
-            priority: question.priority, patience: patience
+            priority: question.priority, asker: question.asker, patience: patience
         ) { try await client.subscriptionStatuses(of: question.transactionId, in: question.environment) }
         guard case .answer(let answer) = outcome else { return nil }
         // All of a customer's subscriptions are in the answer; the others were not asked about.

@@ -22,6 +22,8 @@ final class TransactionLookups: Sendable {
         /// Where to look, in this order.
         let order: [AppStoreEnvironment]
         let priority: Priority
+        /// The account that it is asked for: Apple\'s budget is shared among them.
+        let asker: String
     }
 
     private struct Key: Hashable {
@@ -90,7 +92,7 @@ final class TransactionLookups: Sendable {
         for environment in question.order {
             let outcome = await pace.call(
                 AppStoreHost(kind: .serverAPI, environment: environment), app: question.app.bundleId,
-                priority: question.priority, patience: patience
+                priority: question.priority, asker: question.asker, patience: patience
             ) { try await client.transactionInfo(id, in: environment) }
             switch outcome {
             case .answer(let answer):

@@ -63,6 +63,19 @@ extension OfflineJudge {
         }
     }
 
+    /// Why a receipt is none that Apple signed for this app; nil when it is one, or when it is Apple that has to say.
+    ///
+    /// A receipt of Apple's that cannot be read here, or under an algorithm that is not known here, is no forgery.
+    func forgery(_ proof: String, of app: AppsFile.App) -> Refusal? {
+        guard case .failure(let rejection) = receipts.receipt(Array(proof.utf8), app: app.identity) else { return nil }
+        switch rejection.code {
+        case .payloadTooLarge, .notAReceipt, .receiptXcode, .rootNotTrusted, .chainInvalid, .signerMissing,
+            .signatureInvalid, .bundleMismatch:
+            return Refusal(verdict: Self.rejected(rejection))
+        default: return nil
+        }
+    }
+
     /// What a verified receipt says, unless something that decides what is granted cannot be read in it.
     static func content(of receipt: AppReceipt) -> Result<ReceiptContent, Refusal> {
         guard let environment = StoreEnvironment(appleName: receipt.environment.rawValue) else {

@@ -71,17 +71,18 @@ final class AppStorePace: Sendable {
     ///
     /// - Parameters:
     ///   - callClass: whose budget it is taken from.
+    ///   - asker: the account that it is for; see `RateBudget.acquire`.
     ///   - patience: how long it may wait for room.
     ///   - body: the call; throws `AppStoreServerError` or `CancellationError`.
     func call<Value: Sendable>(
-        _ host: AppStoreHost, app: String, callClass: CallClass = .usual, priority: Priority, patience: Duration,
-        _ body: @escaping @Sendable () async throws -> Value
+        _ host: AppStoreHost, app: String, callClass: CallClass = .usual, priority: Priority, asker: String,
+        patience: Duration, _ body: @escaping @Sendable () async throws -> Value
     ) async -> CallOutcome<Value> {
         let breaker = breaker(of: host)
         // No room is used up for a call that would not go out.
         if let wait = breaker.nextProbe, wait > .zero { return .unavailable(retryAfterSeconds: wait.inSeconds) }
         let budget = budgets.budget(for: BudgetKey(app: app, host: host, callClass: callClass))
-        if case .refused(let wait) = await budget.acquire(priority, patience: patience) {
+        if case .refused(let wait) = await budget.acquire(priority, asker: asker, patience: patience) {
             Self.budgetRefusals(host).increment()
             return .rateLimited(retryAfterSeconds: wait.inSeconds)
         }
