@@ -55,6 +55,7 @@ let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
@@ -90,6 +91,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0", traits: [.defaults, "YAML"]),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.24.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
@@ -152,8 +154,9 @@ let package = Package(
             "ReceiptIntake",
             [
                 "BlockingThreads", "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel",
-                "Kafka", "Postgres", "AppStore", "JSONText",
+                "Kafka", "Postgres", "AppStore", "JSONText", "Pacing",
                 crypto, hummingbird, httpTypes, jwt, httpClient, log, metrics, lifecycle, nio, nioHTTP,
+                nioHTTPTypes,
             ]),
         service(
             "VerificationWorker",
@@ -242,7 +245,7 @@ let package = Package(
             [
                 "ReceiptIntake", "AppStore", "AppStoreSimulator", "EventProcessing", "Kafka", "Messages", "Persistence",
                 "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", crypto, hummingbird,
-                hummingbirdTesting, httpTypes, lifecycle, log, nio,
+                hummingbirdTesting, httpTypes, lifecycle, log, nio, nioPosix,
             ]),
         suite(
             "EventProcessingTests",
@@ -260,7 +263,9 @@ let package = Package(
         suite(
             "EndToEndTests",
             [
-                "Messages", "PurchaseModel", "Kafka", "KafkaTesting", "Postgres", crypto, httpClient, nio, nioHTTP, log,
+                "Messages", "PurchaseModel", "Kafka", "KafkaTesting", "Postgres", crypto, httpClient, nio, nioHTTP,
+                nioPosix,
+                log,
             ]),
     ]
 )

@@ -27,6 +27,10 @@ import ServiceRuntime
 /// | `intake.waiters_maximum` | requests that may wait for an outcome | 5000 |
 /// | `intake.connections_maximum` | connections at a time | 4000 |
 /// | `intake.intents_per_day` | purchase intents that an account may open within 24 hours | 1000 |
+/// | `intake.account_posts_per_minute` | proofs that a player may post, all at once or one by one | 600 |
+/// | `intake.account_ids_per_minute` | of these, ids about which Apple is asked | 30 |
+/// | `intake.account_reads_per_minute` | orders, accounts and outcomes that a player may ask for | 1200 |
+/// | `intake.request_time` | seconds that a request may take from its head to the end of its body | 60 |
 /// | `apps.interval` | seconds between looks at the apps file and its secrets | 2 |
 /// | `intake.key_set_interval` | seconds between refreshes of public keys | 300 |
 struct Configuration: Sendable {
@@ -74,6 +78,22 @@ struct Configuration: Sendable {
     ///
     /// Defaults to 1,000.
     var intentsPerDay: Int
+    /// The proofs that a player may post a minute, in this process.
+    ///
+    /// Defaults to 600.
+    var accountPostsPerMinute: Int
+    /// How many of these may be bare ids.
+    ///
+    /// Defaults to 30.
+    var accountIdsPerMinute: Int
+    /// How often a player may read a minute, in this process.
+    ///
+    /// Defaults to 1,200.
+    var accountReadsPerMinute: Int
+    /// From a request's head to the end of its body.
+    ///
+    /// Defaults to 60 s: a receipt of 4 MiB arrives at 560 kbit/s.
+    var requestTime: Duration
     /// The time between refreshes of public keys.
     ///
     /// Defaults to 300 s.
@@ -104,6 +124,13 @@ struct Configuration: Sendable {
         waitersMaximum = try settings.int("intake.waiters_maximum", default: 5000, in: 0...100_000)
         connectionsMaximum = try settings.int("intake.connections_maximum", default: 4000, in: 1...100_000)
         intentsPerDay = try settings.int("intake.intents_per_day", default: 1000, in: 1...1_000_000)
+        accountPostsPerMinute = try settings.int(
+            "intake.account_posts_per_minute", default: 600, in: 1...1_000_000)
+        accountIdsPerMinute = try settings.int("intake.account_ids_per_minute", default: 30, in: 1...1_000_000)
+        accountReadsPerMinute = try settings.int(
+            "intake.account_reads_per_minute", default: 1200, in: 1...1_000_000)
+        requestTime = try settings.duration(
+            "intake.request_time", default: .seconds(60), in: .seconds(1)...(.seconds(3_600)))
         appsInterval = try settings.duration(
             "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
         keySetInterval = try settings.duration(

@@ -18,6 +18,9 @@ enum IntakeMetrics {
             "countersign_notifications_refused_total", ["reason"],
             help: "Notifications that the App Store did not sign, by the check that refused them; nothing is kept."),
         .counter("countersign_problems_total", ["slug"], help: "Requests that were refused, by the problem's name."),
+        .counter(
+            "countersign_connections_closed_total", ["reason"],
+            help: "Connections that were closed: slow_request, it took too long to arrive; room, too many were open."),
         .histogram("countersign_accept_batch_rows", help: "Submissions that were accepted in one commit."),
         .histogram("countersign_accept_duration_seconds", help: "How long such a commit took."),
         .counter(

@@ -2,6 +2,7 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import Persistence
+import Postgres
 import ServiceLifecycle
 import ServiceRuntime
 
@@ -13,9 +14,12 @@ struct IntakeServer: Service, CustomStringConvertible {
     static let headerBytesMaximum = 32 << 10
     /// The most header fields of a request.
     static let headerFieldsMaximum = 100
+    /// Open files beside the connections of apps: the database's, the broker's, and what else a process has.
+    static let otherFiles = 256
 
     private let configuration: Configuration
     private let connections = ConnectionSignals()
+    private let openConnections: OpenConnections
     private let logger: Logger
     private let purchases: PurchaseRoutes
     private let accountTokenRoutes: AccountTokenRoutes
@@ -36,15 +40,22 @@ struct IntakeServer: Service, CustomStringConvertible {
         let body = JSONBody(
             bytesMaximum: configuration.bodyBytesMaximum,
             budget: BodyBudget(bytesMaximum: configuration.heldBytesMaximum))
+        let limits = AccountLimits(
+            postsPerMinute: configuration.accountPostsPerMinute, idsPerMinute: configuration.accountIdsPerMinute,
+            readsPerMinute: configuration.accountReadsPerMinute)
+        let turns = ReadingTurns(limits: limits, connections: configuration.postgres.poolSizeMaximum)
+        openConnections = OpenConnections(
+            maximum: Self.connectionsMaximum(configuration.connectionsMaximum, logger),
+            requestTime: configuration.requestTime)
         purchases = PurchaseRoutes(
-            authenticator: authenticator, submissions: submissions, accountTokens: accountTokens, body: body,
-            connections: connections)
+            authenticator: authenticator, submissions: submissions, accountTokens: accountTokens,
+            limits: limits, body: body, connections: connections)
         accountTokenRoutes = AccountTokenRoutes(
             authenticator: authenticator, accountTokens: accountTokens, body: body)
         self.accounts = AccountRoutes(
-            authenticator: authenticator, store: accounts,
+            authenticator: authenticator, store: accounts, turns: turns,
             waits: VersionWaits { try await accounts.version(of: $0) }, connections: connections)
-        self.orders = OrderRoutes(authenticator: authenticator, store: orders)
+        self.orders = OrderRoutes(authenticator: authenticator, store: orders, turns: turns)
         self.spends = SpendRoutes(authenticator: authenticator, store: spends, body: body)
         self.intents = IntentRoutes(
             authenticator: authenticator, store: intents, body: body, perDay: configuration.intentsPerDay)
@@ -57,6 +68,16 @@ struct IntakeServer: Service, CustomStringConvertible {
 
     /// The name in logs.
     var description: String { "http server" }
+
+    /// So many as are wanted, as far as the process may open files: one more would be refused by the system, for ever.
+    private static func connectionsMaximum(_ wanted: Int, _ logger: Logger) -> Int {
+        let room = max(1, OpenFiles.makeRoom(for: wanted + otherFiles) - otherFiles)
+        guard room < wanted else { return wanted }
+        logger.warning(
+            "fewer connections than wanted: the process may not open so many files (ulimit -n, LimitNOFILE)",
+            metadata: .fields([.count: "\(room)"]))
+        return room
+    }
 
     /// Serves until shutdown; requests under way are answered first.
     func run() async throws {
@@ -79,14 +100,14 @@ struct IntakeServer: Service, CustomStringConvertible {
             router: IntakeRouter.make(routes),
             server: .http1(
                 configuration: HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [connections.makeHandler()],
+                    additionalChannelHandlers: [openConnections.makeHandler(), connections.makeHandler()],
                     idleTimeout: .seconds(Self.idleTimeoutSeconds),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: Self.headerBytesMaximum, maxHeaderListSize: Self.headerBytesMaximum,
                         maxHeaderFieldCount: Self.headerFieldsMaximum))),
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(configuration.connectionsMaximum)),
+                availableConnectionsDelegate: MaximumAvailableConnections(openConnections.maximum)),
             onServerRunning: { [logger] channel in
                 logger.info(
                     "apps may post",

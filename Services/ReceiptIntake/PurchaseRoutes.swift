@@ -12,17 +12,19 @@ struct PurchaseRoutes: Sendable {
     let authenticator: Authenticator
     let submissions: PurchaseSubmissions
     let accountTokens: AccountTokens
+    let limits: AccountLimits
     let body: JSONBody
     let connections: ConnectionSignals
     private let metrics = PurchaseAnswerMetrics()
 
     init(
-        authenticator: Authenticator, submissions: PurchaseSubmissions, accountTokens: AccountTokens, body: JSONBody,
-        connections: ConnectionSignals
+        authenticator: Authenticator, submissions: PurchaseSubmissions, accountTokens: AccountTokens,
+        limits: AccountLimits, body: JSONBody, connections: ConnectionSignals
     ) {
         self.authenticator = authenticator
         self.submissions = submissions
         self.accountTokens = accountTokens
+        self.limits = limits
         self.body = body
         self.connections = connections
     }
@@ -55,6 +57,7 @@ struct PurchaseRoutes: Sendable {
         let account = try Self.account(of: caller, body: purchase.account)
         let proof = try purchase.proof()
         let environment = try purchase.expectedEnvironment()
+        try limits.admit(proof, from: caller)
         // Before the proof is accepted, so that fulfillment knows whose token Apple signed.
         if case .account(let app, let name, let accountToken?) = caller {
             try await accountTokens.learn(accountToken, app: app, account: name, logger: context.logger)
@@ -76,6 +79,8 @@ struct PurchaseRoutes: Sendable {
         guard let id = context.parameters.get("id"), SubmissionIdentifier.isWellFormed(id) else {
             throw ProblemDetails.notFound
         }
+        // A key of a server has no limit, and a token names one account in whatever app.
+        if !callers.contains(where: \.isServer), let caller = callers.first { try limits.admitReading(by: caller) }
         let answer = try await submissions.find(
             id, wait: wait, connection: connections.connection(of: context.channel)
         ) { status in

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import NIOHTTP1
 import Postgres
@@ -157,7 +156,7 @@ extension EndToEnd {
                 let guesser = Player("guesser")
                 let buyer = Player("buyer")
                 let secret = try stack.setting("COUNTERSIGN_JWT_SECRET")
-                let guessersToken = try Self.token(of: guesser, secret: secret)
+                let guessersToken = try PlayerToken.make(of: guesser.account, secret: secret)
                 let sale = try await buyGems(buyer, client)
                 if isBuyerFirst { try await postProof(of: sale, by: buyer, secret: secret, client) }
                 let id = try await client.accepted(
@@ -177,7 +176,7 @@ extension EndToEnd {
         private func postProof(of sale: Sale, by player: Player, secret: String, _ client: IntakeClient) async throws {
             let purchase = try await client.settled(
                 ["app": Self.game, "signed_transaction": sale.signedTransaction],
-                playerToken: try Self.token(of: player, secret: secret))
+                playerToken: try PlayerToken.make(of: player.account, secret: secret))
             #expect(purchase.state == "fulfilled")
             #expect(purchase.finish)
         }
@@ -199,16 +198,6 @@ extension EndToEnd {
                 .GET, "\(client.intake)/v1/orders/\(sale.transactionId)?app=\(Self.game)",
                 headers: client.headers(playerToken: playerToken))
             #expect(order.status == 404)
-        }
-
-        /// A player's token as the studio's log-in would issue it.
-        private static func token(of player: Player, secret: String) throws -> String {
-            let end = Int(Date().timeIntervalSince1970) + 600
-            let signed = [#"{"alg":"HS256","typ":"JWT"}"#, #"{"sub":"\#(player.account)","exp":\#(end)}"#]
-                .map { Data($0.utf8).base64URL }.joined(separator: ".")
-            let code = HMAC<SHA256>.authenticationCode(
-                for: Data(signed.utf8), using: SymmetricKey(data: Data(secret.utf8)))
-            return signed + "." + Data(code).base64URL
         }
 
         // MARK: - Steps

@@ -19,8 +19,9 @@ struct IntakeProblemMiddleware: RouterMiddleware {
             )
             .increment()
             if problem?.status == .serviceUnavailable {
-                // Anybody can flood the route of notifications; a line for each would fill the log with nothing but that.
-                let level: Logger.Level = problem == .notificationsPutOff ? .debug : .warning
+                // Anybody can flood these routes; a line for each would fill the log with nothing but that.
+                let isFlood = problem == .notificationsPutOff || problem == .readingPutOff
+                let level: Logger.Level = isFlood ? .debug : .warning
                 context.logger.log(level: level, "a request was put off", metadata: .fields([.error: "\(error)"]))
             }
             throw problem ?? error

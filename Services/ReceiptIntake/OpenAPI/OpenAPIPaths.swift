@@ -51,6 +51,7 @@ enum OpenAPIPaths {
                 '413': { $ref: '#/components/responses/Problem' }
                 '415': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
           /v1/purchases/{id}:
             get:
@@ -70,6 +71,7 @@ enum OpenAPIPaths {
                 '401': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
           /v1/account-tokens/{uuid}:
             put:
@@ -134,6 +136,7 @@ enum OpenAPIPaths {
                 '404': { $ref: '#/components/responses/Problem' }
                 '409': { $ref: '#/components/responses/VersionNotReached' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
           /v1/accounts/{id}/transactions:
             get:
@@ -161,6 +164,7 @@ enum OpenAPIPaths {
                 '401': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
           /v1/orders/{transaction_id}:
             get:
@@ -181,6 +185,7 @@ enum OpenAPIPaths {
                 '401': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
           /v1/orders/{transaction_id}/why:
             get:
@@ -203,6 +208,7 @@ enum OpenAPIPaths {
                 '401': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
           /openapi.yaml:
             get:

@@ -9,6 +9,7 @@ import ServiceRuntime
 struct AccountRoutes: Sendable {
     let authenticator: Authenticator
     let store: AccountStore
+    let turns: ReadingTurns
     let waits: VersionWaits
     let connections: ConnectionSignals
 
@@ -19,17 +20,21 @@ struct AccountRoutes: Sendable {
     @inline(never)
     @Sendable
     func account(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        let customer = try await customer(request, context)
+        let (customer, caller) = try await customer(request, context)
         let includesExpired = try ReadingQuery.includesExpired(request)
         let wait = try WaitParameter.read(request)
         if let least = try ReadingQuery.leastVersion(request) {
             try await waits.wait(
                 for: customer, atLeast: least, within: wait, connection: connections.connection(of: context.channel))
-            let account = try await store.account(customer, includesExpired: includesExpired)
+            let account = try await turns.take(for: caller) {
+                try await store.account(customer, includesExpired: includesExpired)
+            }
             guard account.version >= least else { throw ProblemDetails.versionNotReached(account.version) }
             return try ReadingAnswer.response(AccountAnswer(account, of: customer))
         }
-        let account = try await store.account(customer, includesExpired: includesExpired)
+        let account = try await turns.take(for: caller) {
+            try await store.account(customer, includesExpired: includesExpired)
+        }
         return try ReadingAnswer.response(AccountAnswer(account, of: customer))
     }
 
@@ -39,20 +44,25 @@ struct AccountRoutes: Sendable {
     @inline(never)
     @Sendable
     func transactions(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        let customer = try await customer(request, context)
-        let page = try await store.transactions(
-            of: customer, after: try ReadingQuery.position(request), limit: try ReadingQuery.limit(request))
+        let (customer, caller) = try await customer(request, context)
+        let position = try ReadingQuery.position(request)
+        let limit = try ReadingQuery.limit(request)
+        let page = try await turns.take(for: caller) {
+            try await store.transactions(of: customer, after: position, limit: limit)
+        }
         return try ReadingAnswer.response(TransactionPageAnswer(page))
     }
 
     /// Whose account is asked for; another's does not exist for a player.
     @inline(never)
-    private func customer(_ request: Request, _ context: IntakeContext) async throws -> Customer {
+    private func customer(
+        _ request: Request, _ context: IntakeContext
+    ) async throws -> (customer: Customer, caller: Caller) {
         let caller = try await ReadingCaller.read(request, authenticator)
         let environment = try ReadingQuery.environment(request)
         let name = try ReadingQuery.account(context)
         guard caller.maySee(app: caller.app, account: name.text) else { throw ProblemDetails.notFound }
-        return Customer(environment: environment, app: caller.app, account: name)
+        return (Customer(environment: environment, app: caller.app, account: name), caller)
     }
 }
 

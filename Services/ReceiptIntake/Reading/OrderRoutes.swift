@@ -9,6 +9,7 @@ import ServiceRuntime
 struct OrderRoutes: Sendable {
     let authenticator: Authenticator
     let store: OrderReadingStore
+    let turns: ReadingTurns
 
     /// Tells an order with everything that was written because of it.
     ///
@@ -41,8 +42,8 @@ struct OrderRoutes: Sendable {
         let key = OrderKey(
             environment: try ReadingQuery.environment(request),
             transactionId: try ReadingQuery.transactionId(context))
-        guard let story = try await store.story(of: key, app: caller.app), let view = OrderView(story, for: caller)
-        else { throw ProblemDetails.notFound }
+        let story = try await turns.take(for: caller) { try await store.story(of: key, app: caller.app) }
+        guard let story, let view = OrderView(story, for: caller) else { throw ProblemDetails.notFound }
         return view
     }
 }

@@ -1,0 +1,53 @@
+import HTTPTypes
+import Pacing
+import PurchaseModel
+import ServiceRuntime
+
+/// Keeps what is read from taking the connections to the database away from what is accepted.
+///
+/// So many readings are under way at a time; those that wait get their turn account by account.
+struct ReadingTurns: Sendable {
+    enum Limit {
+        /// Readings that wait; one more is put off.
+        static let waiting = 1_000
+    }
+
+    private let limits: AccountLimits
+    private let turns: FairTurns
+
+    /// - Parameter connections: to the database, of which readings use half at most.
+    init(limits: AccountLimits, connections: Int, waitingMaximum: Int = Limit.waiting) {
+        self.limits = limits
+        turns = FairTurns(maximum: max(1, connections / 2), waitingMaximum: waitingMaximum)
+    }
+
+    /// Reads something for a caller when it is its turn.
+    ///
+    /// - Throws: `ProblemDetails`: 429 or 503; and what `body` throws.
+    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
+    func take<Value: Sendable>(
+        for caller: Caller, _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try limits.admitReading(by: caller)
+        guard let value = try await turns.take(asker: Self.asker(caller), body) else {
+            throw ProblemDetails.readingPutOff
+        }
+        return value
+    }
+
+    private static func asker(_ caller: Caller) -> String {
+        switch caller {
+        case .server(let app): "\(app) "
+        case .account(let app, let name, _): "\(app) \(name.text)"
+        }
+    }
+}
+
+extension ProblemDetails {
+    /// 503; not `overloaded`, since no purchase is turned away.
+    static let readingPutOff = ProblemDetails(
+        "reading-put-off", title: "Too much is read at once", status: .serviceUnavailable,
+        detail: "Ask again."
+    ).with(header: .retryAfter, "\(overloadRetryAfterSeconds)")
+}

@@ -1,0 +1,143 @@
+import HTTPTypes
+import HummingbirdTesting
+import ServiceRuntime
+import Testing
+
+@testable import ReceiptIntake
+
+@Suite("How often an account may ask")
+struct AccountRateTests {
+    private let start = ContinuousClock.now
+
+    private func isTaken(_ rate: AccountRate, _ account: String, after time: Duration) -> Bool {
+        (try? rate.take(app: "a", account: account, now: start + time)) != nil
+    }
+
+    @Test("is so many times at once, then one by one as they come back; each account by itself")
+    func turns() throws {
+        let rate = AccountRate(perMinute: 6)
+        for _ in 0..<6 { #expect(isTaken(rate, "1", after: .zero)) }
+        #expect(throws: AccountRate.Exceeded(wait: .seconds(10))) { try rate.take(app: "a", account: "1", now: start) }
+        #expect(throws: AccountRate.Exceeded(wait: .seconds(1))) {
+            try rate.take(app: "a", account: "1", now: start + .seconds(9))
+        }
+        #expect(isTaken(rate, "1", after: .seconds(10)))
+        #expect(!isTaken(rate, "1", after: .seconds(19)))
+        #expect(isTaken(rate, "2", after: .zero))
+        #expect((try? rate.take(app: "b", account: "1", now: start)) != nil, "another app's")
+        for _ in 0..<6 { #expect(isTaken(rate, "1", after: .seconds(3_600))) }
+        #expect(!isTaken(rate, "1", after: .seconds(3_600)), "an hour saves no more than a minute")
+    }
+
+    @Test("forgets who has made up for it, and remembers no more than its maximum")
+    func forgets() {
+        let rate = AccountRate(perMinute: 1, accountsMaximum: 2)
+        for name in ["1", "2", "3", "4"] { #expect(isTaken(rate, name, after: .zero)) }
+        #expect(rate.accountsCount == 2)
+        #expect(!isTaken(rate, "1", after: .seconds(59)))
+        #expect(isTaken(rate, "3", after: .seconds(60)))
+        #expect(rate.accountsCount == 1)
+    }
+}
+
+@Suite(
+    "A player who asks without measure",
+    .enabled(if: TestDatabase.serverURL != nil, TestDatabase.skipComment), .timeLimit(.minutes(2)))
+struct AccountLimitTests {
+    @Test("is told when to come again, and nothing is written; others and the studio's backend go on")
+    func refused() async throws {
+        let settings = ["intake.account_ids_per_minute": "2", "intake.account_posts_per_minute": "5"]
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url, settings: settings) { intake in
+                let player = try TestTokens.hs256(TestTokens.claims("player-1"))
+                let other = try TestTokens.hs256(TestTokens.claims("player-2"))
+                for id in ["1", "2"] {
+                    #expect(try await intake.post(fields: ["transaction_id": id], as: player).status == 202)
+                }
+                for fields in [["transaction_id": "3"], ["order_id": "MV7"], ["transaction_id": "1"]] {
+                    let answer = try await intake.post(fields: fields, as: player)
+                    #expect(answer.status == 429 && answer.slug == "rate-limited", "\(answer.text)")
+                    let wait = try #require(answer.headers[.retryAfter].flatMap { Int($0) })
+                    #expect((1...30).contains(wait))
+                    #expect(answer.headers[.rateLimitPolicy] == #""ids";q=2;w=60"#)
+                    #expect(answer.headers[.rateLimit] == #""ids";r=0;t=\#(wait)"#)
+                }
+                for _ in 0..<3 { #expect(try await intake.post(Proofs.fresh(), as: player).status == 202) }
+                let more = try await intake.post(Proofs.fresh(), as: player)
+                #expect(more.status == 429 && more.headers[.rateLimitPolicy] == #""posts";q=5;w=60"#)
+                #expect(try await database.submissionCount() == 5)
+                #expect(try await intake.post(fields: ["transaction_id": "3"], as: other).status == 202)
+                for id in 10..<20 {
+                    let fields = ["transaction_id": "\(id)", "account": "player-1"]
+                    #expect(try await intake.post(fields: fields, as: TestIntake.serverKey).status == 202)
+                }
+                #expect(try await database.submissionCount() == 16)
+            }
+        }
+    }
+
+    @Test("is told when to read again, whatever is read; others and the studio's backend go on")
+    func reads() async throws {
+        try await TestDatabase.with { database in
+            try await TestIntake.with(
+                url: database.url, settings: ["intake.account_reads_per_minute": "3"]
+            ) { intake in
+                let player = try TestTokens.hs256(TestTokens.claims("player-1"))
+                let paths = [
+                    "/v1/accounts/player-1?app=\(TestIntake.app)",
+                    "/v1/accounts/player-1/transactions?app=\(TestIntake.app)",
+                    "/v1/orders/1/why?app=\(TestIntake.app)", "/v1/orders/1?app=\(TestIntake.app)",
+                    "/v1/purchases/sub_00000000000000000000000000000000",
+                ]
+                for (index, path) in paths.enumerated() {
+                    let answer = try await intake.send(.get, path, token: player)
+                    #expect((answer.status == 429) == (index >= 3), "\(path): \(answer.text)")
+                }
+                let limited = try await intake.send(.get, paths[0], token: player)
+                #expect(limited.slug == "rate-limited" && limited.headers[.retryAfter] != nil)
+                #expect(limited.headers[.rateLimitPolicy] == #""reads";q=3;w=60"#)
+                #expect(try await intake.post(Proofs.fresh(), as: player).status == 202, "posts are counted apart")
+                for _ in 0..<10 {
+                    let answer = try await intake.send(.get, paths[0], token: TestIntake.serverKey)
+                    #expect(answer.status == 200, "\(answer.text)")
+                }
+            }
+        }
+    }
+}
+
+@Suite("Readings beside purchases")
+struct ReadingTurnsTests {
+    @Test("half of the connections read at most, and beyond those who may wait it is 503 of its own")
+    func turns() async throws {
+        let limits = AccountLimits(postsPerMinute: 1, idsPerMinute: 1, readsPerMinute: 1)
+        let turns = ReadingTurns(limits: limits, connections: 4, waitingMaximum: 3)
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let isOver = Mutexed(false)
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    do {
+                        return try await turns.take(for: .server(app: "a")) {
+                            begin.yield()
+                            while !isOver.withLock({ $0 }) { await Task.yield() }
+                            return true
+                        }
+                    } catch let problem as ProblemDetails where problem == .readingPutOff {
+                        return false
+                    }
+                }
+            }
+            // Two read, three wait, and one is put off.
+            let putOff = try await group.next()
+            #expect(putOff == false)
+            var reading = begun.makeAsyncIterator()
+            await reading.next()
+            await reading.next()
+            isOver.withLock { $0 = true }
+            var read = 0
+            for try await isRead in group where isRead { read += 1 }
+            #expect(read == 5)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import HummingbirdTesting
+import Messages
+import NIOCore
+import NIOPosix
+import Persistence
+import PurchaseModel
+import Synchronization
+import Testing
+
+@testable import ReceiptIntake
+
+/// A client that sends what it is told to, and no more.
+private struct IdleClient: Sendable {
+    private let channel: any Channel
+
+    static func connect(port: Int) async throws -> IdleClient {
+        IdleClient(
+            channel: try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connect(host: "127.0.0.1", port: port).get())
+    }
+
+    func send(_ text: String) async throws {
+        try await channel.writeAndFlush(ByteBuffer(string: text))
+    }
+
+    /// Returns when the server has closed the connection.
+    func closed() async throws { try await channel.closeFuture.get() }
+
+    var isOpen: Bool { channel.isActive }
+
+    func close() { channel.close(promise: nil) }
+}
+
+@Suite(
+    "Whoever holds connections open", .serialized,
+    .enabled(if: TestDatabase.serverURL != nil, TestDatabase.skipComment), .timeLimit(.minutes(2)))
+struct OpenConnectionsTests {
+    private let fulfilled = SubmissionOutcome(state: .fulfilled, finish: true)
+    private static let head = """
+        POST /v1/purchases HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n
+        """
+
+    @Test("a body that drips is given up after its time, with good credentials and with none")
+    func drip() async throws {
+        try await TestDatabase.with { database in
+            let settings = ["intake.request_time": "1"]
+            try await TestIntake.with(url: database.url, setup: .live, settings: settings) { intake in
+                let player = try TestTokens.hs256(TestTokens.claims("player-1"))
+                let port = try #require(intake.client.port)
+                for credentials in ["authorization: Bearer \(player)\r\n", "authorization: Bearer junk\r\n", ""] {
+                    let client = try await IdleClient.connect(port: port)
+                    try await client.send(Self.head + credentials + "\r\n{\"app\":")
+                    try await client.closed()
+                }
+                #expect(try await intake.post(Proofs.fresh(), as: player).status == 202)
+                #expect(try await database.submissionCount() == 1)
+            }
+        }
+    }
+
+    @Test("those without a request make room for a player, and whoever waits for an answer stays")
+    func room() async throws {
+        try await TestDatabase.with { database in
+            let settings = ["intake.connections_maximum": "32"]
+            try await TestIntake.with(url: database.url, setup: .live, settings: settings) { intake in
+                let player = try TestTokens.hs256(TestTokens.claims("player-1"))
+                let port = try #require(intake.client.port)
+                let waiting = Task { try await intake.post(Proofs.fresh(), as: player, wait: 30) }
+                while intake.waiters.count == 0 { await Task.yield() }
+                var clients: [IdleClient] = []
+                for number in 0..<200 {
+                    let client = try await IdleClient.connect(port: port)
+                    clients.append(client)
+                    // Some say nothing, some begin a head, and some a body.
+                    if number % 3 == 1 { try? await client.send("POST /v1/purchases HTTP/1.1\r\n") }
+                    if number % 3 == 2 { try? await client.send(Self.head + "\r\n{") }
+                }
+                let other = try TestTokens.hs256(TestTokens.claims("player-2"))
+                let body = "{\"app\":\"\(TestIntake.app)\",\"signed_transaction\":\"\(Proofs.fresh())\"}"
+                let posted = try await IdleClient.exchange(
+                    """
+                    POST /v1/purchases HTTP/1.1\r\nhost: localhost\r\nconnection: close\r
+                    authorization: Bearer \(other)\r\ncontent-type: application/json\r
+                    content-length: \(body.utf8.count)\r\n\r\n\(body)
+                    """, port: port)
+                #expect(posted.hasPrefix("HTTP/1.1 202"), "\(posted.prefix(100))")
+                #expect(intake.waiters.count == 1, "the request that waits has kept its connection")
+                #expect(clients.filter(\.isOpen).count <= 32)
+                for client in clients { client.close() }
+                let message = try #require(intake.published.withLock { $0.first }).message
+                #expect(intake.waiters.resolve(message.submissionId, with: fulfilled) == 1)
+                #expect(try await waiting.value.status == 200)
+            }
+        }
+    }
+}
+
+extension IdleClient {
+    /// What the server answers to a text, until it closes.
+    static func exchange(_ text: String, port: Int) async throws -> String {
+        let collector = Collector()
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Reader(collector))
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+        try await channel.writeAndFlush(ByteBuffer(string: text))
+        try await channel.closeFuture.get()
+        return collector.text.withLock { $0 }
+    }
+
+    private final class Collector: Sendable {
+        let text = Mutex("")
+    }
+
+    private final class Reader: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let collector: Collector
+        init(_ collector: Collector) { self.collector = collector }
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let text = String(buffer: unwrapInboundIn(data))
+            collector.text.withLock { $0 += text }
+        }
+    }
+}
