@@ -18,6 +18,7 @@ import ServiceRuntime
 /// | `kafka.fetch_wait` | seconds a broker may keep a fetch open that finds nothing; Tansu wants 0.01 | 0.5 |
 /// | `apps.file` | the apps that are served, see `AppsFile` | required |
 /// | `trusted.roots` | SHA-256 fingerprints of the roots of notifications, in place of Apple's | Apple Root CA – G3 |
+/// | `trusted.denied_certificates` | SHA-256 fingerprints of certificates that no chain may have | none |
 /// | `http.host`, `http.port` | where apps post | 127.0.0.1, 8080 |
 /// | `submission.lease` | seconds after which an accepted purchase without outcome is sent again; then it doubles | 30 |
 /// | `redrive.interval` | seconds between looks for what is due | 1 |
@@ -139,12 +140,18 @@ struct Configuration: Sendable {
 
     private static func roots(_ settings: SettingReader) throws -> TrustedRoots {
         let fingerprints = try settings.stringList("trusted.roots")
-        guard !fingerprints.isEmpty else { return .appleRootG3 }
+        let trusted: TrustedRoots
         do {
-            return try TrustedRoots(fingerprints: fingerprints)
+            trusted = fingerprints.isEmpty ? .appleRootG3 : try TrustedRoots(fingerprints: fingerprints)
         } catch {
             throw SettingError.invalid(
                 "trusted.roots", expected: "SHA-256 fingerprints of 64 hexadecimal digits", found: nil)
+        }
+        do {
+            return try trusted.denying(try settings.stringList("trusted.denied_certificates"))
+        } catch {
+            throw SettingError.invalid(
+                "trusted.denied_certificates", expected: "SHA-256 fingerprints: \(error)", found: nil)
         }
     }
 }

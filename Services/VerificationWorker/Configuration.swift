@@ -16,6 +16,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_APPS_INTERVAL` | seconds between looks at it and at its secrets | 2 |
 /// | `COUNTERSIGN_TRUSTED_ROOTS` | SHA-256 fingerprints of the roots of signed data, in place of Apple's | Apple Root CA – G3 |
 /// | `COUNTERSIGN_RECEIPT_ROOTS` | the same, of receipts | Apple Root CA |
+/// | `COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES` | SHA-256 fingerprints of certificates that no chain may have | none |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | submissions judged and acknowledged together | 256 |
 /// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message | none: such proofs wait |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections to it | 2 |
@@ -44,8 +45,9 @@ struct Configuration: Sendable {
         apps = try AppsFile.load(path: appsFile, secrets: .apple)
         appsInterval = try settings.duration(
             "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
-        roots = try Self.roots(settings, "trusted.roots", default: .appleRootG3)
-        receiptRoots = try Self.roots(settings, "receipt.roots", default: .appleRoot)
+        let denied = try settings.stringList("trusted.denied_certificates")
+        roots = try Self.roots(settings, "trusted.roots", default: .appleRootG3, denying: denied)
+        receiptRoots = try Self.roots(settings, "receipt.roots", default: .appleRoot, denying: denied)
         batchMaximum = try settings.int("batch.maximum", default: 256, in: 1...10_000)
         if try settings.secret("postgres.url") != nil {
             var configuration = try PostgresSettings.read(settings, applicationName: "verification-worker")
@@ -59,13 +61,20 @@ struct Configuration: Sendable {
     }
 
     private static func roots(
-        _ settings: SettingReader, _ key: String, default roots: TrustedRoots
+        _ settings: SettingReader, _ key: String, default roots: TrustedRoots, denying denied: [String]
     ) throws -> TrustedRoots {
         let fingerprints = try settings.stringList(key)
+        let trusted: TrustedRoots
         do {
-            return fingerprints.isEmpty ? roots : try TrustedRoots(fingerprints: fingerprints)
+            trusted = fingerprints.isEmpty ? roots : try TrustedRoots(fingerprints: fingerprints)
         } catch {
             throw SettingError.invalid(key, expected: "SHA-256 fingerprints of 64 hexadecimal digits", found: nil)
+        }
+        do {
+            return try trusted.denying(denied)
+        } catch {
+            throw SettingError.invalid(
+                "trusted.denied_certificates", expected: "SHA-256 fingerprints: \(error)", found: nil)
         }
     }
 }

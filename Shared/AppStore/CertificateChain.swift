@@ -50,13 +50,18 @@ struct CertificateChain {
     /// The leaf's key, when it is one for receipts.
     private let receiptKey: _RSA.Signing.PublicKey?
 
-    /// Reads certificates, of which there are three, and pins the root.
+    /// Reads certificates, of which there are three, pins the root, and refuses what is denied.
+    ///
+    /// Every chain passes here before it is remembered, so that one that is denied is in no cache.
     init(
         _ encoded: [[UInt8]], roots: TrustedRoots, purpose: Purpose = .signedPayload
     ) throws(SignedDataRejection) {
         let label = purpose.label
         guard roots.contains(certificate: encoded[Position.root]) else {
             throw SignedDataRejection(.rootNotTrusted, "\(label)[2] is not a trusted root")
+        }
+        if let denied = roots.firstDenied(in: encoded) {
+            throw SignedDataRejection(.certificateDenied, "\(label)[\(denied)] is denied by the settings")
         }
         var certificates: [Certificate] = []
         for (index, bytes) in encoded.enumerated() {

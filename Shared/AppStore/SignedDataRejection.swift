@@ -42,6 +42,8 @@ public struct RejectionCode: RawRepresentable, Sendable, Hashable, CustomStringC
     public static let certificateInvalid = RejectionCode(rawValue: "certificate_invalid")
     /// The third certificate is not a trusted root.
     public static let rootNotTrusted = RejectionCode(rawValue: "root_not_trusted")
+    /// An operator has denied one of the certificates, such as one whose key has leaked.
+    public static let certificateDenied = RejectionCode(rawValue: "certificate_denied")
     /// The payload is not a JSON object within the limits.
     public static let payloadInvalid = RejectionCode(rawValue: "payload_invalid")
     /// The payload does not say when it was signed, so its certificates cannot be judged.

@@ -1,6 +1,7 @@
 import Crypto
 
-/// The root certificates that signed data may end at, by their SHA-256 fingerprints.
+/// The root certificates that signed data may end at, and the certificates that no chain may have, by their SHA-256
+/// fingerprints.
 ///
 /// A root is never trusted because it is in a payload's header: only because its fingerprint is in here.
 public struct TrustedRoots: Sendable, Hashable {
@@ -20,35 +21,62 @@ public struct TrustedRoots: Sendable, Hashable {
 
     /// The fingerprints, in lower-case hexadecimal without separators.
     public let fingerprints: Set<String>
+    /// The fingerprints of certificates that are denied: leaves, intermediates or roots.
+    public let denied: Set<String>
 
     /// Trusts the roots with these SHA-256 fingerprints.
     ///
     /// - Parameter fingerprints: 64 hexadecimal digits each, in either case; colons between the bytes are ignored.
     /// - Throws: ``TrustedRootsError`` when there is none, or when one is not a SHA-256 fingerprint.
     public init(fingerprints: some Sequence<String>) throws(TrustedRootsError) {
-        var checked: Set<String> = []
-        for (index, fingerprint) in fingerprints.enumerated() {
-            let digits = fingerprint.filter { $0 != ":" }.lowercased()
-            guard digits.utf8.count == 64, digits.utf8.allSatisfy(Self.isHexDigit) else {
-                throw TrustedRootsError(
-                    description: "root fingerprint \(index + 1) is not a SHA-256 in hexadecimal (64 digits)")
-            }
-            checked.insert(digits)
-        }
+        let checked = try Self.checked(fingerprints, of: "root")
         guard !checked.isEmpty else {
             throw TrustedRootsError(description: "no root fingerprint: nothing could ever be verified")
         }
         self.init(checked: checked)
     }
 
-    /// These roots and those.
+    /// The same roots, under which no chain is good that has one of these certificates, whatever it signed and when.
+    ///
+    /// - Parameter fingerprints: as of the roots; none denies nothing.
+    /// - Throws: ``TrustedRootsError`` when one is not a SHA-256 fingerprint.
+    public func denying(_ fingerprints: some Sequence<String>) throws(TrustedRootsError) -> TrustedRoots {
+        TrustedRoots(
+            checked: self.fingerprints,
+            denied: denied.union(try Self.checked(fingerprints, of: "denied certificate's")))
+    }
+
+    /// These roots and those; what either denies is denied.
     public func union(_ other: TrustedRoots) -> TrustedRoots {
-        TrustedRoots(checked: fingerprints.union(other.fingerprints))
+        TrustedRoots(
+            checked: fingerprints.union(other.fingerprints), denied: denied.union(other.denied))
     }
 
     /// Whether the certificate with these DER bytes is one of the roots.
     func contains(certificate: [UInt8]) -> Bool {
         fingerprints.contains(Self.fingerprint(of: certificate))
+    }
+
+    /// Where in a chain the first certificate is that is denied.
+    func firstDenied(in certificates: [[UInt8]]) -> Int? {
+        // Nothing is hashed where nothing is denied.
+        guard !denied.isEmpty else { return nil }
+        return certificates.firstIndex { denied.contains(Self.fingerprint(of: $0)) }
+    }
+
+    private static func checked(
+        _ fingerprints: some Sequence<String>, of noun: String
+    ) throws(TrustedRootsError) -> Set<String> {
+        var checked: Set<String> = []
+        for (index, fingerprint) in fingerprints.enumerated() {
+            let digits = fingerprint.filter { $0 != ":" }.lowercased()
+            guard digits.utf8.count == 64, digits.utf8.allSatisfy(isHexDigit) else {
+                throw TrustedRootsError(
+                    description: "\(noun) fingerprint \(index + 1) is not a SHA-256 in hexadecimal (64 digits)")
+            }
+            checked.insert(digits)
+        }
+        return checked
     }
 
     static func fingerprint(of certificate: [UInt8]) -> String {
@@ -61,8 +89,9 @@ public struct TrustedRoots: Sendable, Hashable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    private init(checked: Set<String>) {
+    private init(checked: Set<String>, denied: Set<String> = []) {
         self.fingerprints = checked
+        self.denied = denied
     }
 
     private static func isHexDigit(_ byte: UInt8) -> Bool {
@@ -73,7 +102,7 @@ public struct TrustedRoots: Sendable, Hashable {
     }
 }
 
-/// A list of root fingerprints that cannot be used; `description` says which entry and why.
+/// A list of fingerprints that cannot be used; `description` says which entry and why.
 public struct TrustedRootsError: Error, CustomStringConvertible {
     /// What is wrong, safe to show.
     public let description: String

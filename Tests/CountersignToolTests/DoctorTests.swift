@@ -109,6 +109,21 @@ import Testing
         #expect(SettingsCheck.judge(foreign.union(.appleRootG3)).level == .warning)
     }
 
+    @Test func deniedCertificatesAreCountedAndAppleOwnRootIsAWarning() throws {
+        let some = String(repeating: "ab", count: 32)
+        func denied(_ text: String) -> Finding? {
+            SettingsCheck(settings: SettingReader(["trusted.denied_certificates": text])).run()
+                .first { $0.subject == "denied" }
+        }
+        #expect(denied("") == nil)
+        #expect(denied("\(some), \(some.replacing("a", with: "c"))")?.level == .good)
+        #expect(denied(some)?.detail == "1 certificates: abababababababab…")
+        #expect(denied("\(some),x")?.level == .wrong)
+        for root in TrustedRoots.appleRootG3.union(.appleRoot).fingerprints {
+            #expect(denied("\(some),\(root)")?.level == .warning)
+        }
+    }
+
     @Test func missingSettingsAreFindingsAndNoCrash() {
         let findings = SettingsCheck(settings: SettingReader([:])).run()
         #expect(findings.map(\.subject) == ["apps", "catalogue", "webhooks", "trusted roots"])

@@ -1,5 +1,6 @@
 import AppStore
 import Foundation
+import ServiceRuntime
 import Testing
 
 @testable import ReceiptIntake
@@ -48,6 +49,27 @@ struct NotificationSignatureTests {
         #expect(try await outcome(NotificationPayload.sign(["a": 1]), signatures) == "malformed")
         #expect(
             await outcome(genuine, strict) == "root_not_trusted", "a settings file without the root")
+    }
+
+    @Test("a chain that an operator denies is refused, also when its header is told from elsewhere; a restart reads it")
+    func denied() async throws {
+        let signatures = NotificationSignatures(roots: try roots.denying([store.root]))
+        defer { signatures.stop() }
+        let genuine = try NotificationPayload.renewal()
+        #expect(await outcome(genuine, signatures) == "certificate_denied")
+        await signatures.learn([store.header])
+        #expect(await outcome(genuine, signatures) == "certificate_denied")
+
+        let settings = ["postgres.url": "postgresql://a@b/c", "kafka.bootstrap_servers": "a:1", "apps.file": "x"]
+        func configured(_ denied: String) throws -> Configuration {
+            try Configuration(SettingReader(settings.merging(["trusted.denied_certificates": denied]) { $1 }))
+        }
+        #expect(try configured("").roots == .appleRootG3)
+        #expect(try configured(store.root).roots == .appleRootG3.denying([store.root]))
+        let refusal = #expect(throws: SettingError.self) { try configured("\(store.root),tomorrow") }
+        #expect(
+            refusal?.description.contains("COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES") == true
+                && refusal?.description.contains("SHA-256") == true)
     }
 
     @Test("chains that nobody knows use up a share of their own, and known ones are still read; they may be learnt")

@@ -120,7 +120,12 @@ private let forgedNotifications: [String: Scenario] = {
     var scenarios: [String: Scenario] = [
         "server notification: more than 256 KiB": { stage in
             try await stage.finding(notified(String(repeating: "x", count: 300_000)))
-        }
+        },
+        "server notification: with a certificate that an operator has denied": { stage in
+            let told = try await stage.simulator.notification("DID_RENEW")
+            return try await stage.finding(
+                notified(told.signedPayload), Setup(denied: [try stage.simulator.root(of: "root")]))
+        },
     ]
     for (outcome, code) in signatureChecks {
         scenarios["server notification: \(outcome)"] = { stage in

@@ -124,6 +124,11 @@ private let refusedReceipts: [String: Scenario] = [
     "receipt: more than 4 MiB": { stage in
         try await stage.finding(receipt(String(repeating: "M", count: 8 << 20)))
     },
+    "receipt: with a certificate that an operator has denied": { stage in
+        let (proof, _) = try await stage.purchase("denied")
+        return try await stage.finding(
+            receipt(proof), Setup(denied: [try stage.simulator.root(of: "receipt-root")]))
+    },
     "receipt: another root than the pinned one": { try await $0.attacked("receipt_self_made") },
     "receipt: certificates that are no path": { try await $0.attacked("receipt_genuine_authorities_foreign_leaf") },
     "receipt: changed after it was signed": { try await $0.attacked("receipt_edited") },

@@ -97,6 +97,12 @@ let transactionScenarios: [String: Scenario] = {
         "signed transaction: more than 256 KiB": { stage in
             try await stage.finding(posted(try await stage.simulator.attack("huge_transaction")))
         },
+        "signed transaction: with a certificate that an operator has denied": { stage in
+            let sold = try await stage.simulator.sellOne()
+            #expect(try await stage.finding(posted(sold.signedTransaction)).name == "genuine")
+            return try await stage.finding(
+                posted(sold.signedTransaction), Setup(denied: [try stage.simulator.root(of: "root")]))
+        },
         "signed transaction: an appAccountToken that is no UUID": { stage in
             try await stage.finding(posted(try await stage.simulator.attack("unreadable_token")))
         },

@@ -22,6 +22,8 @@ struct Setup: Sendable {
     var knowsApp = true
     /// Trusts other roots than the simulator's.
     var trustsOthers = false
+    /// Fingerprints of certificates that are denied.
+    var denied: [String] = []
     /// Asks the sandbox where production should be, and the other way round.
     var swapsHosts = false
     var asksAboutRevocation = false
@@ -102,10 +104,10 @@ struct Stage: Sendable {
         let roots =
             setup.trustsOthers
             ? TrustedRoots.appleRootG3 : try TrustedRoots(fingerprints: [simulator.root(of: "root")])
+        let receiptRoots = try TrustedRoots(fingerprints: [simulator.root(of: "receipt-root")])
         return try AppStoreAccess(
-            settings: settings, apps: try apps(setup), roots: roots,
-            receiptRoots: try TrustedRoots(fingerprints: [simulator.root(of: "receipt-root")]), logger: Self.quiet,
-            onOutage: onOutage)
+            settings: settings, apps: try apps(setup), roots: try roots.denying(setup.denied),
+            receiptRoots: try receiptRoots.denying(setup.denied), logger: Self.quiet, onOutage: onOutage)
     }
 
     /// The apps as a real file says them.

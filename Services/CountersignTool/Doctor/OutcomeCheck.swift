@@ -27,6 +27,9 @@ enum OutcomeCheck {
         .sandboxRefused:
             "App Review and TestFlight buy in the sandbox: `sandbox: accept` or `test` in the apps file takes them, then "
             + "`countersign redrive --rejected-reason sandbox_refused`",
+        ReasonCode(rawValue: "certificate_denied"):
+            "COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES has a certificate that signed them: where that was a mistake, take it "
+            + "out, restart intake and the workers, then `countersign redrive --rejected-reason certificate_denied`",
         ReasonCode(rawValue: "bundle_mismatch"):
             "what was posted is another app's: compare bundle_id in the apps file with App Store Connect, and what the app "
             + "sends as `app`",

@@ -22,6 +22,7 @@ struct SettingsCheck: Sendable {
             file("webhooks.file", "webhooks") { path in Self.judge(try WebhooksFile.load(path: path)) },
         ]
         findings.append(roots())
+        if let denied = deniedCertificates() { findings.append(denied) }
         return findings
     }
 
@@ -101,6 +102,33 @@ struct SettingsCheck: Sendable {
                 "trusted roots", "\(error)",
                 remedy: "give COUNTERSIGN_TRUSTED_ROOTS SHA-256 fingerprints, or leave it out")
         }
+    }
+
+    /// How many certificates are denied; nil where none is.
+    private func deniedCertificates() -> Finding? {
+        do {
+            let denied = try TrustedRoots.appleRootG3.denying(
+                try settings.stringList("trusted.denied_certificates")
+            ).denied
+            return denied.isEmpty ? nil : Self.judge(denied: denied)
+        } catch {
+            return .wrong(
+                "denied", "\(error)",
+                remedy: "mend COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES; the services refuse to start with it")
+        }
+    }
+
+    static func judge(denied: Set<String>) -> Finding {
+        // Whatever either root signs is signed under it: one of Apple's own in here ends all sales.
+        let apples = TrustedRoots.appleRootG3.union(.appleRoot).fingerprints.intersection(denied)
+        if let root = apples.min() {
+            return .warning(
+                "denied", "a root of Apple's is denied: \(root.prefix(16))…: nothing under it is genuine",
+                remedy: "take it out of COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES, restart intake and the workers, then "
+                    + "`countersign redrive --rejected-reason certificate_denied`")
+        }
+        let names = denied.sorted().prefix(4).map { "\($0.prefix(16))…" }.joined(separator: ", ")
+        return .good("denied", "\(denied.count) certificates: \(names)")
     }
 
     static func judge(_ roots: TrustedRoots) -> Finding {
