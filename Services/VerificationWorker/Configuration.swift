@@ -1,5 +1,6 @@
 import AppStore
 import EventProcessing
+import Foundation
 import Kafka
 import Postgres
 import ServiceRuntime
@@ -17,6 +18,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_TRUSTED_ROOTS` | SHA-256 fingerprints of the roots of signed data, in place of Apple's | Apple Root CA – G3 |
 /// | `COUNTERSIGN_RECEIPT_ROOTS` | the same, of receipts | Apple Root CA |
 /// | `COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES` | SHA-256 fingerprints of certificates that no chain may have | none |
+/// | `COUNTERSIGN_RECEIPT_SHA1_UNTIL` | the day (UTC, `2025-07-01`) from which on receipts signed over SHA-1 are refused, by their creation date; `none` refuses none | 2025-07-01 |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | submissions judged and acknowledged together | 256 |
 /// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message | none: such proofs wait |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections to it | 2 |
@@ -35,6 +37,8 @@ struct Configuration: Sendable {
     let appsInterval: Duration
     let roots: TrustedRoots
     let receiptRoots: TrustedRoots
+    /// The creation date from which on receipts that are signed over SHA-1 are refused; nil for none.
+    let receiptSHA1Until: Date?
     let batchMaximum: Int
     let postgres: PostgresConfiguration?
     let appStore: AppStoreSettings
@@ -48,6 +52,7 @@ struct Configuration: Sendable {
         let denied = try settings.stringList("trusted.denied_certificates")
         roots = try Self.roots(settings, "trusted.roots", default: .appleRootG3, denying: denied)
         receiptRoots = try Self.roots(settings, "receipt.roots", default: .appleRoot, denying: denied)
+        receiptSHA1Until = try Self.day(settings, "receipt.sha1_until", default: ReceiptVerifier.sha1Ended)
         batchMaximum = try settings.int("batch.maximum", default: 256, in: 1...10_000)
         if try settings.secret("postgres.url") != nil {
             var configuration = try PostgresSettings.read(settings, applicationName: "verification-worker")
@@ -58,6 +63,18 @@ struct Configuration: Sendable {
             postgres = nil
         }
         appStore = try AppStoreSettings(settings)
+    }
+
+    /// The beginning of a day in UTC; nil for `none`.
+    static func day(_ settings: SettingReader, _ key: String, default day: Date) throws(SettingError) -> Date? {
+        guard let text = try settings.string(key) else { return day }
+        guard text.lowercased() != "none" else { return nil }
+        // What the reader accepts beside this form would be somebody's mistake.
+        let format = Date.ISO8601FormatStyle().year().month().day()
+        guard let date = try? Date(text, strategy: format), date.formatted(format) == text else {
+            throw .invalid(key, expected: "a day such as 2025-07-01, or none", found: text)
+        }
+        return date
     }
 
     private static func roots(

@@ -89,6 +89,8 @@ public struct RejectionCode: RawRepresentable, Sendable, Hashable, CustomStringC
     public static let receiptXcode = RejectionCode(rawValue: "receipt_xcode")
     /// The receipt is signed by other means than RSA (PKCS #1 v1.5) with SHA-1 or SHA-256.
     public static let algorithmNotSupported = RejectionCode(rawValue: "algorithm_not_supported")
+    /// The receipt is signed over SHA-1, and says that it was made when Apple did so no more.
+    public static let sha1Ended = RejectionCode(rawValue: "sha1_ended")
     /// The certificate that the receipt names as its signer's is not in the receipt.
     public static let signerMissing = RejectionCode(rawValue: "signer_missing")
     /// In production, `appAppleId` is missing or another app's.

@@ -26,6 +26,27 @@ struct ReceiptChainTests {
             } == nil)
     }
 
+    @Test("SHA-1 is refused from a creation date on, and by that date alone; SHA-256 never is")
+    func sha1Ends() throws {
+        let end = ReceiptBench.now
+        let verifier = ReceiptVerifier(roots: bench.roots, sha1Until: end)
+        func code(_ digest: ReceiptBench.Recipe.Digest, secondsAfter: Int64) throws -> RejectionCode? {
+            var recipe = try bench.recipe()
+            recipe.digest = digest
+            let contents = try ReceiptBench.contents {
+                $0.creationDate = (Int64(end.timeIntervalSince1970) + secondsAfter) * 1_000
+            }
+            return rejection(
+                verifier.receipt(try ReceiptBench.sign(contents.encoded(), recipe), app: ReceiptBench.app))
+        }
+        #expect(try code(.sha1, secondsAfter: -1) == nil)
+        #expect(try code(.sha1, secondsAfter: 0) == .sha1Ended)
+        #expect(try code(.sha1, secondsAfter: 86_400) == .sha1Ended)
+        #expect(try code(.sha256, secondsAfter: 86_400) == nil)
+        let day = try Date("2025-07-01T00:00:00Z", strategy: .iso8601)
+        #expect(ReceiptVerifier.sha1Ended == day)
+    }
+
     @Test("other digests and other signatures are refused")
     func algorithms() throws {
         let names: [ASN1ObjectIdentifier] = [

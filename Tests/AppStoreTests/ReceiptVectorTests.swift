@@ -81,6 +81,24 @@ struct ReceiptVectorTests {
         }
     }
 
+    @Test("none of them is later than the day on which SHA-1 ended, which Apple announced for 2025-01-24")
+    func sha1Ended() throws {
+        let strict = ReceiptVerifier(roots: .appleRoot, sha1Until: ReceiptVerifier.sha1Ended)
+        var dates: [String: [String]] = [:]
+        for vector in ReceiptVectors.genuine {
+            _ = try strict.receipt(try vector.base64, app: app(vector)).get()
+            for digest in vector.digest { dates[digest, default: []].append(vector.expected.creationDate) }
+        }
+        #expect(dates["sha1"]?.max()?.prefix(10) == "2023-03-31")
+        #expect(dates["sha256"]?.min()?.prefix(10) == "2023-08-28")
+        let tooEarly = ReceiptVerifier(
+            roots: .appleRoot, sha1Until: try ReceiptVectors.date("2023-03-31T07:13:23Z"))
+        let refused = try ReceiptVectors.genuine.filter {
+            rejection(tooEarly.receipt(try $0.base64, app: app($0))) == .sha1Ended
+        }
+        #expect(refused.map(\.expected.creationDate) == ["2023-03-31T07:13:23Z"])
+    }
+
     @Test("a chain is judged once for all receipts that it signed")
     func chains() throws {
         for _ in 0..<2 {

@@ -129,6 +129,15 @@ private let refusedReceipts: [String: Scenario] = [
         return try await stage.finding(
             receipt(proof), Setup(denied: [try stage.simulator.root(of: "receipt-root")]))
     },
+    "receipt: signed over SHA-1, and made after Apple ended that": { stage in
+        let (proof, _) = try await stage.purchase("sha1")
+        let der = try #require(Data(base64Encoded: proof))
+        let changed = Data(DigestChange.toSHA1([UInt8](der))).base64EncodedString()
+        #expect(changed != proof)
+        let endless = try await stage.finding(receipt(changed), Setup(receiptSHA1Until: nil))
+        #expect(endless.reason == "signature_invalid", "the digest is another now")
+        return try await stage.finding(receipt(changed))
+    },
     "receipt: another root than the pinned one": { try await $0.attacked("receipt_self_made") },
     "receipt: certificates that are no path": { try await $0.attacked("receipt_genuine_authorities_foreign_leaf") },
     "receipt: changed after it was signed": { try await $0.attacked("receipt_edited") },
@@ -147,6 +156,38 @@ private let refusedReceipts: [String: Scenario] = [
         }
     },
 ]
+
+/// A receipt that says that it is signed over SHA-1.
+private enum DigestChange {
+    private static let sha256: [UInt8] = [0x30, 13, 6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1, 5, 0]
+    private static let sha1: [UInt8] = [0x30, 9, 6, 5, 0x2B, 0x0E, 3, 2, 0x1A, 5, 0]
+    /// The bit of a tag whose content is made of values.
+    private static let constructed: UInt8 = 0x20
+
+    static func toSHA1(_ bytes: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        var walk = DERWalk(bytes)
+        while !walk.isAtEnd {
+            guard let element = walk.next() else { return bytes }
+            let whole = Array(bytes[element.whole])
+            if whole == sha256 {
+                result += sha1
+            } else if element.tag & constructed != 0 {
+                let content = toSHA1(Array(bytes[element.content]))
+                result += [element.tag] + length(content.count) + content
+            } else {
+                result += whole
+            }
+        }
+        return result
+    }
+
+    private static func length(_ count: Int) -> [UInt8] {
+        if count < 0x80 { return [UInt8(count)] }
+        let size = withUnsafeBytes(of: count.bigEndian) { Array($0.drop { $0 == 0 }) }
+        return [0x80 | UInt8(size.count)] + size
+    }
+}
 
 extension AppReceipt {
     /// The same, as if the types of its products could not be read.

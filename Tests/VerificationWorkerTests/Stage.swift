@@ -24,6 +24,7 @@ struct Setup: Sendable {
     var trustsOthers = false
     /// Fingerprints of certificates that are denied.
     var denied: [String] = []
+    var receiptSHA1Until: Date? = ReceiptVerifier.sha1Ended
     /// Asks the sandbox where production should be, and the other way round.
     var swapsHosts = false
     var asksAboutRevocation = false
@@ -107,7 +108,8 @@ struct Stage: Sendable {
         let receiptRoots = try TrustedRoots(fingerprints: [simulator.root(of: "receipt-root")])
         return try AppStoreAccess(
             settings: settings, apps: try apps(setup), roots: try roots.denying(setup.denied),
-            receiptRoots: try receiptRoots.denying(setup.denied), logger: Self.quiet, onOutage: onOutage)
+            receiptRoots: try receiptRoots.denying(setup.denied), receiptSHA1Until: setup.receiptSHA1Until,
+            logger: Self.quiet, onOutage: onOutage)
     }
 
     /// The apps as a real file says them.

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Proves offline that the App Store signed an app receipt (PKCS #7), and reads it whole.
 ///
 /// As with ``SignedDataVerifier``, there is no network and no clock: the certificates are judged at the receipt's
@@ -13,14 +15,27 @@ public final class ReceiptVerifier: Sendable {
 
     private let roots: TrustedRoots
     private let limits: ReceiptLimits
+    private let sha1Until: Date?
     private let cache: ChainCache<VerifiedReceiptChain>
 
     /// Makes a verifier that trusts chains ending at `roots` and nothing else.
-    public init(roots: TrustedRoots, limits: ReceiptLimits = .default) {
+    ///
+    /// - Parameter sha1Until: the creation date from which on receipts that are signed over SHA-1 are refused, such as
+    ///   ``sha1Ended``; nil refuses none.
+    public init(
+        roots: TrustedRoots, limits: ReceiptLimits = .default, sha1Until: Date? = nil
+    ) {
         self.roots = roots
         self.limits = limits
+        self.sha1Until = sha1Until
         self.cache = ChainCache(capacity: limits.chainsCachedMaximum)
     }
+
+    /// 2025-07-01, half a year after Apple ended SHA-1: until 2025-01-24 it signed receipts in the App Store with it (TN3138).
+    ///
+    /// That no receipt of later is signed so is an assumption: of the genuine ones at hand the last with SHA-1 is of
+    /// 2023-03-31.
+    public static let sha1Ended = Date(timeIntervalSince1970: 1_751_328_000)
 
     /// How many verified chains are remembered now.
     public var chainsCached: Int { cache.count }
@@ -49,6 +64,9 @@ public final class ReceiptVerifier: Sendable {
         guard !unproven.isFromXcode else {
             // It is refused either way; this says what a developer has to know.
             throw SignedDataRejection(.receiptXcode, "the receipt type is Xcode")
+        }
+        if let sha1Until, signed.signer.digest == .sha1, unproven.creationDate >= sha1Until {
+            throw SignedDataRejection(.sha1Ended, "signed over SHA-1 after Apple ended that")
         }
         try checkSignature(signed, unproven)
         return try AppReceipt(signed, creationDate: unproven.creationDate, app: app)

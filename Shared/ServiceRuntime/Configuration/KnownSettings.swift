@@ -19,8 +19,9 @@ enum KnownSettings {
         "log.priorities", "lookups.in_flight_maximum", "lookups.patience", "not_found_age", "ocsp",
         "ocsp.responder_url", "postgres.pool_size", "postgres.prepared_statements", "postgres.url",
         "postgres.url_file", "rate.orders_per_second", "rate.per_second", "rate.share", "receipt.roots",
-        "redrive.interval", "retry.delay_maximum", "shutdown.timeout", "submission.lease",
-        "trusted.denied_certificates", "trusted.roots", "verify_receipt.production_url", "verify_receipt.sandbox_url", "webhooks.file", "webhooks.interval",
+        "receipt.sha1_until", "redrive.interval", "retry.delay_maximum", "shutdown.timeout", "submission.lease",
+        "trusted.denied_certificates", "trusted.roots", "verify_receipt.production_url", "verify_receipt.sandbox_url",
+        "webhooks.file", "webhooks.interval",
     ]
 
     /// A key of a configuration file that has no meaning.
