@@ -1,3 +1,5 @@
+// Not used by name: in debug builds the compiler takes `stat` for its module's, and wants that imported.
+import Dispatch
 import Foundation
 import Synchronization
 
