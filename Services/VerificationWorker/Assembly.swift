@@ -27,7 +27,8 @@ struct Assembly {
         let gate = LookupGate()
         let access = try AppStoreAccess(
             settings: configuration.appStore, apps: configuration.apps, roots: configuration.roots,
-            receiptRoots: configuration.receiptRoots, receiptSHA1Until: configuration.receiptSHA1Until, logger: logger
+            receiptRoots: configuration.receiptRoots, receiptSHA1Until: configuration.receiptSHA1Until,
+            expired: configuration.expired, logger: logger
         ) { gate.set(isClosed: $0) }
         let parts = Parts(
             configuration: configuration, context: context, producer: producer, monitor: monitor,

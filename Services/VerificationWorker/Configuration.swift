@@ -5,7 +5,8 @@ import Kafka
 import Postgres
 import ServiceRuntime
 
-/// What the process can be told; for how it asks Apple, see `AppStoreSettings`.
+/// What the process can be told; for how it asks Apple, see `AppStoreSettings`, for what expired certificates signed,
+/// `ExpiredCertificates`.
 ///
 /// | variable | meaning | default |
 /// |---|---|---|
@@ -39,6 +40,7 @@ struct Configuration: Sendable {
     let receiptRoots: TrustedRoots
     /// The creation date from which on receipts that are signed over SHA-1 are refused; nil for none.
     let receiptSHA1Until: Date?
+    let expired: ExpiredCertificates
     let batchMaximum: Int
     let postgres: PostgresConfiguration?
     let appStore: AppStoreSettings
@@ -53,6 +55,7 @@ struct Configuration: Sendable {
         roots = try Self.roots(settings, "trusted.roots", default: .appleRootG3, denying: denied)
         receiptRoots = try Self.roots(settings, "receipt.roots", default: .appleRoot, denying: denied)
         receiptSHA1Until = try Self.day(settings, "receipt.sha1_until", default: ReceiptVerifier.sha1Ended)
+        expired = try ExpiredCertificates(settings)
         batchMaximum = try settings.int("batch.maximum", default: 256, in: 1...10_000)
         if try settings.secret("postgres.url") != nil {
             var configuration = try PostgresSettings.read(settings, applicationName: "verification-worker")

@@ -8,6 +8,9 @@ enum WorkerMetrics {
             "countersign_notifications_judged_total", ["type"],
             help: "Notifications that Apple signed, by their type; unknown types count as other."),
         .counter(
+            "countersign_expired_certificates_total", ["kind"],
+            help: "Proofs that are in doubt, because their certificates had expired when they came."),
+        .counter(
             "countersign_attention_total", ["reason"],
             help: "What somebody must look at, such as a key that Apple refuses."),
         .counter(

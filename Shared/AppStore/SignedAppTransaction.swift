@@ -17,6 +17,8 @@ public struct SignedAppTransaction: Sendable {
     public let versionExternalIdentifier: Int64?
     /// When the App Store signed this.
     public let receiptCreationDate: Date
+    /// When the first of the certificates that it was signed under expires; they were valid at ``receiptCreationDate``.
+    public let certificatesExpire: Date
     /// When the customer first got the app; for those who paid for it before it was free.
     public let originalPurchaseDate: Date?
     /// The version that the customer first got.
@@ -90,6 +92,7 @@ extension SignedAppTransaction {
         receiptType = SignedDataEnvironment(rawValue: try fields.required("receiptType"))
         bundleId = try fields.required("bundleId")
         receiptCreationDate = try fields.requiredDate("receiptCreationDate")
+        certificatesExpire = content.certificatesExpire
         appAppleId = try fields.strictInteger("appAppleId", in: 1...Int64.max)
         // What a customer of old is given depends on these.
         originalPurchaseDate = try fields.strictDate("originalPurchaseDate")

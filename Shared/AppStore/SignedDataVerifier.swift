@@ -104,7 +104,7 @@ public final class SignedDataVerifier: Sendable {
             let content = try readContent(payload)
             try known.validity.check(at: content.signedDate)
             try known.checkSignature(signature, of: jws[parts.payload])
-            return content
+            return content.signed(under: known.validity)
         }
 
         guard let headerBytes = Base64Decoding.urlSafe(jws[parts.header]) else {
@@ -116,7 +116,7 @@ public final class SignedDataVerifier: Sendable {
         try verified.checkSignature(signature, of: jws[parts.payload])
         cache.insert(verified)
         paths.insert(path)
-        return content
+        return content.signed(under: path.validity)
     }
 
     /// The path of a header's certificates, judged now or before, and the payload that says for which time.
@@ -172,4 +172,18 @@ public struct VerifiedPayload: Sendable {
 struct SignedContent {
     let fields: JSONObject
     let signedDate: Date
+    /// When the first of the certificates expires; long ago, until it is known.
+    private(set) var certificatesExpire = Date.distantPast
+
+    init(fields: JSONObject, signedDate: Date) {
+        self.fields = fields
+        self.signedDate = signedDate
+    }
+
+    /// The same with what is known of the chain.
+    func signed(under validity: ChainValidity) -> SignedContent {
+        var content = self
+        content.certificatesExpire = validity.until
+        return content
+    }
 }

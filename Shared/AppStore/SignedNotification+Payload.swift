@@ -54,6 +54,7 @@ extension SignedNotification {
             case .externalPurchaseToken: .externalPurchaseToken(try ExternalPurchaseToken(&inner))
             case .appData: .appData(try AppData(&inner, frame, verifier))
             }
+        certificatesExpire = min(content.certificatesExpire, self.content.certificatesExpire)
         unreadableFields = fields.unreadable + inner.unreadable.map { "\(kind.rawValue).\($0)" }
         unknownFields =
             fields.names(besides: Self.knownFields)
@@ -132,6 +133,20 @@ extension SignedNotification {
                     }
                 throw SignedDataRejection(code, "\(name): \(rejection.detail)")
             }
+        }
+    }
+}
+
+extension SignedNotification.Content {
+    /// When the first certificate expires of what is signed in it; never, where nothing is.
+    fileprivate var certificatesExpire: Date {
+        switch self {
+        case .data(let data):
+            min(
+                data.transaction?.certificatesExpire ?? .distantFuture,
+                data.renewalInfo?.certificatesExpire ?? .distantFuture)
+        case .appData(let data): data.appTransaction?.certificatesExpire ?? .distantFuture
+        case .summary, .externalPurchaseToken: .distantFuture
         }
     }
 }

@@ -16,6 +16,8 @@ public struct SignedNotification: Sendable {
     public let version: String?
     /// When the App Store signed this.
     public let signedDate: Date
+    /// When the first of the certificates expires that it, or something signed in it, was signed under.
+    public let certificatesExpire: Date
     /// Production or sandbox.
     public let environment: SignedDataEnvironment
     /// The app's bundle identifier.

@@ -30,6 +30,7 @@ extension SignedRenewalInfo {
         renewalDate = try fields.strictDate("renewalDate")
         environment = try fields.strictString("environment").map(SignedDataEnvironment.init(rawValue:))
         signedDate = content.signedDate
+        certificatesExpire = content.certificatesExpire
         try SignedDataEnvironment.check(environment)
 
         autoRenewProductId = fields.string("autoRenewProductId")

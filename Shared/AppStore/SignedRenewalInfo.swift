@@ -32,6 +32,8 @@ public struct SignedRenewalInfo: Sendable {
     public let offerPeriod: String?
     /// When the App Store signed this.
     public let signedDate: Date
+    /// When the first of the certificates that it was signed under expires; they were valid at ``signedDate``.
+    public let certificatesExpire: Date
     /// Production or sandbox; nil in what Apple signed before 2022.
     public let environment: SignedDataEnvironment?
     /// When the latest run of subscription periods began, lapses of up to 60 days not counted.

@@ -30,6 +30,7 @@ extension SignedTransaction {
         quantity = try fields.strictInteger("quantity", in: 1...Self.quantityMaximum)
         environment = try fields.strictString("environment").map(SignedDataEnvironment.init(rawValue:))
         signedDate = content.signedDate
+        certificatesExpire = content.certificatesExpire
 
         guard app.isNamed(bundleId) else {
             throw SignedDataRejection(.bundleMismatch, "the transaction is another app's")

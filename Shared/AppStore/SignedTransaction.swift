@@ -34,6 +34,8 @@ public struct SignedTransaction: Sendable {
     public let inAppOwnershipType: OwnershipType?
     /// When the App Store signed this.
     public let signedDate: Date
+    /// When the first of the certificates that it was signed under expires; they were valid at ``signedDate``.
+    public let certificatesExpire: Date
     /// Why it was refunded.
     public let revocationReason: RevocationReason?
     /// When it was refunded or revoked; nil while it is good.

@@ -1,3 +1,4 @@
+import Foundation
 import PurchaseModel
 
 /// In an event each member is an attribute, and the data are the proof, byte for byte as it was posted: nothing of its some
@@ -34,6 +35,8 @@ extension SubmissionMessage: EventMessage {
         static let isAwaited = "awaited"
         static let notFoundCount = "notfoundcount"
         static let notFoundSeconds = "notfoundseconds"
+        /// Seconds since 1970.
+        static let receivedAt = "receivedat"
         static let isTrue = "true"
     }
 
@@ -55,6 +58,7 @@ extension SubmissionMessage: EventMessage {
         add(Attribute.isAwaited, isAwaited ? Attribute.isTrue : nil)
         add(Attribute.notFoundCount, notFound.map { String($0.count) })
         add(Attribute.notFoundSeconds, notFound.map { String($0.seconds) })
+        add(Attribute.receivedAt, receivedAt.map { String($0.timeIntervalSince1970) })
         return list
     }
 
@@ -82,6 +86,7 @@ extension SubmissionMessage: EventMessage {
         }
         let count = try number(Attribute.notFoundCount, Int.self)
         let seconds = try number(Attribute.notFoundSeconds, Double.self)
+        let received = try number(Attribute.receivedAt, Double.self)
         return Self(
             submissionId: id, app: try required(Attribute.app), account: try required(Attribute.account),
             kind: ProofKind(rawValue: try required(Attribute.kind)), proof: proof,
@@ -90,7 +95,8 @@ extension SubmissionMessage: EventMessage {
             expectedEnvironment: values[Attribute.expectedEnvironment].flatMap { StoreEnvironment(rawValue: $0) },
             isClaimCheck: values[Attribute.isClaimCheck] == Attribute.isTrue,
             isAwaited: values[Attribute.isAwaited] == Attribute.isTrue,
-            notFound: count.flatMap { count in seconds.map { NotFoundAnswers(count: count, seconds: $0) } })
+            notFound: count.flatMap { count in seconds.map { NotFoundAnswers(count: count, seconds: $0) } },
+            receivedAt: received.map { Date(timeIntervalSince1970: $0) })
     }
 
     private static func unreadable(_ why: String) -> DecodingError {

@@ -1,3 +1,4 @@
+package import Foundation
 package import PurchaseModel
 
 /// "Verify this": what intake sends to the verification workers.
@@ -26,6 +27,8 @@ package struct SubmissionMessage: Codable, Sendable, Hashable {
     package var attempt: Int
     /// What Apple answered about its id before: that it knows none; nil where it never did.
     package var notFound: NotFoundAnswers?
+    /// When it was received, where it is sent again; nil for one that has just come.
+    package var receivedAt: Date?
     /// Follows a purchase from the request to the webhook.
     package var correlationId: String
 
@@ -46,7 +49,8 @@ package struct SubmissionMessage: Codable, Sendable, Hashable {
     package init(
         submissionId: String, app: String, account: String, kind: ProofKind, proof: String, attempt: Int,
         correlationId: String, namedTransactionId: String? = nil, expectedEnvironment: StoreEnvironment? = nil,
-        isClaimCheck: Bool = false, isAwaited: Bool = false, notFound: NotFoundAnswers? = nil
+        isClaimCheck: Bool = false, isAwaited: Bool = false, notFound: NotFoundAnswers? = nil,
+        receivedAt: Date? = nil
     ) {
         self.submissionId = submissionId
         self.app = app
@@ -60,6 +64,7 @@ package struct SubmissionMessage: Codable, Sendable, Hashable {
         self.isClaimCheck = isClaimCheck
         self.isAwaited = isAwaited
         self.notFound = notFound
+        self.receivedAt = receivedAt
     }
 
     enum CodingKeys: String, CodingKey {

@@ -26,6 +26,25 @@ struct ChainCacheTests {
         #expect(verifier.chainsCached == 1)
     }
 
+    @Test("what is verified says when the first of its certificates expires, from the cache and without it")
+    func certificatesExpire() throws {
+        let verifier = store.verifier
+        var recipe = CertificateRecipe.leaf
+        recipe.notValidAfter = Date(timeIntervalSince1970: 1_790_000_100)
+        let chain = try store.authority.chain(replacingLeaf: recipe, now: now)
+        for _ in 0..<2 {
+            let jws = try store.sign(SimulatedStore.payload(), with: chain)
+            let transaction = try verifier.transaction(jws, app: SimulatedStore.app).get()
+            #expect(transaction.certificatesExpire == recipe.notValidAfter)
+        }
+        let texts = try chain.encoded.map { "\"\(Data($0).base64EncodedString())\"" }.joined(separator: ",")
+        let header = "{\"alg\":\"ES256\",\"kid\":\"1\",\"x5c\":[\(texts)]}"
+        let other = try PayloadSigner(header: header, key: chain.leafKey).sign(SimulatedStore.payload())
+        let transaction = try verifier.transaction(Array(other.utf8), app: SimulatedStore.app).get()
+        #expect(transaction.certificatesExpire == recipe.notValidAfter)
+        #expect(verifier.pathsJudged == 1)
+    }
+
     @Test("refusals are not remembered, so nobody can fill the cache")
     func refusals() throws {
         let verifier = store.verifier

@@ -99,6 +99,15 @@ struct ReceiptVectorTests {
         #expect(refused.map(\.expected.creationDate) == ["2023-03-31T07:13:23Z"])
     }
 
+    @Test("all of their chains have expired by the end of 2026, none of them when they were made")
+    func certificatesExpire() throws {
+        for vector in ReceiptVectors.genuine {
+            let receipt = try verifier.receipt(try vector.base64, app: app(vector)).get()
+            #expect(receipt.certificatesExpire > receipt.creationDate)
+            #expect(receipt.certificatesExpire < Date(timeIntervalSince1970: 1_798_761_600), "\(vector)")
+        }
+    }
+
     @Test("a chain is judged once for all receipts that it signed")
     func chains() throws {
         for _ in 0..<2 {

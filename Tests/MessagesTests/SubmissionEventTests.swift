@@ -27,9 +27,13 @@ struct SubmissionEventTests {
         submissionId: "sub_2", app: "com.example.game", account: "", kind: .receipt, proof: "", attempt: 7,
         correlationId: "00-a-b-01", namedTransactionId: "2", expectedEnvironment: .production, isClaimCheck: true,
         isAwaited: true, notFound: .init(count: 3, seconds: 90.25))
+    private let resent = SubmissionMessage(
+        submissionId: "sub_3", app: "com.example.game", account: "anna", kind: .signedTransaction,
+        proof: "eyJ.e30.c2ln", attempt: 1, correlationId: "req_3",
+        receivedAt: Date(timeIntervalSince1970: 1_700_000_000.25))
 
     @Test func `says everything that the submission says`() throws {
-        for message in [plain, full] {
+        for message in [plain, full, resent] {
             #expect(try SubmissionMessage.read(try transported(event(message))) == message)
         }
     }

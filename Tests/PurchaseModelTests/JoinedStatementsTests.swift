@@ -109,6 +109,22 @@ struct JoinedStatementsTests {
         }
     }
 
+    @Test func `what an expired certificate signed says nothing beside what is vouched for, whatever its date`() {
+        var old = Statements.revoked(at: 900)
+        old.appAccountToken = token
+        old.expiresDate = Statements.time(5_000)
+        old.hasExpiredSigner = true
+        for known in [Statements.signed(at: 10), receipt] {
+            #expect(known.joined(with: old) == known)
+            #expect(old.joined(with: known) == known)
+            #expect(old.joined(with: [old, known, old]) == known)
+        }
+        let older = Statements.signed(at: 10).marked
+        let both = older.joined(with: old)
+        #expect(!both.isVouchedFor && both.revocationDate == old.revocationDate)
+        #expect(both.joined(with: receipt) == receipt)
+    }
+
     @Test("every order, any repetition and any grouping of random statements give the same", arguments: 0..<400)
     func random(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
@@ -140,6 +156,15 @@ struct JoinedStatementsTests {
 }
 
 /// Statements about one transaction.
+extension Transaction {
+    /// The same as an expired certificate signed it.
+    fileprivate var marked: Transaction {
+        var statement = self
+        statement.hasExpiredSigner = true
+        return statement
+    }
+}
+
 enum Statements {
     static func time(_ seconds: Double) -> Date { Date(timeIntervalSince1970: 1_700_000_000 + seconds) }
 
@@ -181,6 +206,7 @@ enum Statements {
         transaction.appAccountToken = pick([nil, tokens[0], tokens[1], tokens[2]])
         transaction.expiresDate = pick([nil, time(10), time(20)])
         transaction.storefront = pick([nil, "DEU", "USA"])
+        transaction.hasExpiredSigner = pick([nil, nil, true])
         transaction.isUpgraded = pick([nil, true, false])
         transaction.evidence = pick([nil, "a", "b"])
         transaction.commitment = pick([nil, Transaction.Commitment(billingPeriod: 1)])

@@ -24,6 +24,21 @@ struct PurchaseTests {
         return transaction
     }
 
+    @Test func `a copy that an expired certificate signed says nothing of a purchase that is vouched for`() {
+        let known = Purchase(Self.month("b", signed: 1))
+        var copy = Self.month("a", signed: 9, revoked: 8)
+        copy.purchaseDate = Self.day(-100)
+        copy.expiresDate = Self.day(300)
+        copy.hasExpiredSigner = true
+        #expect(known.adding([copy]).transaction == known.transaction)
+        var late = Purchase(copy)
+        #expect(!late.transaction.isVouchedFor && late.transaction.revocationDate != nil)
+        late.add(Self.month("b", signed: 1))
+        #expect(late.transaction.isVouchedFor && late.transaction.revocationDate == nil)
+        #expect(late.transaction.expiresDate == Self.day(30) && late.transaction.purchaseDate == Self.day(0))
+        #expect(late.transaction.transactionId == "a", "the id under which it was recorded first")
+    }
+
     @Test func `a period has the key of its line item, and one of its product and second`() {
         let keys = PurchaseKeys(of: Self.month("a", signed: 0))
         #expect(keys.key?.text == "p:o:w1")

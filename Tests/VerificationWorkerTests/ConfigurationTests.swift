@@ -1,5 +1,6 @@
 import AppStore
 import Foundation
+import Messages
 import ServiceRuntime
 import Testing
 
@@ -45,6 +46,43 @@ struct ConfigurationTests {
         let sentence = try #require(refusal(["trusted.denied_certificates": "\(Self.fingerprint),tomorrow"]))
         #expect(sentence.contains("COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES"))
         #expect(sentence.contains("fingerprint 2 is not a SHA-256"))
+    }
+
+    @Test("signed data of expired certificates is doubted after thirty days, receipts are not, unless said otherwise")
+    func expired() throws {
+        let plain = try configured([:]).expired
+        #expect(plain.signedData == .doubt && plain.receipts == .accept && plain.tolerance == .seconds(2_592_000))
+        let other = try configured([
+            "expired_certificates.signed_data": "accept", "expired_certificates.receipts": "doubt",
+            "expired_certificates.tolerance": "0",
+        ]).expired
+        #expect(other.signedData == .accept && other.receipts == .doubt && other.tolerance == .zero)
+        let wrong = [("signed_data", "yes"), ("receipts", "refuse"), ("tolerance", "-1"), ("tolerance", "4e8")]
+        for (key, value) in wrong {
+            let sentence = refusal(["expired_certificates.\(key)": value])
+            #expect(sentence?.contains("COUNTERSIGN_EXPIRED_CERTIFICATES") == true, "\(value)")
+        }
+    }
+
+    @Test("a proof is in doubt by when it came, after the tolerance and not at its end")
+    func doubtful() throws {
+        var expired = ExpiredCertificates()
+        let expiry = Date(timeIntervalSince1970: 1_760_212_312)
+        let came = { (seconds: Double) in
+            SubmissionMessage(
+                submissionId: "s", app: "a", account: "b", kind: .signedTransaction, proof: "", attempt: 0,
+                correlationId: "c", receivedAt: expiry + seconds)
+        }
+        #expect(!expired.areDoubtful(expiry, by: .doubt, came(2_592_000)))
+        #expect(expired.areDoubtful(expiry, by: .doubt, came(2_592_001)))
+        #expect(!expired.areDoubtful(expiry, by: .accept, came(1e9)))
+        expired.now = { expiry + 2_592_001 }
+        #expect(!expired.areDoubtful(expiry, by: .doubt, came(-1)), "judged late, posted in time")
+        var new = came(0)
+        new.receivedAt = nil
+        #expect(expired.areDoubtful(expiry, by: .doubt, new))
+        expired.tolerance = .zero
+        #expect(!expired.areDoubtful(expiry, by: .doubt, came(0)) && expired.areDoubtful(expiry, by: .doubt, came(1)))
     }
 
     @Test("the end of SHA-1 is a day in UTC, or none")

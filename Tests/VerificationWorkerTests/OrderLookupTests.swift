@@ -21,7 +21,7 @@ struct OrderLookupTests {
                     #expect(findings.count == 50)
                     #expect(findings.allSatisfy { $0.transactions.map(\.transactionId) == [sold.transactionId] })
                 }
-                guard case .needsLookup(stands: nil) = access.judge.offline.judge(ordered(id), proof: id) else {
+                guard case .needsLookup(stands: nil, _) = access.judge.offline.judge(ordered(id), proof: id) else {
                     Issue.record("an order id was settled offline")
                     return
                 }

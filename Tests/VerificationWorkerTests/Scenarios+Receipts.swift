@@ -195,9 +195,9 @@ extension AppReceipt {
         AppReceipt(
             type: type, environment: environment, bundleId: bundleId, applicationVersion: applicationVersion,
             originalApplicationVersion: originalApplicationVersion, creationDate: creationDate,
-            expirationDate: expirationDate, originalPurchaseDate: originalPurchaseDate, appItemId: appItemId,
-            downloadId: downloadId, versionExternalIdentifier: versionExternalIdentifier, opaqueValue: opaqueValue,
-            deviceHash: deviceHash,
+            certificatesExpire: certificatesExpire, expirationDate: expirationDate,
+            originalPurchaseDate: originalPurchaseDate, appItemId: appItemId, downloadId: downloadId,
+            versionExternalIdentifier: versionExternalIdentifier, opaqueValue: opaqueValue, deviceHash: deviceHash,
             purchases: purchases.map { purchase in
                 Purchase(
                     quantity: purchase.quantity, productId: purchase.productId, transactionId: purchase.transactionId,

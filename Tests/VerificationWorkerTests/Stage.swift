@@ -25,6 +25,7 @@ struct Setup: Sendable {
     /// Fingerprints of certificates that are denied.
     var denied: [String] = []
     var receiptSHA1Until: Date? = ReceiptVerifier.sha1Ended
+    var expired = ExpiredCertificates()
     /// Asks the sandbox where production should be, and the other way round.
     var swapsHosts = false
     var asksAboutRevocation = false
@@ -109,7 +110,7 @@ struct Stage: Sendable {
         return try AppStoreAccess(
             settings: settings, apps: try apps(setup), roots: try roots.denying(setup.denied),
             receiptRoots: try receiptRoots.denying(setup.denied), receiptSHA1Until: setup.receiptSHA1Until,
-            logger: Self.quiet, onOutage: onOutage)
+            expired: setup.expired, logger: Self.quiet, onOutage: onOutage)
     }
 
     /// The apps as a real file says them.

@@ -9,7 +9,7 @@ typealias Scenario = @Sendable (Stage) async throws -> Finding
 struct VerdictTableTests {
     static let scenarios: [String: Scenario] = [
         transactionScenarios, receiptScenarios, verifyReceiptScenarios, serverAPIScenarios, revocationScenarios,
-        otherScenarios, notificationScenarios, orderScenarios, renewalScenarios,
+        otherScenarios, notificationScenarios, orderScenarios, renewalScenarios, expiredScenarios,
     ].reduce(into: [:]) { all, some in all.merge(some) { first, _ in first } }
 
     @Test("Each row has a scenario, and each scenario a row")

@@ -43,6 +43,10 @@ enum OutcomeCheck {
         .environmentMissing:
             "signed before 2022: give the app an app_store_server_api, restart the workers, and Apple is asked for the "
             + "environment after `countersign redrive`; or, where it was paid for, `countersign claim`",
+        .signedWithExpiredCertificate:
+            "signed under certificates that have expired: have the app get it anew (AppStore.sync) and post that; or give the "
+            + "app an app_store_server_api, restart the workers, and Apple is asked after `countersign redrive`; or, where it "
+            + "was paid for, `countersign claim`",
         .claimUnnamed: "have the app send the transaction_id of its account's purchase beside the receipt",
     ]
 

@@ -55,7 +55,8 @@ enum DecideBatch {
     /// which came together.
     private static func periods(_ loaded: Loaded) -> [LineageKey: [LineageEvidence.Statement]] {
         var periods: [LineageKey: [LineageEvidence.Statement]] = [:]
-        for var purchase in loaded.purchases where purchase.conflict == nil && purchase.hasPeriod {
+        for var purchase in loaded.purchases
+        where purchase.conflict == nil && purchase.hasPeriod && purchase.purchase.transaction.isVouchedFor {
             if let stored = purchase.stored {
                 // What came exactly so before is known by what is stored.
                 guard let locked = loaded.orders[stored.key], locked.purchase != nil else { continue }

@@ -64,8 +64,9 @@ final class Statement: Sendable {
                 var transaction = reversesRefunds ? transaction.reversingRefunds : transaction
                 // Production's purchases are paid for; a mark there is a mistake, and must not hold up a purchase.
                 if environment != .sandbox { transaction.testPurchase = nil }
+                // Whoever has come by an old key can sign whatever he claims.
                 let isClaimed =
-                    judged.evidence != nil && transaction.bundleId == judged.app
+                    judged.evidence != nil && transaction.isVouchedFor && transaction.bundleId == judged.app
                     && claims?.contains(transaction.transactionId) ?? true
                 return Statement(
                     transaction: transaction, environment: environment, judged: judged, isClaimed: isClaimed)

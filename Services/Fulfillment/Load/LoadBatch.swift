@@ -102,7 +102,9 @@ struct LoadBatch: Sendable {
         let byLineage = Dictionary(grouping: orders.filter { $0.productType != .consumable }, by: \.lineage)
         var histories = try await LineageHistoryStore.histories(
             of: lineages.filter { byLineage[$0] != nil }, claimedBy: Set(claimants), now: now, on: connection)
-        for lineage in lineages { histories[lineage]?.orders = byLineage[lineage] ?? [] }
+        for lineage in lineages {
+            histories[lineage]?.orders = (byLineage[lineage] ?? []).filter { !$0.isUnvouched }
+        }
         return histories
     }
 
@@ -128,7 +130,9 @@ struct LoadBatch: Sendable {
         for purchase in purchases where purchase.conflict == nil {
             for statement in purchase.statements where lineages[statement.lineage] != nil {
                 // What names no environment may be a sandbox's, and says nothing of a lineage in production.
-                guard statement.transaction.productType != .consumable, purchase.knowsEnvironment(of: statement)
+                // Nor does what nobody vouches for, neither by its token nor by who posted it.
+                guard statement.transaction.productType != .consumable, statement.transaction.isVouchedFor,
+                    purchase.knowsEnvironment(of: statement)
                 else { continue }
                 let verdict = statement.judged.verdict
                 var entry =
@@ -138,7 +142,8 @@ struct LoadBatch: Sendable {
                         correlationId: verdict.correlationId, proofSignedDate: verdict.proofSignedDate)
                 entry.statements.append(
                     LineageEvidence.Statement(
-                        transaction: statement.transaction, order: purchase.stored, isClaimed: statement.isClaimed))
+                        transaction: statement.transaction,
+                        order: purchase.stored.flatMap { $0.isUnvouched ? nil : $0 }, isClaimed: statement.isClaimed))
                 if statement.isClaimed { entry.evidence = statement.judged.evidence }
                 evidence[statement.lineage, default: [:]][statement.judged.place] = entry
             }

@@ -50,7 +50,7 @@ struct LoadDueOrders: Sendable {
                 lineage.app == order.app
             else { continue }
             let claim = order.isUnclaimed ? loaded.operatorClaims[order.key] : nil
-            guard transaction.environment != nil || claim != nil else { continue }
+            guard transaction.environment != nil && transaction.isVouchedFor || claim != nil else { continue }
             var reason = claim.map { Evidence.operator($0.account, auditId: $0.auditId) }
             var submissionId: String?
             if reason == nil, let account = order.account, lineage.owner == nil {

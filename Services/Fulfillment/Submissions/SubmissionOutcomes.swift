@@ -33,7 +33,15 @@ enum SubmissionOutcomes {
                 state: .rejected, finish: false, reason: .receiptWithoutPurchases,
                 detail: "the receipt is genuine and holds no purchase; have the app refresh it and post it again")
         }
-        guard let claims = verdict.claims.map({ Set($0) }) else { return outcome(outcomes, mine: outcomes, hasPaid) }
+        // What nobody vouches for claims nothing: where the order is nobody's, a newer proof has to.
+        let old = Set(transactions.filter { !$0.isVouchedFor }.map(\.orderKey))
+        let isInDoubt = { (outcome: TransactionOutcome) in
+            outcome.reason == .signedWithExpiredCertificate || outcome.isUnclaimed && old.contains(outcome.key)
+        }
+        guard let claims = verdict.claims.map({ Set($0) }) else {
+            return outcomes.contains(where: isInDoubt)
+                ? expired(outcomes) : outcome(outcomes, mine: outcomes, hasPaid)
+        }
         guard claims.isSubset(of: outcomes.map(\.transactionId)) else {
             return SubmissionOutcome(
                 state: .rejected, finish: false, reason: .transactionNotInReceipt,
@@ -41,7 +49,17 @@ enum SubmissionOutcomes {
                 transactions: outcomes)
         }
         guard !claims.isEmpty else { return unnamed(outcomes) }
-        return outcome(outcomes, mine: outcomes.filter { claims.contains($0.transactionId) }, hasPaid)
+        let mine = outcomes.filter { claims.contains($0.transactionId) }
+        return mine.contains(where: isInDoubt) ? expired(outcomes) : outcome(outcomes, mine: mine, hasPaid)
+    }
+
+    /// Of what was signed under certificates that have expired, and is not known otherwise.
+    private static func expired(_ outcomes: [TransactionOutcome]) -> SubmissionOutcome {
+        SubmissionOutcome(
+            state: .parked, finish: false, reason: .signedWithExpiredCertificate,
+            detail:
+                "signed under a certificate that has expired since, and not known otherwise: have the app get it anew "
+                + "(AppStore.sync, or a refreshed receipt) and post that", transactions: outcomes)
     }
 
     /// Knowing a number proves nothing: of what is not the poster's by Apple's token, nothing is shown.
@@ -82,7 +100,13 @@ enum SubmissionOutcomes {
             transaction.updated(by: byId[transaction.key]?.summary, poster: submission.account)
         }
         if submission.outcome.reason == .claimUnnamed { return unnamed(outcomes) }
-        return outcome(outcomes, mine: outcomes.filter { byId[$0.key]?.isAwaited ?? false })
+        let mine = outcomes.filter { byId[$0.key]?.isAwaited ?? false }
+        if submission.outcome.reason == .signedWithExpiredCertificate,
+            mine.contains(where: { $0.reason == .signedWithExpiredCertificate || $0.isUnclaimed })
+        {
+            return expired(outcomes)
+        }
+        return outcome(outcomes, mine: mine)
     }
 
     /// The orders that a parked submission waits for: its own; all of a receipt of which nothing was named.

@@ -9,6 +9,8 @@ enum ReasonSentence {
         case .sandboxRefused: "the app's configuration refuses sandbox purchases"
         case .appUnknown: "no app of its bundle id is configured"
         case .environmentMissing: "Apple's data does not say whether money was paid"
+        case .signedWithExpiredCertificate:
+            "the certificate that signed it has expired since, and Apple's data does not show it otherwise"
         case .productUnknown: "the catalogue does not know the product"
         case .productTypeMismatch: "the catalogue says another type of product than Apple"
         case .accountTokenUnknown: "its appAccountToken is no account's that we know"

@@ -59,6 +59,8 @@ extension Transaction {
             updated.offerDiscountType = newer.offerDiscountType
         }
         updated.signedDate = max(signedDate, newer.signedDate)
+        // Apple's servers tell of it today, whoever signed it.
+        updated.hasExpiredSigner = newer.hasExpiredSigner
         // With the type from one and the owner from the other it could be taken for a signed transaction, which ends a
         // refund of which a receipt knows nothing.
         return updated.fromReceipt

@@ -29,8 +29,8 @@ struct AppStoreAccess: Service {
     /// - Throws: `SettingError`, for a key of the App Store Server API that cannot be used.
     init(
         settings: AppStoreSettings, apps: AppsFile, roots: TrustedRoots, receiptRoots: TrustedRoots,
-        receiptSHA1Until: Date? = ReceiptVerifier.sha1Ended, logger: Logger,
-        onOutage: @escaping AppStorePace.OnOutage
+        receiptSHA1Until: Date? = ReceiptVerifier.sha1Ended, expired: ExpiredCertificates = .init(),
+        logger: Logger, onOutage: @escaping AppStorePace.OnOutage
     ) throws {
         // Before there is a client, which would have to be shut down.
         _ = try ServedApps.keys(of: apps)
@@ -42,7 +42,8 @@ struct AppStoreAccess: Service {
         let pace = AppStorePace(rates: settings.rates, breaker: settings.breaker, logger: logger, onOutage: onOutage)
         let verifier = SignedDataVerifier(roots: roots)
         let offline = OfflineJudge(
-            apps: apps, signedData: verifier, receipts: ReceiptVerifier(roots: receiptRoots, sha1Until: receiptSHA1Until))
+            apps: apps, signedData: verifier,
+            receipts: ReceiptVerifier(roots: receiptRoots, sha1Until: receiptSHA1Until), expired: expired)
         let attention = AttentionLog(logger: logger)
         let revocation =
             settings.asksAboutRevocation

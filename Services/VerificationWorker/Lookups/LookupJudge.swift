@@ -34,6 +34,7 @@ struct LookupJudge: Sendable {
         case .orderId: return await order(proof, submission, of: app)
         case .receipt: return await receipt(proof, submission, of: app)
         case .signedTransaction: return await signedTransaction(proof, submission, of: app)
+        case .serverNotification: return await notification(proof, submission, of: app)
         default:
             // Not sent here by this version; what can be said offline is said.
             if case .settled(let finding) = offline.judge(submission, proof: proof) { return finding }
@@ -99,7 +100,7 @@ struct LookupJudge: Sendable {
     }
 
     /// Where it stands, if it is a subscription; the verdict stands without it.
-    private func status(
+    func status(
         of transaction: Transaction, _ submission: SubmissionMessage, of app: AppsFile.App,
         until end: ContinuousClock.Instant
     ) async -> RenewalLookups.Status {
@@ -161,7 +162,7 @@ struct LookupJudge: Sendable {
             case .found(let found): content = found
             }
         } else {
-            switch offline.receipt(proof, of: app) {
+            switch offline.receipt(proof, of: app, submission) {
             case .failure(let refusal): return Finding(refusal.verdict)
             case .success(let read): content = read
             }
@@ -169,6 +170,9 @@ struct LookupJudge: Sendable {
                 let newer = await receipts.find(question(proof, submission, of: app), within: patience)
                 // Whatever else it says: what Apple signed is genuine, and stands.
                 if case .found(let newer) = newer { content.update(by: newer) }
+            }
+            if content.isDoubtful, let objection = await confirm(&content, submission, of: app, until: end) {
+                return objection
             }
         }
         let finding = content.finding(for: submission, of: app)

@@ -60,7 +60,7 @@ struct JudgeSubmissions: Sendable {
         switch judgement {
         case .settled(let finding): .settled(finding)
         // While Apple is away, what stands without it need not wait for it.
-        case .needsLookup(let stands?) where isPaused(): .settled(stands)
+        case .needsLookup(let stands?, _) where isPaused(): .settled(stands)
         case .needsLookup: .needsLookup
         }
     }

@@ -37,7 +37,11 @@ extension OfflineJudge {
         switch Self.content(of: signed, in: environment) {
         case .failure(let refusal):
             return Finding(refusal.verdict, notification: kind)
-        case .success(let content):
+        case .success(var content):
+            // Apple sends again for days, not years: beside the transaction, which may be asked about, nothing is believed.
+            if expired.areDoubtful(signed.certificatesExpire, by: expired.signedData, submission) {
+                content = NotificationContent(transactions: content.transactions.map { $0.doubted(true) })
+            }
             let verdict = EnvironmentFirewall.pass(
                 content.transactions, proved: environment, policy: app.sandbox,
                 expected: submission.expectedEnvironment)

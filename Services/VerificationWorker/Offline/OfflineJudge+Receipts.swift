@@ -40,6 +40,16 @@ struct ReceiptContent: Sendable {
         added.insert(Array(transaction.transactionId.utf8))
     }
 
+    /// Whether its certificates have expired, and Apple has not confirmed all that is in it.
+    var isDoubtful: Bool { transactions.contains { !$0.isVouchedFor } }
+
+    /// Takes what Apple says today of a transaction in place of what an expired certificate signed.
+    mutating func confirm(_ transaction: Transaction) {
+        let id = Array(transaction.transactionId.utf8)
+        guard let place = transactions.firstIndex(where: { Array($0.transactionId.utf8) == id }) else { return }
+        transactions[place] = transaction
+    }
+
     /// Whether the app names a transaction that is not in it.
     func lacksNamed(_ submission: SubmissionMessage) -> Bool {
         submission.namedTransactionId.map { !Claims.holds(transactions, $0) } ?? false
@@ -53,13 +63,16 @@ extension OfflineJudge {
         static let productType: Int64 = 1_707
     }
 
-    /// A receipt of an app, before the firewall.
-    func receipt(_ proof: String, of app: AppsFile.App) -> Result<ReceiptContent, Refusal> {
+    /// A receipt of an app, before the firewall; in doubt where its certificates had expired when it came.
+    func receipt(
+        _ proof: String, of app: AppsFile.App, _ submission: SubmissionMessage
+    ) -> Result<ReceiptContent, Refusal> {
         switch receipts.receipt(Array(proof.utf8), app: app.identity) {
         case .failure(let rejection):
             return .failure(Refusal(verdict: Self.rejected(rejection)))
         case .success(let receipt):
-            return Self.content(of: receipt)
+            let isDoubtful = expired.areDoubtful(receipt.certificatesExpire, by: expired.receipts, submission)
+            return Self.content(of: receipt, isDoubtful: isDoubtful)
         }
     }
 
@@ -77,7 +90,7 @@ extension OfflineJudge {
     }
 
     /// What a verified receipt says, unless something that decides what is granted cannot be read in it.
-    static func content(of receipt: AppReceipt) -> Result<ReceiptContent, Refusal> {
+    static func content(of receipt: AppReceipt, isDoubtful: Bool = false) -> Result<ReceiptContent, Refusal> {
         guard let environment = StoreEnvironment(appleName: receipt.environment.rawValue) else {
             // The verifier lets none through; a new one would have to be thought about first.
             return .failure(Refusal(verdict: .rejected(.payloadInvalid, detail: "neither production nor sandbox")))
@@ -90,7 +103,7 @@ extension OfflineJudge {
         return .success(
             ReceiptContent(
                 environment: environment,
-                transactions: distinct(receipt.purchases).map { Transaction($0, in: receipt) },
+                transactions: distinct(receipt.purchases).map { Transaction($0, in: receipt).doubted(isDoubtful) },
                 creationDate: receipt.creationDate))
     }
 
@@ -102,7 +115,7 @@ extension OfflineJudge {
 
     func judgeReceipt(_ submission: SubmissionMessage, proof: String, of app: AppsFile.App) -> OfflineJudgement {
         guard app.receipts != .verifyReceipt else { return .needsLookup(stands: nil) }
-        switch receipt(proof, of: app) {
+        switch receipt(proof, of: app, submission) {
         case .failure(let refusal):
             // A signature that is wrong stays wrong, whatever Apple's servers would say.
             return .settled(Finding(refusal.verdict))
@@ -110,7 +123,9 @@ extension OfflineJudge {
             let finding = content.finding(for: submission, of: app)
             guard !finding.isRejected else { return .settled(finding) }
             // What the receipt lacks may have been bought since: nothing of the kind stands until Apple was asked.
-            if content.lacksNamed(submission), app.serverAPI != nil { return .needsLookup(stands: nil) }
+            if app.serverAPI != nil, content.lacksNamed(submission) || content.isDoubtful {
+                return .needsLookup(stands: nil, isDoubtful: content.isDoubtful)
+            }
             return app.receipts == .offline ? .settled(finding) : .needsLookup(stands: finding)
         }
     }

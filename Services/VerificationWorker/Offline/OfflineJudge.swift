@@ -1,5 +1,6 @@
 import AppStore
 import Messages
+import Metrics
 import PurchaseModel
 import ServiceRuntime
 
@@ -9,32 +10,56 @@ enum OfflineJudgement: Sendable {
     case settled(Finding)
     /// Only Apple's servers can settle it, or know more.
     ///
-    /// `stands`: what holds as long as they do not answer; nil where nothing is known without them.
-    case needsLookup(stands: Finding?)
+    /// `stands`: what holds as long as they do not answer; nil where nothing is known without them. `isDoubtful`: because
+    /// its certificates have expired.
+    case needsLookup(stands: Finding?, isDoubtful: Bool = false)
+
+    /// Whether its certificates have expired, so that its signature alone does not suffice.
+    var isDoubtful: Bool {
+        switch self {
+        case .settled(let finding): finding.isDoubtful
+        case .needsLookup(let stands, let isDoubtful): isDoubtful || stands?.isDoubtful ?? false
+        }
+    }
 }
 
-/// Checks what Apple signed: no database, no clock, no network.
+/// Checks what Apple signed: no database, no network.
 ///
-/// What it says depends on the proof and the settings alone.
+/// What it says depends on the proof, on the settings, and on when it came: certificates may have expired by then.
 struct OfflineJudge: Sendable {
     let apps: ServedApps
     let signedData: SignedDataVerifier
     let receipts: ReceiptVerifier
+    /// What is made of proofs whose certificates have expired.
+    var expired = ExpiredCertificates()
 
     /// Judges a submission.
     ///
     /// - Parameter proof: the submission's, wherever it was.
     func judge(_ submission: SubmissionMessage, proof: String) -> OfflineJudgement {
+        let judgement = judgement(of: submission, proof: proof)
+        if judgement.isDoubtful {
+            Counter(
+                label: "countersign_expired_certificates_total", dimensions: [("kind", submission.kind.rawValue)]
+            ).increment()
+        }
+        return judgement
+    }
+
+    private func judgement(of submission: SubmissionMessage, proof: String) -> OfflineJudgement {
         guard let app = apps[submission.app] else {
             // Intake knows the app, this worker does not yet: a deployment under way, not a fault of the buyer.
             return .settled(.unknown(.appUnknown, after: RetryTime.deployment))
         }
         switch submission.kind {
         case .signedTransaction:
-            switch transaction(proof, of: app) {
+            switch posted(proof, of: app, submission) {
             case .success(let transaction):
-                // Signed before Apple's data named an environment: Apple can say it today.
-                guard transaction.environment != nil || app.serverAPI == nil else { return .needsLookup(stands: nil) }
+                // Signed before Apple's data named an environment, or under certificates that have expired: Apple can say
+                // today what it is.
+                guard transaction.environment != nil && transaction.isVouchedFor || app.serverAPI == nil else {
+                    return .needsLookup(stands: nil, isDoubtful: !transaction.isVouchedFor)
+                }
                 return .settled(passed(transaction, of: app, submission))
             case .failure(let refusal):
                 return .settled(Finding(refusal.verdict))
@@ -42,7 +67,9 @@ struct OfflineJudge: Sendable {
         case .receipt:
             return judgeReceipt(submission, proof: proof, of: app)
         case .serverNotification:
-            return .settled(notification(proof, of: app, submission))
+            let finding = notification(proof, of: app, submission)
+            guard finding.isDoubtful, app.serverAPI != nil else { return .settled(finding) }
+            return .needsLookup(stands: nil, isDoubtful: true)
         case .transactionId, .orderId:
             return .needsLookup(stands: nil)
         default:
@@ -54,6 +81,19 @@ struct OfflineJudge: Sendable {
     /// Why something is not a transaction that may be passed on; a refusal or an unknown.
     struct Refusal: Error {
         let verdict: Verdict
+    }
+
+    /// A signed transaction as it was posted, before the firewall; in doubt where its certificates had expired by then.
+    func posted(
+        _ jws: String, of app: AppsFile.App, _ submission: SubmissionMessage
+    ) -> Result<Transaction, Refusal> {
+        switch signedData.transaction(Array(jws.utf8), app: app.identity) {
+        case .failure(let rejection):
+            return .failure(Refusal(verdict: Self.rejected(rejection)))
+        case .success(let signed):
+            let isDoubtful = expired.areDoubtful(signed.certificatesExpire, by: expired.signedData, submission)
+            return Self.transaction(signed).map { $0.doubted(isDoubtful) }
+        }
     }
 
     /// A signed transaction of an app, before the firewall.

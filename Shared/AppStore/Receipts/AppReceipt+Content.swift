@@ -38,7 +38,9 @@ struct UnprovenReceipt {
 
 extension AppReceipt {
     /// Reads a receipt whose signature is good, and checks whose it is.
-    init(_ signed: SignedReceipt, creationDate: Date, app: AppIdentity) throws(SignedDataRejection) {
+    init(
+        _ signed: SignedReceipt, creationDate: Date, certificatesExpire: Date, app: AppIdentity
+    ) throws(SignedDataRejection) {
         let bytes = signed.bytes
         var type, bundleId, applicationVersion, originalApplicationVersion: String?
         var expirationDate, originalPurchaseDate: Date?
@@ -73,10 +75,8 @@ extension AppReceipt {
         guard let type, let bundleId else {
             throw SignedDataRejection(.fieldMissing, "no receipt type or bundle id")
         }
-        // By bytes: to Swift's == the Kelvin sign is a K.
-        guard DERWalk.areEqual(Array(bundleId.utf8)[...], Array(app.bundleId.utf8)[...]) else {
-            throw SignedDataRejection(.bundleMismatch, "the receipt is another app's")
-        }
+        try Self.check(bundleId, is: app)
+        self.certificatesExpire = certificatesExpire
         self.type = ReceiptType(rawValue: type)
         guard let environment = self.type.environment else {
             throw SignedDataRejection(.environmentUnknown, "the receipt type is not one of Apple's four")
@@ -96,5 +96,12 @@ extension AppReceipt {
         self.purchases = purchases
         self.unreadableAttributes = values.unreadable
         self.encoded = bytes[signed.content]
+    }
+
+    private static func check(_ bundleId: String, is app: AppIdentity) throws(SignedDataRejection) {
+        // By bytes: to Swift's == the Kelvin sign is a K.
+        guard DERWalk.areEqual(Array(bundleId.utf8)[...], Array(app.bundleId.utf8)[...]) else {
+            throw SignedDataRejection(.bundleMismatch, "the receipt is another app's")
+        }
     }
 }

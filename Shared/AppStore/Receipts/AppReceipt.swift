@@ -19,6 +19,8 @@ public struct AppReceipt: Sendable, Hashable {
     public let originalApplicationVersion: String?
     /// When the receipt was made (12), to the second.
     public let creationDate: Date
+    /// When the first of the certificates that it was signed under expires; they were valid at ``creationDate``.
+    public let certificatesExpire: Date
     /// When the receipt itself expires (21); only in volume purchases.
     public let expirationDate: Date?
     /// When the app itself was bought (18); 2013-08-01 in the sandbox.

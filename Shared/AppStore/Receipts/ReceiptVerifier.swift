@@ -68,8 +68,9 @@ public final class ReceiptVerifier: Sendable {
         if let sha1Until, signed.signer.digest == .sha1, unproven.creationDate >= sha1Until {
             throw SignedDataRejection(.sha1Ended, "signed over SHA-1 after Apple ended that")
         }
-        try checkSignature(signed, unproven)
-        return try AppReceipt(signed, creationDate: unproven.creationDate, app: app)
+        let validity = try checkSignature(signed, unproven)
+        return try AppReceipt(
+            signed, creationDate: unproven.creationDate, certificatesExpire: validity.until, app: app)
     }
 
     /// The receipt in DER.
@@ -100,7 +101,11 @@ public final class ReceiptVerifier: Sendable {
     }
 
     /// Finds the signer and the way up from it, and judges both at the receipt's creation date.
-    private func checkSignature(_ signed: SignedReceipt, _ unproven: UnprovenReceipt) throws(SignedDataRejection) {
+    ///
+    /// - Returns: when the chain is valid.
+    private func checkSignature(
+        _ signed: SignedReceipt, _ unproven: UnprovenReceipt
+    ) throws(SignedDataRejection) -> ChainValidity {
         guard let leaf = ReceiptPath.signer(of: signed) else {
             throw SignedDataRejection(.signerMissing, "the signer's certificate is not in the receipt")
         }
@@ -117,12 +122,13 @@ public final class ReceiptVerifier: Sendable {
 
     private func checkSignature(
         _ signed: SignedReceipt, _ unproven: UnprovenReceipt, _ path: ReceiptPath
-    ) throws(SignedDataRejection) {
+    ) throws(SignedDataRejection) -> ChainValidity {
         let certificates = path.certificates(of: signed)
         let joined = Array(certificates.joined())
         if let known = cache.chain(for: joined[...]) {
             try known.validity.check(at: unproven.creationDate)
-            return try known.checkSignature(of: signed)
+            try known.checkSignature(of: signed)
+            return known.validity
         }
         let chain = try CertificateChain(certificates, roots: roots, purpose: .receipt)
         try chain.checkPath()
@@ -133,5 +139,6 @@ public final class ReceiptVerifier: Sendable {
         }
         try verified.checkSignature(of: signed)
         cache.insert(verified)
+        return verified.validity
     }
 }

@@ -66,7 +66,8 @@ package struct OperatorClaimStore: Sendable {
     ///
     /// An order can be claimed while it is parked without an account: because nobody claimed it (`unclaimed`), its token is
     /// nobody's (`account_token_unknown`), its data contradicts another's (`purchase_ambiguous`), or names no environment
-    /// (`environment_missing`): then the claim says that it was paid for.
+    /// (`environment_missing`), or is signed under certificates that have expired (`signed_with_expired_certificate`): then the
+    /// claim says that it was paid for.
     ///
     /// - Parameters:
     ///   - transactionId: any of Apple's transaction ids of the order; claim and audit line name the order's own.

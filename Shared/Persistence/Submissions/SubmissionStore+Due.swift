@@ -58,7 +58,8 @@ extension SubmissionStore {
                     correlationId: try row.decode("correlation_id"),
                     namedTransactionId: try row.decodeIfPresent("named_transaction_id", as: String.self),
                     expectedEnvironment: environment.flatMap { StoreEnvironment(rawValue: $0) },
-                    isClaimCheck: proof == nil, notFound: try Self.notFoundAnswers(row)),
+                    isClaimCheck: proof == nil, notFound: try Self.notFoundAnswers(row),
+                    receivedAt: try row.decode("received_at")),
                 partitionKey: try row.decode("partition_key"), isServer: try row.decode("is_server"))
         }
         let due = try result.rows.first?.decode("due_count", as: Int64.self) ?? 0
@@ -89,7 +90,7 @@ extension SubmissionStore {
         FROM measured
         WHERE submissions.id = measured.id AND coalesce(measured.total, 0) <= $5
         RETURNING submissions.id, app, account, kind, partition_key, correlation_id, attempts, named_transaction_id,
-            expected_environment, is_server, not_found_count,
+            expected_environment, is_server, received_at, not_found_count,
             extract(epoch FROM now() - first_not_found_at)::float8 AS not_found_seconds,
             (SELECT count(*) FROM due) AS due_count,
             CASE WHEN measured.bytes <= $4 THEN \(wholeProof) END AS proof

@@ -89,11 +89,15 @@ package struct OrderDecision: Sendable, Hashable {
     ///   - product: the catalogue's word on the product; nil when it has none.
     ///   - catalogueVersion: the number of that catalogue.
     ///   - isAmbiguous: whether what Apple signed contradicts what is known of the purchase.
-    ///   - isOperators: whether an operator decided that it was paid for, where Apple's data names no environment.
+    ///   - isOperators: whether an operator decided that it was paid for, where Apple's data names no environment or is
+    ///     signed under certificates that have expired.
     package static func decide(
         _ transaction: Transaction, owner: OrderOwner, sharers: Set<Account> = [], product: Catalogue.Product?,
         catalogueVersion: Int64? = nil, isAmbiguous: Bool = false, isOperators: Bool = false
     ) -> OrderDecision {
+        guard transaction.isVouchedFor || isOperators else {
+            return OrderDecision(.parked, .signedWithExpiredCertificate, account: nil)
+        }
         if transaction.revocationDate != nil {
             return OrderDecision(.revoked, .revokedByApple, account: owner.account)
         }

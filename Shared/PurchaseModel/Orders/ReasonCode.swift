@@ -22,6 +22,9 @@ package struct ReasonCode: RawRepresentable, Codable, Sendable, Hashable, Custom
     package static let appUnknown = ReasonCode(rawValue: "app_unknown")
     /// Genuine, but signed before Apple's data named an environment (2021): nothing says whether money was paid.
     package static let environmentMissing = ReasonCode(rawValue: "environment_missing")
+    /// Genuine by its signature, whose certificates have expired since, and not known otherwise: held until Apple, newer data
+    /// or a person says that it is no forgery.
+    package static let signedWithExpiredCertificate = ReasonCode(rawValue: "signed_with_expired_certificate")
     /// Genuine, but the catalogue does not know the product yet.
     package static let productUnknown = ReasonCode(rawValue: "product_unknown")
     /// Genuine, but the catalogue says another type than Apple does.

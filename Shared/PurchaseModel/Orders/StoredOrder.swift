@@ -55,6 +55,8 @@ package struct StoredOrder: Sendable, Hashable {
         self.purchase = purchase
     }
 
+    /// Whether nothing of it is vouched for: it says nothing of its lineage.
+    package var isUnvouched: Bool { state == .parked && reason == .signedWithExpiredCertificate }
     /// Whether it is parked, and no account known.
     package var isUnclaimed: Bool { state == .parked && account == nil }
     /// Whether Apple took it back before anybody knew whose it is.

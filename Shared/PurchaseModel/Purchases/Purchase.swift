@@ -58,7 +58,9 @@ package struct Purchase: Sendable, Hashable {
     /// undo it; a newer statement of the same id, or a reversal (`REFUND_REVERSED`) of any id, does.
     package var transaction: Transaction {
         guard hasSeveralIds else { return own }
-        let statements = statements
+        var statements = statements
+        // Copies whose signer has expired say nothing of a purchase that is vouched for.
+        if statements.contains(where: \.isVouchedFor) { statements.removeAll { !$0.isVouchedFor } }
         // Sorted, since joining chooses by the id where all else is equal.
         let sorted = statements.sorted { $0.transactionId < $1.transactionId }
         var joined = sorted[0].withoutRevocation

@@ -10,6 +10,9 @@ import Foundation
 /// decides, by a fixed order. A part that a statement leaves out is not denied by it, but for one: a signed
 /// transaction always says whether it is revoked. There the newer of the two kinds counts, so a receipt may add a
 /// revocation, and only a signed transaction ends one.
+///
+/// A statement whose signer has expired (``Transaction/hasExpiredSigner``) says nothing beside one that is vouched for, not even of
+/// what that one leaves out.
 extension Transaction {
     /// What the statements say together.
     ///
@@ -21,6 +24,7 @@ extension Transaction {
     /// What two statements, or two joined ones, say together.
     package func joined(with other: Transaction) -> Transaction {
         guard self != other else { return self }
+        if isVouchedFor != other.isVouchedFor { return isVouchedFor ? self : other }
         let isBehind = source.isLess(than: other.source)
         var result = isBehind ? other : self
         let rest = isBehind ? self : other

@@ -67,6 +67,10 @@ package struct Transaction: Codable, Sendable, Hashable {
     package var commitment: Commitment?
     /// That no money was paid although it is granted, and why it was bought; nil for everything else.
     package var testPurchase: TestPurchase?
+    /// That every statement of it was signed under certificates that had expired when it was posted; nil otherwise.
+    ///
+    /// Whoever has come by their keys may have made it.
+    package var hasExpiredSigner: Bool?
     /// When Apple signed this statement.
     package var signedDate: Date
     /// The verified payload as JSON text: the evidence that is kept with the order.
@@ -118,8 +122,12 @@ package struct Transaction: Codable, Sendable, Hashable {
         case appTransactionId = "app_transaction_id"
         case commitment
         case testPurchase = "test_purchase"
+        case hasExpiredSigner = "expired_signer"
         case signedDate = "signed_date"
     }
+
+    /// Whether it is signed under certificates that were valid when it was posted, or Apple has confirmed it.
+    package var isVouchedFor: Bool { hasExpiredSigner != true }
 
     /// A commitment of several billing periods.
     ///
