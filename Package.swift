@@ -135,6 +135,7 @@ let package = Package(
                 .embedInCode("Migrations/0011_keep_chains_once.sql"),
                 .embedInCode("Migrations/0012_send_events_from_an_outbox.sql"),
                 .embedInCode("Migrations/0013_drop_idle_indexes.sql"),
+                .embedInCode("Migrations/0014_keep_revocations.sql"),
             ]),
         shared(
             "ServiceRuntime",
@@ -224,7 +225,8 @@ let package = Package(
             "VerificationWorkerTests",
             [
                 "VerificationWorker", "AppStore", "AppStoreServerAPI", "CertificateRevocation", "Pacing", "Messages",
-                "PurchaseModel", "Persistence", "Postgres", "ServiceRuntime", httpClient, nio, nioHTTP, log,
+                "PurchaseModel", "Persistence", "PersistenceTesting", "Postgres", "ServiceRuntime", httpClient, nio,
+                nioHTTP, log,
             ]),
         suite("WebhookSigningTests", ["WebhookSigning", crypto]),
         suite(

@@ -17,6 +17,8 @@ struct Parts {
     let publisher: EventPublisher
     let proofs: ProofReader
     let access: AppStoreAccess
+    /// Nil in a worker without a database.
+    let revocations: StoredRevocations?
 
     private var tally: NotificationTally {
         NotificationTally(attention: access.attention, logger: context.logger)
@@ -32,7 +34,8 @@ struct Parts {
         let forward = ForwardLookups(publisher: publisher)
         let settings = try KafkaSettings.consumer(
             context.settings, group: group, topic: Topics.submissions, batchMaximum: configuration.batchMaximum)
-        return try consumer(settings) { batch in
+        return try consumer(settings) { [revocations] batch in
+            await revocations?.ready()
             var settled: [(submission: SubmissionMessage, finding: Finding)] = []
             var asked: [Received<SubmissionMessage>] = []
             for (received, outcome) in zip(batch, await judge.outcomes(for: batch.map(\.message))) {
@@ -58,7 +61,8 @@ struct Parts {
         // Two batches wait behind those in hand, and no more: a receipt may have 256 KiB.
         settings.bufferRecordsMaximum = settings.batchRecordsMaximum * 2
         settings.drainTimeout = configuration.appStore.patience * 2 + Limit.publishing
-        return try consumer(settings) { batch in
+        return try consumer(settings) { [revocations] batch in
+            await revocations?.ready()
             let messages = batch.map(\.message)
             let findings = await judge.findings(for: messages)
             try await publish.publish(zip(messages, findings).map { (submission: $0, finding: $1) })

@@ -2,6 +2,7 @@ import EventProcessing
 import Kafka
 import Logging
 import Messages
+import Persistence
 import Postgres
 import ServiceLifecycle
 import ServiceRuntime
@@ -24,16 +25,20 @@ struct Assembly {
         let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)
         monitor.watch(producer)
         let pool = configuration.postgres.map { PostgresPool(configuration: $0, logger: logger) }
+        let revocations = pool.map {
+            StoredRevocations(
+                store: RevokedCertificateStore(pool: $0), attention: AttentionLog(logger: logger))
+        }
         let gate = LookupGate()
         let access = try AppStoreAccess(
             settings: configuration.appStore, apps: configuration.apps, roots: configuration.roots,
             receiptRoots: configuration.receiptRoots, receiptSHA1Until: configuration.receiptSHA1Until,
-            expired: configuration.expired, logger: logger
+            expired: configuration.expired, revoked: revocations?.known, logger: logger
         ) { gate.set(isClosed: $0) }
         let parts = Parts(
             configuration: configuration, context: context, producer: producer, monitor: monitor,
             publisher: EventPublisher(producer: producer, source: "verification-worker"),
-            proofs: ProofReader(pool: pool, logger: logger), access: access)
+            proofs: ProofReader(pool: pool, logger: logger), access: access, revocations: revocations)
         let submissions = try parts.submissions(group: Group.submissions, isPaused: { gate.isClosed })
         let lookups = try parts.lookups(group: Group.lookups)
         let prober = OutageProber(pace: access.pace)
@@ -59,6 +64,7 @@ struct Assembly {
         let share = parts.rateShare(of: lookups)
         services = ServiceAssembly(
             services: [producer, monitor] + (pool.map { [$0] } ?? [])
+                + (revocations.map { [$0.task(logger: logger)] } ?? [])
                 + [access, reload, share, prober, submissions, lookups])
     }
 }

@@ -21,7 +21,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES` | SHA-256 fingerprints of certificates that no chain may have | none |
 /// | `COUNTERSIGN_RECEIPT_SHA1_UNTIL` | the day (UTC, `2025-07-01`) from which on receipts signed over SHA-1 are refused, by their creation date; `none` refuses none | 2025-07-01 |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | submissions judged and acknowledged together | 256 |
-/// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message | none: such proofs wait |
+/// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message, and with revocations that were learnt | none: such proofs wait, and revocations are forgotten with the process |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections to it | 2 |
 /// | `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | `false` behind PgBouncer before 1.21 in transaction mode | `true` |
 struct Configuration: Sendable {

@@ -79,6 +79,14 @@ final class AnswerBook: Sendable {
         for continuation in waiting { continuation.resume(returning: status) }
     }
 
+    /// Forgets what was answered, unless a question is under way.
+    func forget(_ key: CertificateKey) {
+        state.withLock { state in
+            guard state.entries[key]?.isAsked == false else { return }
+            state.entries[key] = nil
+        }
+    }
+
     func makeWaiter() -> Waiter {
         state.withLock { state in
             state.lastWaiter += 1

@@ -53,7 +53,7 @@ struct AnswerEntry {
         if let answer, standsOnAnswer(at: now, settings: settings) {
             switch answer.standing {
             case .good: return .good
-            case .revoked(let date): return .revoked(at: date)
+            case .revoked(let date, _): return .revoked(at: date)
             }
         }
         if hasExpired(at: now) { return .expired }
@@ -63,16 +63,11 @@ struct AnswerEntry {
     mutating func settle(_ outcome: QuestionOutcome, at now: Date) {
         switch outcome {
         case .answered(let new):
-            // An answer of before the revocation may be played back until its own end.
-            if let answer, answer.isRevoked, !new.isRevoked, new.thisUpdate <= answer.thisUpdate {
-                failure = Failure(reason: "the answer is older than the one before", at: now)
-            } else {
-                answer = new
-                failure = nil
-            }
+            answer = new
+            failure = nil
         case .notKnown:
-            // It is signed, so it takes the place of *good*; of *revoked* nothing but a later *good* does.
-            if answer?.isRevoked != true { answer = nil }
+            // It is signed, so it takes the place of *good*; about what is revoked nobody asks.
+            answer = nil
             failure = Failure(reason: "the responder does not know the certificate", at: now)
         case .expired(let date):
             // What was answered before stays.

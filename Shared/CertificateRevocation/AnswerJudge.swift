@@ -29,7 +29,7 @@ struct AnswerJudge {
         let standing: SignedAnswer.Standing
         switch single.standing {
         case .good: standing = .good
-        case .revoked(let date): standing = .revoked(at: date)
+        case .revoked(let date, let reason): standing = .revoked(at: date, reason: reason)
         case .unknown: return .notKnown
         }
         return .answered(

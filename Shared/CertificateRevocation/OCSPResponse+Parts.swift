@@ -87,13 +87,18 @@ extension OCSPResponse {
         case 1:
             return try DER.sequence(node, identifier: node.identifier) { nodes in
                 let date = try date(try next(&nodes))
-                // The reason changes nothing: what was revoked once is not trusted.
-                _ = nodes.next()
-                return .revoked(at: date)
+                // The reason changes nothing: what was revoked once is not trusted, whether it can be read or not.
+                return .revoked(at: date, reason: nodes.next().flatMap(reason))
             }
         case 2: return .unknown
         default: throw RevocationFailure("the answer says nothing of the certificate")
         }
+    }
+
+    private static func reason(_ node: ASN1Node) -> Int? {
+        guard case .constructed(let nodes) = node.content else { return nil }
+        var iterator = nodes.makeIterator()
+        return iterator.next().flatMap { try? Int(derEncoded: $0, withIdentifier: .enumerated) }
     }
 
     /// Whether one of the extensions is critical; none that may come is understood here.

@@ -15,7 +15,8 @@ struct OCSPResponse {
 
     enum Standing {
         case good
-        case revoked(at: Date)
+        /// Why: a number of RFC 5280, section 5.3.1.
+        case revoked(at: Date, reason: Int?)
         case unknown
     }
 

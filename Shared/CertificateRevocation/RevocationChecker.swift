@@ -6,8 +6,8 @@ import X509
 /// Asks the responders of certificates whether those are revoked (OCSP, RFC 6960), and remembers what they answer.
 ///
 /// One question is under way for a certificate at a time, however many ask. An answer counts until its `nextUpdate`;
-/// before that it is renewed in the background. While no new one can be had, an answer of *good* counts on for a grace,
-/// and *revoked* for ever. Nobody is asked about a certificate that has expired by now. Everything that goes wrong is *unknown*, with the reason; nothing is thrown or logged.
+/// before that it is renewed in the background. While no new one can be had, an answer of *good* counts on for a grace.
+/// *Revoked* counts for ever, and is not asked again. Nobody is asked about a certificate that has expired by now. Everything that goes wrong is *unknown*, with the reason; nothing is thrown or logged.
 ///
 /// Whether a certificate is otherwise valid, and who issued it, the caller has verified before. The `HTTPClient` belongs
 /// to the caller, who shuts it down and who best forbids redirects in its configuration: no responder needs them.
@@ -23,16 +23,20 @@ public final class RevocationChecker: Sendable {
     private let exchange: ResponderExchange
     private let now: @Sendable () -> Date
     private let book: AnswerBook
+    private let revoked: RevokedCertificates
 
     /// Makes a checker that remembers nothing yet.
     ///
     /// - Parameters:
     ///   - http: sends the requests; the caller shuts it down.
     ///   - settings: how long it waits and remembers, and whom it asks.
+    ///   - revoked: what is known as revoked; what is learnt goes there.
     ///   - now: the wall clock that answers are judged by.
     public init(
-        http: HTTPClient, settings: Settings = .init(), now: @escaping @Sendable () -> Date = { Date() }
+        http: HTTPClient, settings: Settings = .init(), revoked: RevokedCertificates = RevokedCertificates(),
+        now: @escaping @Sendable () -> Date = { Date() }
     ) {
+        self.revoked = revoked
         self.settings = settings
         self.now = now
         exchange = ResponderExchange(http: http, timeout: settings.timeout)
@@ -55,7 +59,14 @@ public final class RevocationChecker: Sendable {
             return .unknown("a certificate is larger than \(Limit.certificateBytes) bytes")
         }
         let key = CertificateKey(certificate, issuer: issuer)
-        switch book.lookUp(key, at: now()) {
+        if let date = revoked.date(ofFingerprint: key.fingerprint) { return .revoked(at: date) }
+        var lookup = book.lookUp(key, at: now())
+        if case .known(.revoked, _) = lookup {
+            // Somebody has taken back what was learnt: it is asked about anew.
+            book.forget(key)
+            lookup = book.lookUp(key, at: now())
+        }
+        switch lookup {
         case .known(let status, let mustAsk):
             if mustAsk { ask(about: certificate, issuer: issuer, key: key) }
             return status
@@ -96,14 +107,14 @@ public final class RevocationChecker: Sendable {
     /// Others may wait for it, and it is over by the time-out.
     private func ask(about certificate: [UInt8], issuer: [UInt8], key: CertificateKey) {
         Task {
-            let outcome = await outcome(of: certificate, issuer: issuer)
+            let outcome = await outcome(of: certificate, issuer: issuer, key: key)
             book.settle(key, outcome, at: now())
         }
     }
 
     // Never inlined: the compiler of Swift 6.3.1 crashes on some async functions inside closures.
     @inline(never)
-    private func outcome(of certificate: [UInt8], issuer: [UInt8]) async -> QuestionOutcome {
+    private func outcome(of certificate: [UInt8], issuer: [UInt8], key: CertificateKey) async -> QuestionOutcome {
         do {
             let question = try CertificateQuestion(certificate: certificate, issuer: issuer)
             // Responders need not keep what expired (RFC 6960, section 4.4.4), and do not: there is nothing to ask for.
@@ -112,7 +123,14 @@ public final class RevocationChecker: Sendable {
             let url = try ResponderAddress.url(of: question.certificate, instead: settings.responder)
             let bytes = try await exchange.answer(to: question.request, at: url)
             let response = try OCSPResponse(derEncoded: bytes)
-            return try AnswerJudge(question: question, settings: settings, now: now()).judge(response)
+            let outcome = try AnswerJudge(question: question, settings: settings, now: now()).judge(response)
+            if case .answered(let answer) = outcome, case .revoked(let date, let reason) = answer.standing {
+                revoked.learn(
+                    RevokedCertificates.Revocation(
+                        fingerprint: key.fingerprint, certificate: certificate, revokedAt: date, reason: reason,
+                        answer: bytes))
+            }
+            return outcome
         } catch let failure as RevocationFailure {
             return .failed(failure)
         } catch {
@@ -139,14 +157,12 @@ public final class RevocationChecker: Sendable {
 
 /// A certificate with its issuer, by which answers are remembered.
 struct CertificateKey: Hashable, Sendable {
-    private let digest: SHA256Digest
+    /// The SHA-256 of the certificate.
+    let fingerprint: [UInt8]
+    private let issuer: SHA256Digest
 
     init(_ certificate: [UInt8], issuer: [UInt8]) {
-        var hash = SHA256()
-        // The length says where one ends and the other begins.
-        withUnsafeBytes(of: certificate.count.littleEndian) { hash.update(bufferPointer: $0) }
-        hash.update(data: certificate)
-        hash.update(data: issuer)
-        digest = hash.finalize()
+        fingerprint = Array(SHA256.hash(data: certificate))
+        self.issuer = SHA256.hash(data: issuer)
     }
 }

@@ -30,7 +30,7 @@ enum QuestionOutcome: Sendable {
 struct SignedAnswer: Sendable {
     enum Standing: Sendable {
         case good
-        case revoked(at: Date)
+        case revoked(at: Date, reason: Int?)
     }
 
     let standing: Standing

@@ -46,14 +46,15 @@ struct Bench {
 
     /// A checker that remembers nothing yet.
     func checker(
-        timeout: Duration = .seconds(30), failureMemory: Duration = .seconds(5), certificatesMaximum: Int = 1_000
+        timeout: Duration = .seconds(30), failureMemory: Duration = .seconds(5), certificatesMaximum: Int = 1_000,
+        revoked: RevokedCertificates = RevokedCertificates()
     ) -> RevocationChecker {
         RevocationChecker(
             http: http,
             settings: .init(
                 responder: url, timeout: timeout, failureMemory: failureMemory,
                 certificatesMaximum: certificatesMaximum),
-            now: { [clock] in clock.now })
+            revoked: revoked, now: { [clock] in clock.now })
     }
 
     /// A good answer about the leaf as of now, changed by a test.

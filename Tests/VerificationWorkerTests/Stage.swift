@@ -1,5 +1,6 @@
 import AppStore
 import AppStoreServerAPI
+import CertificateRevocation
 import Foundation
 import Logging
 import Messages
@@ -29,6 +30,8 @@ struct Setup: Sendable {
     /// Asks the sandbox where production should be, and the other way round.
     var swapsHosts = false
     var asksAboutRevocation = false
+    /// What is stored as revoked; nil in a worker without a database.
+    var revoked: RevokedCertificates?
     var patience = Duration.seconds(20)
     var inFlightMaximum = 512
     var rates = AppStoreRates(perSecond: 1_000, share: 1)
@@ -110,7 +113,7 @@ struct Stage: Sendable {
         return try AppStoreAccess(
             settings: settings, apps: try apps(setup), roots: try roots.denying(setup.denied),
             receiptRoots: try receiptRoots.denying(setup.denied), receiptSHA1Until: setup.receiptSHA1Until,
-            expired: setup.expired, logger: Self.quiet, onOutage: onOutage)
+            expired: setup.expired, revoked: setup.revoked, logger: Self.quiet, onOutage: onOutage)
     }
 
     /// The apps as a real file says them.

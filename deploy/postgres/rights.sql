@@ -54,6 +54,8 @@ GRANT UPDATE (amount) ON balances TO countersign_wallet;
 -- verification-worker: proofs that are too large for a message.
 GRANT SELECT (id, proof, proof_header, proof_rest) ON submissions TO countersign_worker;
 GRANT SELECT ON proof_headers TO countersign_worker;
+-- What responders have said is revoked: learnt by one worker, known by all.
+GRANT SELECT, INSERT ON revoked_certificates TO countersign_worker;
 
 -- fulfillment: everything that follows from a verdict.
 GRANT SELECT ON schema_migrations TO countersign_fulfillment;
@@ -140,6 +142,7 @@ GRANT SELECT ON account_sequences TO countersign_reader;
 GRANT SELECT ON webhook_deliveries TO countersign_reader;
 GRANT SELECT ON webhook_endpoints TO countersign_reader;
 GRANT SELECT ON catalogues TO countersign_reader;
+GRANT SELECT ON revoked_certificates TO countersign_reader;
 GRANT SELECT ON commission_rates TO countersign_reader;
 GRANT SELECT ON tax_rates TO countersign_reader;
 GRANT SELECT ON app_commission_programs TO countersign_reader;
@@ -163,6 +166,7 @@ GRANT INSERT ON commission_rates TO countersign_operator;
 GRANT INSERT ON tax_rates TO countersign_operator;
 GRANT INSERT ON app_commission_programs TO countersign_operator;
 GRANT UPDATE (resolved_at) ON purchase_conflicts TO countersign_operator;
+GRANT DELETE ON revoked_certificates TO countersign_operator;
 GRANT UPDATE (disabled_at, disabled_reason, failing_since) ON webhook_endpoints TO countersign_operator;
 
 COMMIT;

@@ -37,6 +37,13 @@ struct DatabaseCheck: Sendable {
         findings += PurchaseCheck.judge(
             conflicts: try await backlog.openConflicts(), doubleGrants: try await backlog.openDoubleGrants(),
             parked: parked)
+        if let revoked = try await RevokedCertificateStore(pool: pool).summary() {
+            findings.append(
+                .good(
+                    "revoked",
+                    "\(revoked.count) certificates that signed for the App Store, the newest learnt "
+                        + "\(ToolOutput.age(revoked.newestSeconds)) ago"))
+        }
         findings.append(Self.judge(disabled: try await backlog.disabledEndpoints()))
         if comparesTables {
             findings.append(Self.judge(try await ConsistencyCheck(pool: pool).run(examplesMaximum: 1)))

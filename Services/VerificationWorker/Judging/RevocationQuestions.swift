@@ -4,28 +4,40 @@ import PurchaseModel
 
 /// Whether the chain of a signed transaction or notification was taken back; asked only after it proved genuine.
 ///
-/// The checker remembers answers and failures, so that a chain that is known costs nothing, and asks once for all who
+/// What is known as revoked is refused whether anybody is asked or not. The checker remembers answers and failures, so that a chain that is known costs nothing, and asks once for all who
 /// wait; nobody waits longer than its time-out. Receipts' chains (RSA) are not asked about: receipts live for years, most
 /// of the certificates that signed them have expired, and responders answer nothing about expired certificates.
 struct RevocationQuestions: Sendable {
+    private static let revoked = Verdict.rejected(
+        .certificateRevoked, detail: "a certificate of the chain was revoked")
     private static let unknown = Verdict.unknown(.revocationUnknown, retryAfterSeconds: RetryTime.revocation)
 
     private let verifier: SignedDataVerifier
-    private let checker: RevocationChecker
+    /// Nil when nobody is to be asked.
+    private let checker: RevocationChecker?
+    private let revoked: RevokedCertificates
 
-    init(verifier: SignedDataVerifier, checker: RevocationChecker) {
+    init(
+        verifier: SignedDataVerifier, checker: RevocationChecker?, revoked: RevokedCertificates = RevokedCertificates()
+    ) {
         self.verifier = verifier
         self.checker = checker
+        self.revoked = revoked
     }
+
+    /// Whether there is anything to find out: somebody is asked, or something is known as revoked.
+    var areNeeded: Bool { checker != nil || !revoked.isEmpty }
 
     /// What speaks against a genuine JWS; nil when its certificates are good, or have expired since they signed.
     func objection(to jws: String) async -> Verdict? {
+        guard areNeeded else { return nil }
         guard let certificates = verifier.certificates(of: Array(jws.utf8)) else { return Self.unknown }
         return await objection(to: [certificates])
     }
 
     /// What speaks against a genuine notification: against itself, and against everything signed that is in it.
     func objection(toNotification jws: String) async -> Verdict? {
+        guard areNeeded else { return nil }
         guard let chains = verifier.certificateChains(ofNotification: Array(jws.utf8)) else { return Self.unknown }
         return await objection(to: chains)
     }
@@ -34,12 +46,13 @@ struct RevocationQuestions: Sendable {
     private func objection(to chains: [[[UInt8]]]) async -> Verdict? {
         var objection: Verdict?
         for chain in chains {
+            guard revoked.date(ofAnyOf: chain) == nil else { return Self.revoked }
+            guard let checker else { continue }
             switch await checker.status(ofChain: chain) {
             case .good: break
             // The chain was valid when it signed, that was checked; nobody answers about it any more.
             case .expired: break
-            case .revoked:
-                return .rejected(.certificateRevoked, detail: "a certificate of the chain was revoked")
+            case .revoked: return Self.revoked
             case .unknown: objection = Self.unknown
             }
         }

@@ -30,6 +30,7 @@ struct AppStoreAccess: Service {
     init(
         settings: AppStoreSettings, apps: AppsFile, roots: TrustedRoots, receiptRoots: TrustedRoots,
         receiptSHA1Until: Date? = ReceiptVerifier.sha1Ended, expired: ExpiredCertificates = .init(),
+        revoked: RevokedCertificates? = nil,
         logger: Logger, onOutage: @escaping AppStorePace.OnOutage
     ) throws {
         // Before there is a client, which would have to be shut down.
@@ -45,15 +46,7 @@ struct AppStoreAccess: Service {
             apps: apps, signedData: verifier,
             receipts: ReceiptVerifier(roots: receiptRoots, sha1Until: receiptSHA1Until), expired: expired)
         let attention = AttentionLog(logger: logger)
-        let revocation =
-            settings.asksAboutRevocation
-            ? RevocationQuestions(
-                verifier: verifier,
-                checker: RevocationChecker(
-                    http: http,
-                    settings: .init(
-                        responder: settings.responder, timeout: min(settings.patience, Limit.responder))))
-            : nil
+        let revocation = Self.revocationQuestions(settings, verifier, revoked: revoked, http: http)
         let answers = ServerAnswers(judge: offline, revocation: revocation, attention: attention)
         let (patience, flightsMaximum) = (settings.patience, settings.inFlightMaximum)
         let receipts = ReceiptLookups(
@@ -85,6 +78,19 @@ struct AppStoreAccess: Service {
     func close() async {
         await judge.close()
         try? await http.shutdown()
+    }
+
+    /// Asks about certificates, where the settings say so, and knows those that are stored as revoked; nil for neither.
+    private static func revocationQuestions(
+        _ settings: AppStoreSettings, _ verifier: SignedDataVerifier, revoked: RevokedCertificates?, http: HTTPClient
+    ) -> RevocationQuestions? {
+        guard settings.asksAboutRevocation || revoked != nil else { return nil }
+        let revoked = revoked ?? RevokedCertificates()
+        let timeout = min(settings.patience, Limit.responder)
+        let checker = RevocationChecker(
+            http: http, settings: .init(responder: settings.responder, timeout: timeout), revoked: revoked)
+        return RevocationQuestions(
+            verifier: verifier, checker: settings.asksAboutRevocation ? checker : nil, revoked: revoked)
     }
 
     private static func configuration(of settings: AppStoreSettings) -> HTTPClient.Configuration {

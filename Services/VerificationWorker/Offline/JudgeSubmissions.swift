@@ -67,7 +67,7 @@ struct JudgeSubmissions: Sendable {
 
     /// Asks about the certificates of what is genuine; all chains at the same time, each of them once.
     private func withRevocations(_ outcomes: [Outcome], _ submissions: [SubmissionMessage]) async -> [Outcome] {
-        guard revocation != nil else { return outcomes }
+        guard revocation?.areNeeded == true else { return outcomes }
         var outcomes = outcomes
         var genuine: [Int: Finding] = [:]
         for (index, outcome) in outcomes.enumerated() where !submissions[index].isClaimCheck {

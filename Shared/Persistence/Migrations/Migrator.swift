@@ -63,6 +63,9 @@ package struct Migrator: Sendable {
             Migration(
                 version: 13, name: "drop_idle_indexes",
                 sql: String(decoding: PackageResources._013_drop_idle_indexes_sql, as: UTF8.self)),
+            Migration(
+                version: 14, name: "keep_revocations",
+                sql: String(decoding: PackageResources._014_keep_revocations_sql, as: UTF8.self)),
         ]
     }
 

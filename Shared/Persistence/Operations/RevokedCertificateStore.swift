@@ -1,0 +1,84 @@
+package import Foundation
+package import Postgres
+
+/// The table `revoked_certificates`: what a responder has said is revoked.
+///
+/// Rows are only added; a person takes one out.
+package struct RevokedCertificateStore: Sendable {
+    enum Limit {
+        /// Rows that are read: Apple has used some ten certificates in ten years.
+        static let rows: Int64 = 10_000
+    }
+
+    /// A certificate that is revoked, with the answer that says so.
+    package struct Row: Sendable, Hashable {
+        /// The SHA-256 of the certificate.
+        package let fingerprint: [UInt8]
+        /// The certificate in DER.
+        package let certificate: [UInt8]
+        /// Since when.
+        package let revokedAt: Date
+        /// A number of RFC 5280, section 5.3.1; nil where the responder does not say.
+        package let reason: Int?
+        /// The OCSP response in DER.
+        package let answer: [UInt8]
+
+        /// Makes a row.
+        package init(fingerprint: [UInt8], certificate: [UInt8], revokedAt: Date, reason: Int?, answer: [UInt8]) {
+            self.fingerprint = fingerprint
+            self.certificate = certificate
+            self.revokedAt = revokedAt
+            self.reason = reason
+            self.answer = answer
+        }
+    }
+
+    private let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Adds a certificate; one that is there stays as it was learnt first.
+    ///
+    /// - Throws: `PostgresError`.
+    package func add(_ row: Row) async throws {
+        _ = try await pool.query(
+            """
+            INSERT INTO revoked_certificates (sha256, certificate, revoked_at, reason, answer)
+            VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
+            """,
+            [
+                .bytea(row.fingerprint), .bytea(row.certificate), .timestamptz(row.revokedAt),
+                .int4(row.reason.map { Int32(clamping: $0) }), .bytea(row.answer),
+            ])
+    }
+
+    /// Since when certificates are revoked, by their SHA-256.
+    ///
+    /// - Throws: `PostgresError`.
+    package func all() async throws -> [[UInt8]: Date] {
+        let result = try await pool.query(
+            "SELECT sha256, revoked_at FROM revoked_certificates ORDER BY learnt_at DESC LIMIT $1",
+            [.int8(Limit.rows)])
+        var dates: [[UInt8]: Date] = [:]
+        for row in result.rows { dates[try row.decode("sha256")] = try row.decode("revoked_at", as: Date.self) }
+        return dates
+    }
+
+    /// How many there are, and how long ago the newest was learnt, in seconds; nil when there is none.
+    ///
+    /// - Throws: `PostgresError`.
+    package func summary() async throws -> (count: Int64, newestSeconds: Double)? {
+        let result = try await pool.query(
+            """
+            SELECT count(*) AS count, extract(epoch FROM now() - max(learnt_at))::float8 AS newest
+            FROM revoked_certificates
+            """)
+        guard let row = result.rows.first, let newest = try row.decodeIfPresent("newest", as: Double.self) else {
+            return nil
+        }
+        return (try row.decode("count"), newest)
+    }
+}
