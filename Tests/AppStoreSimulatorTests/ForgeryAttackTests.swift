@@ -83,6 +83,10 @@ struct ForgeryAttackTests {
     func lies() async throws {
         #expect(try await transactions("sandbox_as_production").map(\.environment) == [.sandbox])
         #expect(try await transactions("missing_environment").map(\.environment) == [nil])
+        let backdated = try #require(try await transactions("backdated_under_expired_leaf").first)
+        #expect(backdated.certificatesExpire < Date() - 10 * 365 * 86_400)
+        #expect(backdated.signedDate < backdated.certificatesExpire)
+        #expect(await bench.store.read { $0.transactions[backdated.transactionId] } == nil)
         #expect(try await transactions("unreadable_token").map(\.unreadableFields) == [["appAccountToken"]])
         let tomorrow = try await transactions("signed_tomorrow")
         #expect(tomorrow[0].signedDate > tomorrow[1].signedDate + 80_000)

@@ -50,6 +50,10 @@ private let expiredTransactions: [String: Scenario] = [
         var accepting = then(hasKey: false)
         accepting.expired.signedData = .accept
         #expect(try await stage.finding(submission, accepting).transactions.map(\.hasExpiredSigner) == [nil])
+        // Today, too: nobody bought this, and its signature is good.
+        let forged = SubmissionFixture.make(
+            .signedTransaction, try await stage.simulator.attack("backdated_under_expired_leaf"))
+        #expect(try await stage.finding(forged, Setup(hasKey: false)).transactions.map(\.hasExpiredSigner) == [true])
         // It came before they expired, and is judged only now.
         var early = submission
         early.receivedAt = Date()
@@ -68,6 +72,9 @@ private let expiredTransactions: [String: Scenario] = [
     },
     "signed transaction: its certificates have expired, unknown to Apple, not yet believed": { stage in
         let (submission, _) = try await stage.sold()
+        let forged = SubmissionFixture.make(
+            .signedTransaction, try await stage.simulator.attack("backdated_under_expired_leaf"))
+        #expect(try await stage.finding(forged).reason == "transaction_not_found", "a forgery of today")
         try await stage.unknownToApple()
         return try await stage.finding(submission, then())
     },

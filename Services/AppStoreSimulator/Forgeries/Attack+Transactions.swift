@@ -103,6 +103,22 @@ extension Attack {
             return [.transaction(try material.signer.sign(payload.text))]
         },
         Attack(
+            "backdated_under_expired_leaf",
+            "A transaction that nobody bought, signed for 2015 with the leaked key of a leaf that expired then.",
+            goodBackend:
+                "It is held back, or Apple is asked: certificates are judged at the date that a payload names itself."
+        ) { material in
+            let request = material.request
+            let purchase = material.purchase
+            var invented = try await material.store.change { state, now in
+                request.transaction(of: purchase, in: &state, now: now)
+            }
+            let date = Int64(Instant.past.lowerBound.timeIntervalSince1970 * 1_000) + 86_400_000
+            invented.purchaseDate = date
+            invented.originalPurchaseDate = date
+            return [.transaction(try material.workshop.expiredSigner().sign(invented.payload(signedDate: date + 500)))]
+        },
+        Attack(
             "unreadable_token",
             "A genuine transaction whose account token is no UUID: it names somebody, nobody knows whom.",
             goodBackend: "It is held back, and not given to whoever posted it."

@@ -3,7 +3,7 @@ import Foundation
 import X509
 
 /// Times that lie outside wherever the store's clock may stand.
-private enum Instant {
+enum Instant {
     /// 2015-01-02 and 2015-12-31.
     static let past = Date(timeIntervalSince1970: 1_420_156_800)...Date(timeIntervalSince1970: 1_451_520_000)
     /// 2090-01-01 and 2099-12-31.

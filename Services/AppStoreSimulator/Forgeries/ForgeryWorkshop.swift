@@ -30,6 +30,16 @@ struct ForgeryWorkshop: Sendable {
         try shelf.signer("self_made_chain") { try PayloadSigner(chain: stranger.chain) }
     }
 
+    /// Signs with the leaked key of a leaf that was valid in 2015.
+    func expiredSigner() throws -> PayloadSigner {
+        try shelf.signer("leaked_key_of_expired_leaf") {
+            var leaf = CertificateRecipe.leaf
+            leaf.notValidBefore = Instant.past.lowerBound
+            leaf.notValidAfter = Instant.past.upperBound
+            return try PayloadSigner(chain: authority.chain(replacingLeaf: leaf, now: Date()))
+        }
+    }
+
     /// Signs receipts below a root that nobody trusts.
     func strangersReceipts() throws -> ReceiptAuthority { try strangers.authority() }
 }
