@@ -245,8 +245,8 @@ let package = Package(
         suite(
             "ReceiptIntakeTests",
             [
-                "ReceiptIntake", "AppStore", "AppStoreSimulator", "EventProcessing", "Kafka", "Messages", "Persistence",
-                "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", crypto, hummingbird,
+                "ReceiptIntake", "AppStore", "AppStoreSimulator", "EventProcessing", "Kafka", "LogTesting", "Messages",
+                "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", crypto, hummingbird,
                 hummingbirdTesting, httpTypes, lifecycle, log, nio, nioPosix,
             ]),
         suite(
@@ -260,7 +260,7 @@ let package = Package(
             "CountersignToolTests",
             [
                 "CountersignTool", "AppStore", "AppStoreServerAPI", "Kafka", "Messages", "Persistence",
-                "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", crypto, log,
+                "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", arguments, crypto, log,
             ]),
         suite(
             "EndToEndTests",

@@ -31,7 +31,7 @@ struct AccountTokenRoutes: Sendable {
     /// - Throws: `ProblemDetails`, and what the parts throw.
     @Sendable
     func put(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        let callers = try await ProvenCallers(request.headers, authenticator)
+        let callers = try await ProvenCallers(request, context, authenticator)
         let registration = try await body.decode(TokenRequest.self, from: request)
         let caller = try await callers.caller(app: registration.app)
         guard case .server(let app) = caller else { throw ProblemDetails.serverKeyRequired }

@@ -49,7 +49,8 @@ struct Assembly {
         let notifications = acceptance(
             "notification", queueMaximum: NotificationSubmissions.Limit.underWayMaximum, store, publish)
         let signatures = NotificationSignatures(roots: configuration.roots)
-        let authenticator = await Authenticator(apps: apps, keySets: keySets.follow(try KeySetSource.all(in: apps)))
+        let authenticator = await Authenticator(
+            apps: apps, keySets: keySets.follow(try KeySetSource.all(in: apps)), logger: logger)
         let reload = SettingsReload("apps", inUse: apps, every: configuration.appsInterval, logger: logger) {
             [configuration] in
             try AppsFile.load(path: configuration.appsFile, secrets: .callers)

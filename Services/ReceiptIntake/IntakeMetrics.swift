@@ -17,6 +17,9 @@ enum IntakeMetrics {
         .counter(
             "countersign_notifications_refused_total", ["reason"],
             help: "Notifications that the App Store did not sign, by the check that refused them; nothing is kept."),
+        .counter(
+            "countersign_server_key_uses_total", ["key", "fingerprint"],
+            help: "Requests with a server API key, by its name and the first digits of its SHA-256."),
         .counter("countersign_problems_total", ["slug"], help: "Requests that were refused, by the problem's name."),
         .counter(
             "countersign_connections_closed_total", ["reason"],

@@ -9,7 +9,8 @@ enum IntakeRouter {
         .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect,
     ]
 
-    /// Every route that intake has; the OpenAPI document describes the same ones, which a test makes sure of.
+    /// Every route that intake has, each with who may call it; the OpenAPI document and deploy/ACCESS.md say the same, which
+    /// tests make sure of.
     static func routes(
         _ purchases: PurchaseRoutes, _ accountTokens: AccountTokenRoutes, _ accounts: AccountRoutes,
         _ orders: OrderRoutes, _ intents: IntentRoutes, _ notifications: NotificationRoutes,
@@ -17,19 +18,19 @@ enum IntakeRouter {
     ) -> [IntakeRoute] {
         let document = OpenAPIRoutes()
         return [
-            IntakeRoute(.post, "/v1/purchases", purchases.post),
-            IntakeRoute(.get, "/v1/purchases/{id}", purchases.get),
-            IntakeRoute(.put, "/v1/account-tokens/{uuid}", accountTokens.put),
-            IntakeRoute(.post, "/v1/intents", intents.post),
-            IntakeRoute(.get, "/v1/intents/{id}", intents.get),
-            IntakeRoute(.post, "/v1/notifications", notifications.post),
-            IntakeRoute(.get, "/v1/accounts/{id}", accounts.account),
-            IntakeRoute(.get, "/v1/accounts/{id}/transactions", accounts.transactions),
-            IntakeRoute(.post, "/v1/accounts/{id}/spend", spends.post),
-            IntakeRoute(.get, "/v1/orders/{transaction_id}", orders.order),
-            IntakeRoute(.get, "/v1/orders/{transaction_id}/why", orders.why),
-            IntakeRoute(.get, "/openapi.yaml", document.yaml),
-            IntakeRoute(.get, "/openapi.json", document.json),
+            IntakeRoute(.post, "/v1/purchases", .playersAndServers(.post), purchases.post),
+            IntakeRoute(.get, "/v1/purchases/{id}", .playersAndServers(.post), purchases.get),
+            IntakeRoute(.put, "/v1/account-tokens/{uuid}", .servers(.post), accountTokens.put),
+            IntakeRoute(.post, "/v1/intents", .playersAndServers(.post), intents.post),
+            IntakeRoute(.get, "/v1/intents/{id}", .playersAndServers(.post), intents.get),
+            IntakeRoute(.post, "/v1/notifications", .everybody, notifications.post),
+            IntakeRoute(.get, "/v1/accounts/{id}", .playersAndServers(.read), accounts.account),
+            IntakeRoute(.get, "/v1/accounts/{id}/transactions", .playersAndServers(.read), accounts.transactions),
+            IntakeRoute(.post, "/v1/accounts/{id}/spend", .servers(.spend), spends.post),
+            IntakeRoute(.get, "/v1/orders/{transaction_id}", .playersAndServers(.read), orders.order),
+            IntakeRoute(.get, "/v1/orders/{transaction_id}/why", .playersAndServers(.read), orders.why),
+            IntakeRoute(.get, "/openapi.yaml", .everybody, document.yaml),
+            IntakeRoute(.get, "/openapi.json", .everybody, document.json),
         ]
     }
 
@@ -40,7 +41,7 @@ enum IntakeRouter {
         router.add(middleware: ProblemMiddleware())
         router.add(middleware: IntakeProblemMiddleware())
         for route in routes {
-            router.on(RouterPath(route.path), method: route.method, use: route.handler)
+            router.on(RouterPath(route.path), method: route.method, use: route.answer)
             for other in methods where other != route.method {
                 router.on(RouterPath(route.path), method: other) { _, _ -> Response in
                     throw ProblemDetails.methodNotAllowed([route.method])
@@ -60,12 +61,25 @@ struct IntakeRoute: Sendable {
     let method: HTTPRequest.Method
     /// Its path, with names of parameters in braces as the OpenAPI document has them.
     let path: String
+    /// Who may call it.
+    let access: RouteAccess
     /// What answers.
-    let handler: Handler
+    private let handler: Handler
 
-    init(_ method: HTTPRequest.Method, _ path: String, _ handler: @escaping Handler) {
+    init(_ method: HTTPRequest.Method, _ path: String, _ access: RouteAccess, _ handler: @escaping Handler) {
         self.method = method
         self.path = path
+        self.access = access
         self.handler = handler
+    }
+
+    /// Has the handler answer, and whoever it asks for credentials know who may call the route.
+    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
+    @Sendable
+    func answer(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        var context = context
+        context.access = access
+        return try await handler(request, context)
     }
 }

@@ -37,7 +37,7 @@ struct PurchaseRoutes: Sendable {
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let start = ContinuousClock.now
-        let callers = try await ProvenCallers(request.headers, authenticator)
+        let callers = try await ProvenCallers(request, context, authenticator)
         let wait = try WaitParameter.read(request)
         let accepted = try await body.withValue(PurchaseRequest.self, from: request) { purchase in
             try await accept(purchase, from: callers, isAwaited: wait > .zero, context)
@@ -75,7 +75,8 @@ struct PurchaseRoutes: Sendable {
         let start = ContinuousClock.now
         guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
         let wait = try WaitParameter.read(request)
-        let callers = try await authenticator.callers(token)
+        let callers = try await authenticator.callers(
+            token, access: context.access, correlationId: context.correlationId)
         guard let id = context.parameters.get("id"), SubmissionIdentifier.isWellFormed(id) else {
             throw ProblemDetails.notFound
         }

@@ -38,8 +38,17 @@ struct AppsDocument: NamedFields {
     struct Access: NamedFields {
         let jwt: StrictlyNamed<Token>?
         let api_keys_sha256: [String]?
+        let api_keys: [StrictlyNamed<NamedKey>]?
 
-        enum CodingKeys: String, CodingKey, CaseIterable { case jwt, api_keys_sha256 }
+        enum CodingKeys: String, CodingKey, CaseIterable { case jwt, api_keys_sha256, api_keys }
+    }
+
+    struct NamedKey: NamedFields {
+        let name: String
+        let sha256: String
+        let scopes: [String]
+
+        enum CodingKeys: String, CodingKey, CaseIterable { case name, sha256, scopes }
     }
 
     struct Token: NamedFields {

@@ -7,7 +7,9 @@ import Foundation
 /// ```yaml
 /// authentication:               # for every app that has none of its own
 ///   jwt: { hs256_secret_file: /run/secrets/jwt, issuer: game-backend, audience: countersign }
-///   api_keys_sha256: [2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae]
+///   api_keys:                   # two of a name at a time, so that one can take the other's place
+///     - { name: backend, scopes: [post, read], sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae }
+///   api_keys_sha256: []         # keys without a name: post, read, spend
 /// apps:
 ///   - bundle_id: com.example.game
 ///     app_apple_id: 1000000001
@@ -95,8 +97,8 @@ package struct AppsFile: Sendable, Equatable {
         package let issuer: String?
         /// What `aud` must hold.
         package let audience: String?
-        /// SHA-256 of each server API key, as lower-case hexadecimal digits.
-        package let apiKeySHA256: [String]
+        /// The keys of backends: those without a name, then the others, as listed.
+        package let serverKeys: [ServerKey]
     }
 
     /// Which of the file's secrets a process reads; those of others need not be within its reach.

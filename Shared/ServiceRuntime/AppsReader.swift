@@ -22,7 +22,7 @@ struct AppsReader {
     }
 
     /// Where something stands in the file.
-    private struct Place {
+    struct Place {
         let path: String
         let lines: SettingsLines
         var steps: [SettingsStep]
@@ -129,13 +129,8 @@ struct AppsReader {
                     SettingsStep(stringValue: "jwks_url"))
             }
         }
-        let keys = (entry?.api_keys_sha256 ?? []).map { $0.lowercased() }
-        for (number, key) in keys.enumerated() where key.count != 64 || !key.allSatisfy(\.isHexDigit) {
-            throw place.of("api_keys_sha256").mistake(
-                "an entry of `api_keys_sha256` is not 64 hexadecimal digits", SettingsStep(intValue: number))
-        }
         return AppsFile.Authentication(
             hs256Secret: secret.map { Redacted($0) }, jwksFile: jwt?.jwks_file, jwksURL: jwt?.jwks_url,
-            issuer: jwt?.issuer, audience: jwt?.audience, apiKeySHA256: keys)
+            issuer: jwt?.issuer, audience: jwt?.audience, serverKeys: try serverKeys(entry, place))
     }
 }

@@ -50,7 +50,7 @@ import Testing
         try initialize(places)
         let app = try #require(try AppsFile.load(path: places.apps, environment: [:]).apps["com.example.game"])
         #expect(app.appAppleId == 7 && app.serverAPI?.keyId == "2X9R4HXF34")
-        #expect(app.authentication.apiKeySHA256 == [SecretText.sha256(of: "csk_test")])
+        #expect(app.authentication.serverKeys == [ServerKey(unnamed: SecretText.sha256(of: "csk_test"))])
         #expect(app.authentication.hs256Secret != nil)
         #expect(try WebhooksFile.load(path: places.webhooks, environment: [:]).endpoints.map(\.id) == ["backend"])
         _ = try CatalogueFile.load(path: places.catalogue)
@@ -124,7 +124,7 @@ import Testing
         #expect(apps["com.example.same"]?.serverAPI?.keyId == "2X9R4HXF34")
         #expect(apps["com.example.other"]?.serverAPI?.keyId == "OTHER")
         #expect(apps["com.example.other"]?.sandbox == .refuse && apps["com.example.other"]?.sharedSecret?.value == "s")
-        #expect(apps["com.example.same"]?.authentication.apiKeySHA256.count == 2)
+        #expect(apps["com.example.same"]?.authentication.serverKeys.count == 2)
         #expect(try folder.mode("apps.yaml") == 0o604, "the mode stays")
         let endpoints = try WebhooksFile.load(path: places.webhooks, environment: [:]).endpoints
         #expect(endpoints.map(\.id) == ["backend", "stats"] && endpoints.last?.events == ["iap.refund.*"])

@@ -16,12 +16,13 @@ struct AppsReloadTests {
         AppsFile(
             apps: Dictionary(
                 uniqueKeysWithValues: apps.map { id, access in
-                    let hashes = access.key.map { key in
-                        [SHA256.hash(data: Data(key.utf8)).map { String(format: "%02x", $0) }.joined()]
+                    let keys = access.key.map { key in
+                        let hash = SHA256.hash(data: Data(key.utf8)).map { String(format: "%02x", $0) }.joined()
+                        return [ServerKey(unnamed: hash)]
                     }
                     let authentication = AppsFile.Authentication(
                         hs256Secret: nil, jwksFile: access.jwksFile, jwksURL: nil, issuer: nil, audience: nil,
-                        apiKeySHA256: hashes ?? [])
+                        serverKeys: keys ?? [])
                     return (
                         id,
                         AppsFile.App(
@@ -34,7 +35,7 @@ struct AppsReloadTests {
     private func isAccepted(_ token: String, app: String, _ authenticator: Authenticator) async throws -> Bool {
         let bearer = try #require(BearerToken([.authorization: "Bearer \(token)"]))
         do {
-            _ = try await authenticator.caller(bearer, app: app)
+            _ = try await authenticator.caller(bearer, app: app, access: .playersAndServers(.post))
             return true
         } catch let error as AuthenticationError where error.code == .rejected {
             return false
@@ -88,7 +89,7 @@ struct AppsReloadTests {
         let bearer = try #require(BearerToken([.authorization: "Bearer \(token)"]))
         while true {
             do {
-                _ = try await authenticator.caller(bearer, app: app)
+                _ = try await authenticator.caller(bearer, app: app, access: .playersAndServers(.post))
                 return
             } catch let error as AuthenticationError where error.code == .unavailable {
                 // Keys arrive in the background, and nobody is called.

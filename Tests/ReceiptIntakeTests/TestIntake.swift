@@ -21,6 +21,11 @@ struct TestIntake: Sendable {
     static let otherApp = "com.example.other"
     static let serverKey = "csk_of_the_game"
     static let otherServerKey = "csk_of_the_other"
+    /// It may post and read for the game, and only read for the other.
+    static let sharedKey = "csk_of_both"
+
+    /// A key of the game with one scope alone.
+    static func key(_ scope: ServerKey.Scope) -> String { "csk_that_may_\(scope.rawValue)" }
 
     let pool: PostgresPool
     let waiters: OutcomeWaiters
@@ -98,6 +103,12 @@ struct TestIntake: Sendable {
     private static func apps(_ possession: AppsFile.PossessionPolicy) -> String {
         func hash(_ key: String) -> String {
             SHA256.hash(data: Data(key.utf8)).map { String(format: "%02x", $0) }.joined()
+        let scoped = ServerKey.Scope.allCases.map { scope in
+            "{ name: only-\(scope.rawValue), sha256: \"\(hash(key(scope)))\", scopes: [\(scope.rawValue)] }"
+        }.joined(separator: ", ")
+        func shared(_ scopes: String) -> String {
+            "{ name: shared, sha256: \"\(hash(sharedKey))\", scopes: [\(scopes)] }"
+        }
         }
         return """
             apps:
@@ -105,10 +116,12 @@ struct TestIntake: Sendable {
                 possession: \(possession.rawValue)
                 authentication:
                   jwt: { hs256_secret: "\(TestTokens.secret)" }
+                  api_keys: [\(scoped), \(shared("post, read"))]
                   api_keys_sha256: [\(hash(serverKey))]
               - bundle_id: \(otherApp)
                 authentication:
                   jwt: { hs256_secret: "the secret of the other app of the tests" }
+                  api_keys: [\(shared("read"))]
                   api_keys_sha256: [\(hash(otherServerKey))]
             """
     }

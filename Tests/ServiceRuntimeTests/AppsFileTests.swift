@@ -35,7 +35,7 @@ struct AppsFileTests {
         #expect(app.bundleId == "a" && app.appAppleId == nil && !app.isReleased)
         #expect(app.sandbox == .accept && app.receipts == .offline && app.possession == .proof)
         #expect(app.sharedSecret == nil && app.serverAPI == nil)
-        #expect(app.authentication.hs256Secret == nil && app.authentication.apiKeySHA256.isEmpty)
+        #expect(app.authentication.hs256Secret == nil && app.authentication.serverKeys.isEmpty)
     }
 
     @Test("an app with a number in the store is a released one, unless it says otherwise")
@@ -166,6 +166,15 @@ struct AppsFileTests {
                 "`jwks_url` needs `audience`"
             ),
             ("authentication: { api_keys_sha256: [abc] }", "is not 64 hexadecimal digits"),
+            (
+                "authentication: { api_keys: [{ name: b, sha256: abc, scopes: [post] }] }",
+                "the `sha256` of a key of b is not 64 hexadecimal digits"
+            ),
+            ("authentication: { api_keys: [{ name: b, sha256: abc }] }", "lacks `scopes`"),
+            (
+                "authentication: { api_keys: [{ name: \"a b\", sha256: abc, scopes: [post] }] }",
+                "the `name` of a key has 1 to 64 letters, digits and . _ -"
+            ),
         ])
     func mistakes(fields: String, sentence: String) {
         let problem = problem("apps: [{ bundle_id: a, \(fields) }]")

@@ -39,7 +39,7 @@ struct SettingsCheck: Sendable {
         let open = apps.apps.values.filter { app in
             let access = app.authentication
             return access.hs256Secret == nil && access.jwksFile == nil && access.jwksURL == nil
-                && access.apiKeySHA256.isEmpty
+                && access.serverKeys.isEmpty
         }
         if apps.apps.isEmpty {
             return .wrong("apps", "no app is configured", remedy: "list at least one app in the apps file")

@@ -1,10 +1,14 @@
 import ArgumentParser
 import Foundation
+import ServiceRuntime
+
+extension ServerKey.Scope: ExpressibleByArgument {}
 
 /// `countersign key`: the API keys of backends.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "key", abstract: "Makes an API key for a backend.", subcommands: [Create.self])
+        commandName: "key", abstract: "Makes API keys for backends, and lists those that there are.",
+        subcommands: [Create.self, List.self])
 
     /// `countersign key create`.
     struct Create: AsyncParsableCommand {
@@ -12,20 +16,33 @@ struct KeyCommand: AsyncParsableCommand {
             commandName: "create", abstract: "Makes an API key, and adds its SHA-256 to the apps file.",
             discussion: """
                 The key is shown once, alone on standard output, and kept nowhere. Without --app it is good for every app \
-                that has no `authentication` of its own.
+                that has no `authentication` of its own. Give each backend a name, and its keys no more scopes than it needs; \
+                a name may have two keys at a time, so that one can take the other's place.
                 """)
 
+        @Option(help: "Who gets it: letters, digits and . _ -; metrics, logs and `key list` tell of it by this name.")
+        var name: String?
+        @Option(help: "What it may be used for, with commas between: post, read, spend, operate.")
+        var scopes: ScopeList?
         @Option(help: "The app that it is good for, which has an `authentication` of its own.") var app: String?
         @Option(help: "A new file that the key is written to, with mode 600, instead of being shown.")
         var output: String?
         @OptionGroup var folder: SettingsFolderOption
+
+        func validate() throws {
+            guard (name == nil) == (scopes == nil) else {
+                throw ValidationError(
+                    "--name and --scopes belong together; without both a key may post, read and spend, and has no name")
+            }
+        }
 
         func run() async throws {
             try await failingPlainly {
                 let places = try await folder.places()
                 let key = SecretText.apiKey()
                 var change = SettingsChange(in: places)
-                try NewKey(sha256: SecretText.sha256(of: key), app: app).add(to: &change)
+                let new = NewKey(sha256: SecretText.sha256(of: key), name: name, scopes: scopes?.scopes ?? [], app: app)
+                try new.add(to: &change)
                 // First: a key that nobody has got is no harm in a file that nobody accepts it by.
                 if let output { try SettingsDisk.create(output, key + "\n", mode: SettingsChange.Limit.secretMode) }
                 do { try change.apply() } catch {
@@ -34,48 +51,47 @@ struct KeyCommand: AsyncParsableCommand {
                 }
                 if output == nil { print(key) }
                 let place = output.map { "it is in \($0)" } ?? "it is not shown again"
-                SetUpAdvice.note("the API key of \(app ?? "every app"): \(place); \(places.apps) has its SHA-256")
+                let whose = name.map { "the API key of \($0) for" } ?? "the API key of"
+                SetUpAdvice.note("\(whose) \(app ?? "every app"): \(place); \(places.apps) has its SHA-256")
+            }
+        }
+    }
+
+    /// `countersign key list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Lists the API keys of the apps file: whose, and for what.",
+            discussion: """
+                A key is told by the first digits of its SHA-256. With --service, once for each receipt-intake, it says how \
+                often each key was used since these processes started: an old key that nobody uses can be removed.
+                """)
+
+        @Option(help: "The admin address of a receipt-intake, such as http://127.0.0.1:9401; once for each.")
+        var service: [String] = []
+        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var folder: SettingsFolderOption
+
+        func run() async throws {
+            try await failingPlainly {
+                let places = try await folder.places()
+                let apps = try AppsFile.load(path: places.apps, secrets: .callers, environment: places.environment)
+                var pages: [MetricsPage] = []
+                for base in service { pages.append(try await MetricsPage.fetch(base)) }
+                let list = KeyList(apps, pages: pages)
+                print(json ? try ToolOutput.json(list.lines) : list.text)
             }
         }
     }
 }
 
-/// The hash of an API key that is to be written down.
-struct NewKey {
-    let sha256: String
-    /// The app that it is good for; nil for all that have no `authentication` of their own.
-    var app: String?
+/// Scopes on a command line, with commas between them.
+struct ScopeList: ExpressibleByArgument {
+    let scopes: Set<ServerKey.Scope>
 
-    /// Adds it to the apps file.
-    ///
-    /// - Throws: `ToolFailure`.
-    func add(to change: inout SettingsChange, template: String? = nil) throws {
-        var apps = try change.settings(.apps, template: template)
-        let place = try self.place(in: apps)
-        let list = place + [.field("api_keys_sha256")]
-        if apps.has(list) {
-            try apps.add(.text(sha256), toListAt: list)
-        } else if apps.has(place) {
-            try apps.add("api_keys_sha256", .list([.text(sha256)]), toMappingAt: place)
-        } else {
-            let value = SettingValue.fields([("api_keys_sha256", .list([.text(sha256)]))])
-            try apps.add("authentication", value, toMappingAt: place.dropLast())
-        }
-        change.set(.apps, apps.text)
-    }
-
-    /// Where the `authentication` is that the key belongs to.
-    private func place(in apps: SettingsText) throws -> [SettingsText.Step] {
-        guard let app else { return [.field("authentication")] }
-        guard let number = apps.bundleIds.firstIndex(of: app) else {
-            throw ToolFailure("\(app) is not in \(apps.path); `countersign app add` adds it")
-        }
-        let place: [SettingsText.Step] = [.field("apps"), .entry(number), .field("authentication")]
-        guard apps.has(place) || !apps.has([.field("authentication")]) else {
-            throw ToolFailure(
-                "\(app) has no `authentication` of its own: with one, the keys that stand beside the apps would not be "
-                    + "good for it any more. Leave --app out, or give it an `authentication` by hand")
-        }
-        return place
+    init?(argument: String) {
+        let names = argument.split(separator: ",", omittingEmptySubsequences: false)
+        let scopes = names.compactMap { ServerKey.Scope(rawValue: String($0)) }
+        guard scopes.count == names.count else { return nil }
+        self.scopes = Set(scopes)
     }
 }

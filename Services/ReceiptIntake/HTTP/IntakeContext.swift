@@ -7,6 +7,8 @@ struct IntakeContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// Follows the purchase from this request to the webhook.
     var correlationId = ""
+    /// Who may call the route that answers.
+    var access = RouteAccess.everybody
     /// The connection that the request came by.
     let channel: any Channel
 

@@ -85,7 +85,14 @@ extension ProblemDetails {
 
     static let serverKeyRequired = ProblemDetails(
         "server-key-required", title: "A server API key is required", status: .forbidden,
-        detail: "Only the studio's backend may say whose a token is.")
+        detail: "Only the studio's backend may do this.")
+
+    static func scopeMissing(_ scope: ServerKey.Scope) -> ProblemDetails {
+        ProblemDetails(
+            "scope-missing", title: "The server API key lacks a scope", status: .forbidden,
+            detail: "The key is good, but not for this: it needs the scope `\(scope.rawValue)`.",
+            extensions: ["scope": scope.rawValue])
+    }
 
     static let accountTokenTaken = ProblemDetails(
         "account-token-taken", title: "The token is another account's", status: .conflict,

@@ -1,4 +1,6 @@
 import Foundation
+import Logging
+import Metrics
 import ServiceRuntime
 import Synchronization
 
@@ -9,14 +11,33 @@ final class Authenticator: Sendable {
     private struct Entry: Sendable {
         let app: AppsFile.App
         let verifier: AccountTokenVerifier
+        /// In the order of the app's keys.
+        let uses: [Counter]
+    }
+
+    /// Somebody who is proven.
+    private struct Proof: Sendable {
+        let caller: Caller
+        /// A backend's key, and the counter of its uses.
+        var key: (key: ServerKey, uses: Counter)?
     }
 
     private let entries = Mutex<[String: Entry]>([:])
+    private let logger: Logger
+    private let metrics: any MetricsFactory
 
     /// Knows the apps of a file.
     ///
-    /// - Parameter keySets: the public keys by where they come from.
-    init(apps: AppsFile, keySets: [KeySetSource: KeySetCache]) async {
+    /// - Parameters:
+    ///   - keySets: the public keys by where they come from.
+    ///   - metrics: where the uses of keys are counted.
+    init(
+        apps: AppsFile, keySets: [KeySetSource: KeySetCache],
+        logger: Logger = Logger(label: "authenticator", factory: { _ in SwiftLogNoOpLogHandler() }),
+        metrics: any MetricsFactory = MetricsSystem.factory
+    ) async {
+        self.logger = logger
+        self.metrics = metrics
         await use(apps, keySets: keySets)
     }
 
@@ -28,7 +49,9 @@ final class Authenticator: Sendable {
             entries[app.bundleId] = Entry(
                 app: app,
                 verifier: await AccountTokenVerifier(
-                    app: app.bundleId, authentication: app.authentication, keySet: cache))
+                    app: app.bundleId, authentication: app.authentication, keySet: cache),
+                // From now on, so that a key that nobody uses is told of as well.
+                uses: app.authentication.serverKeys.map(counter))
         }
         let known = entries
         self.entries.withLock { $0 = known }
@@ -44,37 +67,70 @@ final class Authenticator: Sendable {
 
     /// Who sends a request about this app.
     ///
-    /// - Throws: `AuthenticationError`.
-    func caller(_ token: BearerToken, app: String, now: Date = Date()) async throws -> Caller {
+    /// - Parameter access: who may call the route.
+    /// - Throws: `AuthenticationError` when the credentials prove nothing; `ProblemDetails` when they do not suffice.
+    func caller(
+        _ token: BearerToken, app: String, access: RouteAccess, correlationId: String = "", now: Date = Date()
+    ) async throws -> Caller {
         guard let entry = entry(app) else { throw AuthenticationError.rejected("the app is not known") }
-        return try await caller(token, entry: entry, now: now)
+        let proof = try await proof(token, entry: entry, now: now)
+        note(proof, correlationId)
+        if let denial = access.denial(of: proof.caller, with: proof.key?.key) { throw denial }
+        return proof.caller
     }
 
-    /// Who sends a request that names no app: every caller that the credentials prove, as one secret may serve several
-    /// of a studio's apps.
+    /// Who sends a request that names no app: every caller that the credentials prove and that the route takes, as one
+    /// secret may serve several of a studio's apps.
     ///
-    /// - Throws: `AuthenticationError` when they prove none.
-    func callers(_ token: BearerToken, now: Date = Date()) async throws -> [Caller] {
-        var callers: [Caller] = []
+    /// - Parameter access: who may call the route.
+    /// - Throws: `AuthenticationError` when the credentials prove none; `ProblemDetails` when they suffice for no app.
+    func callers(
+        _ token: BearerToken, access: RouteAccess, correlationId: String = "", now: Date = Date()
+    ) async throws -> [Caller] {
+        var proofs: [Proof] = []
         var failure = AuthenticationError.rejected("the credentials are not valid for any app")
         let entries = entries.withLock { Array($0.values) }
         for entry in entries {
             do {
-                callers.append(try await caller(token, entry: entry, now: now))
+                proofs.append(try await proof(token, entry: entry, now: now))
             } catch let error as AuthenticationError {
                 // "Perhaps later" is the more careful answer of the two; a lone app's says the most.
                 if error.code == .unavailable || entries.count == 1 { failure = error }
             }
         }
-        guard !callers.isEmpty else { throw failure }
+        guard let first = proofs.first else { throw failure }
+        // One secret of several apps is used once.
+        note(first, correlationId)
+        let denials = proofs.map { access.denial(of: $0.caller, with: $0.key?.key) }
+        let callers = zip(proofs, denials).filter { $0.1 == nil }.map(\.0.caller)
+        if callers.isEmpty, let denial = denials.compactMap({ $0 }).first { throw denial }
         return callers
     }
 
-    private func caller(_ token: BearerToken, entry: Entry, now: Date) async throws -> Caller {
-        guard token.isServerKey else { return try await entry.verifier.verify(token.value, now: now) }
-        guard token.matches(anyOf: entry.app.authentication.apiKeySHA256) else {
+    private func proof(_ token: BearerToken, entry: Entry, now: Date) async throws -> Proof {
+        guard token.isServerKey else { return Proof(caller: try await entry.verifier.verify(token.value, now: now)) }
+        let keys = entry.app.authentication.serverKeys
+        guard let place = token.place(among: keys.map(\.sha256)) else {
             throw AuthenticationError.rejected("the server API key is not one of this app's")
         }
-        return .server(app: entry.app.bundleId)
+        return Proof(caller: .server(app: entry.app.bundleId), key: (keys[place], entry.uses[place]))
+    }
+
+    /// Counts the use of a key, whatever comes of it: who changes keys wants to know whether the old one is still sent.
+    private func note(_ proof: Proof, _ correlationId: String) {
+        guard let (key, uses) = proof.key else { return }
+        uses.increment()
+        logger.debug(
+            "a server API key was used",
+            metadata: .fields([
+                .apiKey: "\(key.label) \(key.fingerprint)", .app: "\(proof.caller.app)",
+                .correlation: "\(correlationId)",
+            ]))
+    }
+
+    private func counter(_ key: ServerKey) -> Counter {
+        Counter(
+            label: "countersign_server_key_uses_total",
+            dimensions: [("key", key.label), ("fingerprint", key.fingerprint)], factory: metrics)
     }
 }

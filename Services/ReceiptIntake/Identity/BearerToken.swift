@@ -28,14 +28,14 @@ struct BearerToken: Sendable {
     /// Whether it is a server API key; anything else is taken for a JWT.
     var isServerKey: Bool { value.hasPrefix(Self.serverKeyPrefix) }
 
-    /// Whether its SHA-256 is one of these, in lower-case hexadecimal digits.
+    /// The place of its SHA-256 among these, which are in lower-case hexadecimal digits; nil where it is none of them.
     ///
     /// Every hash is compared to its end, so that time tells nothing of how much was right.
-    func matches(anyOf hashes: [String]) -> Bool {
+    func place(among hashes: [String]) -> Int? {
         let own = Array(SHA256.hash(data: Array(value.utf8)).lowercaseHexadecimal.utf8)
-        var isMatch = false
-        for hash in hashes where Self.isSame(own, Array(hash.utf8)) { isMatch = true }
-        return isMatch
+        var place: Int?
+        for (index, hash) in hashes.enumerated() where Self.isSame(own, Array(hash.utf8)) { place = index }
+        return place
     }
 
     @inline(never)

@@ -1,4 +1,5 @@
-import HTTPTypes
+import Hummingbird
+import HummingbirdCore
 import ServiceRuntime
 
 /// Who sends a request, proven by its headers: nothing of the body of a stranger is read.
@@ -8,22 +9,28 @@ struct ProvenCallers: Sendable {
     private let callers: [Caller]
     private let token: BearerToken
     private let authenticator: Authenticator
+    private let access: RouteAccess
+    private let correlationId: String
 
-    /// - Throws: `ProblemDetails` when there are no credentials; `AuthenticationError` when they prove nothing.
-    init(_ headers: HTTPFields, _ authenticator: Authenticator) async throws {
-        guard let token = BearerToken(headers) else { throw ProblemDetails.authenticationRequired }
-        callers = try await authenticator.callers(token)
+    /// - Throws: `ProblemDetails` when there are no credentials, or none that the route takes; `AuthenticationError` when
+    ///   they prove nothing.
+    init(_ request: Request, _ context: IntakeContext, _ authenticator: Authenticator) async throws {
+        guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
+        access = context.access
+        correlationId = context.correlationId
+        callers = try await authenticator.callers(token, access: access, correlationId: correlationId)
         self.token = token
         self.authenticator = authenticator
     }
 
     /// The caller for the app that the body names.
     ///
-    /// - Throws: `ProblemDetails` when the app is not known; `AuthenticationError` when the credentials are another app's.
+    /// - Throws: `ProblemDetails` when the app is not known, or the credentials do not suffice for it;
+    ///   `AuthenticationError` when they are another app's.
     func caller(app: String) async throws -> Caller {
         guard authenticator.knows(app: app) else { throw ProblemDetails.appUnknown }
         if let caller = callers.first(where: { $0.app == app }) { return caller }
         // It says why not; or its keys are here by now.
-        return try await authenticator.caller(token, app: app)
+        return try await authenticator.caller(token, app: app, access: access, correlationId: correlationId)
     }
 }

@@ -39,7 +39,7 @@ struct IntentRoutes: Sendable {
     @inline(never)
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        let callers = try await ProvenCallers(request.headers, authenticator)
+        let callers = try await ProvenCallers(request, context, authenticator)
         let wanted = try await body.decode(IntentRequest.self, from: request)
         let caller = try await callers.caller(app: wanted.app)
         let account = try PurchaseRoutes.account(of: caller, body: wanted.account)
@@ -64,7 +64,7 @@ struct IntentRoutes: Sendable {
     @inline(never)
     @Sendable
     func get(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        let caller = try await ReadingCaller.read(request, authenticator)
+        let caller = try await ReadingCaller.read(request, context, authenticator)
         guard let id = context.parameters.get("id").flatMap(UUID.init(uuidString:)),
             let found = try await store.find(id, app: caller.app),
             caller.maySee(app: found.intent.app, account: found.intent.account)

@@ -13,7 +13,9 @@ enum OpenAPIParts {
               type: http
               scheme: bearer
               bearerFormat: csk_…
-              description: A server API key of the app; it speaks for any account of it.
+              description: |
+                A server API key of the app; it speaks for any account of it. What stands beside it at an operation is the
+                scope that the key needs: `post`, `read`, `spend` or `operate`. Without it the answer is 403 `scope-missing`.
           parameters:
             Wait:
               name: wait

@@ -10,6 +10,9 @@ extension OpenAPIPaths {
                 The app sets the `id` as appAccountToken (StoreKit 2) or applicationUsername (StoreKit 1), and Apple's
                 signed data names the account from then on. One for each purchase, when the player buys. Every request
                 opens another; one that nobody uses does no harm. An unknown product is no error.
+              security:
+                - player: []
+                - server: [post]
               requestBody:
                 required: true
                 content:
@@ -35,6 +38,9 @@ extension OpenAPIPaths {
               tags: [purchases]
               summary: Whether something was bought with an intent.
               description: A player reads own intents only.
+              security:
+                - player: []
+                - server: [post]
               parameters:
                 - name: id
                   in: path
@@ -49,6 +55,7 @@ extension OpenAPIPaths {
                     application/json:
                       schema: { $ref: '#/components/schemas/Intent' }
                 '401': { $ref: '#/components/responses/Problem' }
+                '403': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
                 '503': { $ref: '#/components/responses/TryLater' }

@@ -11,7 +11,7 @@ extension OpenAPIPaths {
                 time, with `Idempotent-Replayed: true`, and spends nothing more. A request that finds too little is not
                 remembered, and may be sent again. Spending is no event: the account's `version` stays.
               security:
-                - server: []
+                - server: [spend]
               parameters:
                 - $ref: '#/components/parameters/AccountId'
                 - $ref: '#/components/parameters/IdempotencyKey'

@@ -16,9 +16,6 @@ enum OpenAPIPaths {
           license: { name: Apache-2.0, identifier: Apache-2.0 }
         servers:
           - url: /
-        security:
-          - player: []
-          - server: []
         tags:
           - { name: purchases, description: Proofs and their outcomes }
           - { name: reading, description: 'What accounts have, and why' }
@@ -35,6 +32,9 @@ enum OpenAPIPaths {
                 Exactly one of `signed_transaction`, `receipt`, `transaction_id` and `order_id`; beside a `receipt`,
                 `transaction_id` names which of its transactions is this account's. Posting the same again is the same
                 submission.
+              security:
+                - player: []
+                - server: [post]
               parameters:
                 - $ref: '#/components/parameters/Wait'
               requestBody:
@@ -58,6 +58,9 @@ enum OpenAPIPaths {
               operationId: getPurchase
               tags: [purchases]
               summary: How a submission stands.
+              security:
+                - player: []
+                - server: [post]
               parameters:
                 - name: id
                   in: path
@@ -69,6 +72,7 @@ enum OpenAPIPaths {
                 '200': { $ref: '#/components/responses/Settled' }
                 '202': { $ref: '#/components/responses/Received' }
                 '401': { $ref: '#/components/responses/Problem' }
+                '403': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
                 '429': { $ref: '#/components/responses/TryLater' }
@@ -79,7 +83,7 @@ enum OpenAPIPaths {
               tags: [purchases]
               summary: Says whose an appAccountToken is; for ever.
               security:
-                - server: []
+                - server: [post]
               parameters:
                 - name: uuid
                   in: path
@@ -113,6 +117,9 @@ enum OpenAPIPaths {
               description: |
                 With `at_least`, the answer comes once the account's `version` is that or higher, so that who has heard of
                 an event (its `sequence` is the version) reads its effects. A player reads the own account only.
+              security:
+                - player: []
+                - server: [read]
               parameters:
                 - $ref: '#/components/parameters/AccountId'
                 - $ref: '#/components/parameters/App'
@@ -133,6 +140,7 @@ enum OpenAPIPaths {
                     application/json:
                       schema: { $ref: '#/components/schemas/Account' }
                 '401': { $ref: '#/components/responses/Problem' }
+                '403': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '409': { $ref: '#/components/responses/VersionNotReached' }
                 '422': { $ref: '#/components/responses/Problem' }
@@ -143,6 +151,9 @@ enum OpenAPIPaths {
               operationId: getTransactions
               tags: [reading]
               summary: An account's transactions, the newest first, a page at a time.
+              security:
+                - player: []
+                - server: [read]
               parameters:
                 - $ref: '#/components/parameters/AccountId'
                 - $ref: '#/components/parameters/App'
@@ -162,6 +173,7 @@ enum OpenAPIPaths {
                     application/json:
                       schema: { $ref: '#/components/schemas/TransactionPage' }
                 '401': { $ref: '#/components/responses/Problem' }
+                '403': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
                 '429': { $ref: '#/components/responses/TryLater' }
@@ -172,6 +184,9 @@ enum OpenAPIPaths {
               tags: [reading]
               summary: One order with everything that was written because of it.
               description: A player reads own orders only, and in them nothing of other accounts.
+              security:
+                - player: []
+                - server: [read]
               parameters:
                 - $ref: '#/components/parameters/TransactionId'
                 - $ref: '#/components/parameters/App'
@@ -183,6 +198,7 @@ enum OpenAPIPaths {
                     application/json:
                       schema: { $ref: '#/components/schemas/Order' }
                 '401': { $ref: '#/components/responses/Problem' }
+                '403': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
                 '429': { $ref: '#/components/responses/TryLater' }
@@ -193,6 +209,9 @@ enum OpenAPIPaths {
               tags: [reading]
               summary: The story of one order in sentences, by time.
               description: The sentences are for people; programs read the order itself.
+              security:
+                - player: []
+                - server: [read]
               parameters:
                 - $ref: '#/components/parameters/TransactionId'
                 - $ref: '#/components/parameters/App'
@@ -206,6 +225,7 @@ enum OpenAPIPaths {
                     text/plain:
                       schema: { type: string }
                 '401': { $ref: '#/components/responses/Problem' }
+                '403': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
                 '429': { $ref: '#/components/responses/TryLater' }

@@ -58,7 +58,7 @@ struct AccountRoutes: Sendable {
     private func customer(
         _ request: Request, _ context: IntakeContext
     ) async throws -> (customer: Customer, caller: Caller) {
-        let caller = try await ReadingCaller.read(request, authenticator)
+        let caller = try await ReadingCaller.read(request, context, authenticator)
         let environment = try ReadingQuery.environment(request)
         let name = try ReadingQuery.account(context)
         guard caller.maySee(app: caller.app, account: name.text) else { throw ProblemDetails.notFound }
@@ -70,11 +70,14 @@ struct AccountRoutes: Sendable {
 enum ReadingCaller {
     /// - Throws: `ProblemDetails`, `AuthenticationError`.
     @inline(never)
-    static func read(_ request: Request, _ authenticator: Authenticator) async throws -> Caller {
+    static func read(
+        _ request: Request, _ context: IntakeContext, _ authenticator: Authenticator
+    ) async throws -> Caller {
         guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
         let app = try ReadingQuery.app(request)
         guard authenticator.knows(app: app) else { throw ProblemDetails.appUnknown }
-        return try await authenticator.caller(token, app: app)
+        return try await authenticator.caller(
+            token, app: app, access: context.access, correlationId: context.correlationId)
     }
 }
 

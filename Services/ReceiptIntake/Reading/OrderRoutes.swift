@@ -38,7 +38,7 @@ struct OrderRoutes: Sendable {
     // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     private func view(_ request: Request, _ context: IntakeContext) async throws -> OrderView {
-        let caller = try await ReadingCaller.read(request, authenticator)
+        let caller = try await ReadingCaller.read(request, context, authenticator)
         let key = OrderKey(
             environment: try ReadingQuery.environment(request),
             transactionId: try ReadingQuery.transactionId(context))

@@ -83,12 +83,6 @@ extension ProblemDetails {
         detail: "This account has spent something else under this `Idempotency-Key`; nothing is spent now.",
         extensions: ["field": "Idempotency-Key"])
 
-    static let spendForbidden: ProblemDetails = {
-        var problem = ProblemDetails.serverKeyRequired
-        problem.detail = "Only the studio's backend may spend of a wallet: it knows what things cost."
-        return problem
-    }()
-
     static let spendUnavailable: ProblemDetails = {
         var problem = ProblemDetails.databaseUnavailable
         problem.detail = "It may or may not be spent: send the same request with the same key again."

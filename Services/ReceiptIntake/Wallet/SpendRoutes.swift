@@ -21,10 +21,10 @@ struct SpendRoutes: Sendable {
     @inline(never)
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        let callers = try await ProvenCallers(request.headers, authenticator)
+        let callers = try await ProvenCallers(request, context, authenticator)
         let spending = try await body.decode(SpendRequest.self, from: request)
         guard case .server(let app) = try await callers.caller(app: spending.app) else {
-            throw ProblemDetails.spendForbidden
+            throw ProblemDetails.serverKeyRequired
         }
         let checked = try spending.checked(
             app: app, account: try ReadingQuery.account(context), key: try SpendRequest.key(request.headers))

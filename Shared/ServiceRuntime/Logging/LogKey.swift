@@ -8,6 +8,8 @@ package enum LogKey: String, Sendable, CaseIterable {
     case app
     /// The app's own account id.
     case account
+    /// Name and fingerprint of a server API key; never the key.
+    case apiKey = "api_key"
     /// Apple's transaction id.
     case transaction
     /// Apple's original transaction id.

@@ -1,0 +1,32 @@
+import ServiceRuntime
+
+/// Who may call a route; no route can be made without it.
+///
+/// The OpenAPI document and the table of deploy/ACCESS.md say the same, which tests make sure of.
+enum RouteAccess: Sendable, Hashable {
+    /// Nobody shows credentials: the document, and what Apple signed.
+    case everybody
+    /// Players by the app's token, backends by a key of this scope.
+    case playersAndServers(ServerKey.Scope)
+    /// Backends alone, by a key of this scope.
+    case servers(ServerKey.Scope)
+
+    /// What a server API key has to be good for; nil where nobody shows one.
+    var scope: ServerKey.Scope? {
+        switch self {
+        case .everybody: nil
+        case .playersAndServers(let scope), .servers(let scope): scope
+        }
+    }
+
+    /// Why somebody who is proven may not call the route; nil when it may.
+    ///
+    /// - Parameter key: what a backend proved itself with; nil for a player.
+    func denial(of caller: Caller, with key: ServerKey?) -> ProblemDetails? {
+        // A route of everybody's that asks who calls was declared wrongly: nobody gets in by it.
+        guard let scope else { return .notFound }
+        if let key, caller.isServer { return key.scopes.contains(scope) ? nil : .scopeMissing(scope) }
+        if case .servers = self { return .serverKeyRequired }
+        return nil
+    }
+}

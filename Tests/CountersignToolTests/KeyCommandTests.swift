@@ -1,0 +1,116 @@
+import ArgumentParser
+import Foundation
+import ServiceRuntime
+import Testing
+
+@testable import CountersignTool
+
+/// Keys for backends: made with a name and scopes, listed, changed one for another.
+@Suite struct KeyCommandTests {
+    /// A folder with an apps file, which goes away with its last reference.
+    private final class Folder: Sendable {
+        let path = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+            .appending(path: "countersign-keys-\(UUID().uuidString)").path
+
+        init(_ apps: String) throws {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try apps.write(toFile: "\(path)/apps.yaml", atomically: true, encoding: .utf8)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        func add(_ key: NewKey) throws {
+            var change = SettingsChange(in: try SettingsPlaces(folder: path, environment: [:]))
+            try key.add(to: &change)
+            try change.apply()
+        }
+
+        func apps() throws -> AppsFile { try AppsFile.load(path: "\(path)/apps.yaml", environment: [:]) }
+    }
+
+    private static func key(_ text: String, _ scopes: Set<ServerKey.Scope> = [.post, .read]) -> NewKey {
+        NewKey(sha256: SecretText.sha256(of: text), name: "backend", scopes: scopes)
+    }
+
+    @Test func aKeyIsWrittenWithItsNameAndItsScopes() throws {
+        for apps in [
+            "apps:\n  - bundle_id: a\n",
+            "authentication:\n  api_keys_sha256: [\(String(repeating: "a", count: 64))]\napps: [{ bundle_id: a }]\n",
+            "authentication:\n  api_keys: []  # none yet\napps: [{ bundle_id: a }]\n",
+        ] {
+            let folder = try Folder(apps)
+            try folder.add(Self.key("csk_one"))
+            try folder.add(Self.key("csk_two"))
+            let keys = try #require(try folder.apps().apps["a"]).authentication.serverKeys.filter { $0.name != nil }
+            #expect(
+                keys
+                    == ["csk_one", "csk_two"].map {
+                        ServerKey(name: "backend", sha256: SecretText.sha256(of: $0), scopes: [.post, .read])
+                    })
+        }
+    }
+
+    @Test func aThirdKeyOfANameIsRefusedAndChangesNothing() throws {
+        let folder = try Folder("apps:\n  - bundle_id: a\n")
+        try folder.add(Self.key("csk_one"))
+        try folder.add(Self.key("csk_two"))
+        #expect {
+            try folder.add(Self.key("csk_three"))
+        } throws: { error in
+            "\(error)".contains("nothing was changed") && "\(error)".contains("backend has more than 2 keys")
+        }
+        #expect(try folder.apps().apps["a"]?.authentication.serverKeys.count == 2)
+    }
+
+    @Test func scopesAreReadFromOneWord() {
+        #expect(ScopeList(argument: "post,read")?.scopes == [.post, .read])
+        for text in ["", "post,", "all", "post read"] { #expect(ScopeList(argument: text) == nil) }
+        #expect(throws: (any Error).self) { try KeyCommand.Create.parse(["--name", "backend"]) }
+        #expect(throws: (any Error).self) { try KeyCommand.Create.parse(["--scopes", "post"]) }
+        #expect(throws: Never.self) { try KeyCommand.Create.parse(["--scopes", "post", "--name", "backend"]) }
+    }
+
+    @Test func theListSaysWhoseForWhatAndWhetherItIsUsed() throws {
+        let folder = try Folder(
+            """
+            authentication:
+              api_keys_sha256: [\(SecretText.sha256(of: "csk_plain"))]
+            apps:
+              - bundle_id: a
+              - bundle_id: b
+            """)
+        try folder.add(Self.key("csk_old"))
+        try folder.add(Self.key("csk_new", [.post, .operate]))
+        let apps = try folder.apps()
+        let keys = try #require(apps.apps["a"]).authentication.serverKeys
+        let pages = [3, 4].map { count in
+            MetricsPage(
+                """
+                # TYPE countersign_server_key_uses_total counter
+                countersign_server_key_uses_total{key="backend",fingerprint="\(keys[1].fingerprint)"} \(count)
+                countersign_server_key_uses_total_of_something_else{key="backend"} 9
+                """)
+        }
+        let list = KeyList(apps, pages: pages)
+        #expect(list.lines.map(\.name) == ["backend", "backend", "unnamed"])
+        #expect(list.lines.map(\.uses) == [7, 0, 0])
+        #expect(list.lines.map(\.scopes) == [["post", "read"], ["post", "operate"], ["post", "read", "spend"]])
+        #expect(list.lines.allSatisfy { $0.apps == ["a", "b"] })
+        let lines = list.text.split(separator: "\n")
+        #expect(lines.first == "NAME     KEY       SCOPES           APPS       USES")
+        #expect(lines.dropFirst().first == "backend  \(keys[1].fingerprint)  post,read        every app  7")
+        #expect(KeyList(apps, pages: []).lines.allSatisfy { $0.uses == nil })
+        #expect(!KeyList(apps, pages: []).text.contains("USES"))
+    }
+
+    @Test func aPageOfMetricsIsReadWithItsLabels() {
+        let page = MetricsPage(
+            "# HELP a_total What it is.\na_total{x=\"1 \\\"2\\\"\",y=\"}\"} 2.5\na_total 3\na_total_more 4\n")
+        #expect(
+            page.samples("a_total") == [
+                MetricsPage.Sample(labels: ["x": "1 \"2\"", "y": "}"], value: 2.5),
+                MetricsPage.Sample(labels: [:], value: 3),
+            ])
+        #expect(page.samples("b").isEmpty)
+    }
+}
