@@ -150,12 +150,13 @@ let package = Package(
                 "Kafka", "Postgres", "Messages", "PurchaseModel", "Persistence", "ServiceRuntime", log, metrics,
                 lifecycle,
             ]),
+        shared("TrustedRootSettings", ["AppStore", "ServiceRuntime", log]),
         // Layer 5: the processes.
         service(
             "ReceiptIntake",
             [
                 "BlockingThreads", "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel",
-                "Kafka", "Postgres", "AppStore", "JSONText", "Pacing",
+                "Kafka", "Postgres", "AppStore", "JSONText", "Pacing", "TrustedRootSettings",
                 crypto, hummingbird, httpTypes, jwt, httpClient, log, metrics, lifecycle, nio, nioHTTP,
                 nioHTTPTypes,
             ]),
@@ -163,8 +164,8 @@ let package = Package(
             "VerificationWorker",
             [
                 "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel", "Kafka", "Postgres",
-                "AppStore", "AppStoreServerAPI", "CertificateRevocation", "Pacing", httpClient, nio, log, metrics,
-                lifecycle,
+                "AppStore", "AppStoreServerAPI", "CertificateRevocation", "Pacing", "TrustedRootSettings", httpClient,
+                nio, log, metrics, lifecycle,
             ]),
         service(
             "Fulfillment",
@@ -189,8 +190,8 @@ let package = Package(
             "CountersignTool",
             [
                 "BuildVersion", "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel",
-                "AppStore", "AppStoreServerAPI", "Kafka", "Postgres", "WebhookSigning", arguments, crypto, httpClient,
-                log, nio, nioHTTP, yams,
+                "AppStore", "AppStoreServerAPI", "Kafka", "Postgres", "TrustedRootSettings", "WebhookSigning",
+                arguments, crypto, httpClient, log, nio, nioHTTP, yams,
             ]),
         // Suites: see Tests/README.md.
         .target(
@@ -235,6 +236,7 @@ let package = Package(
                 "BuildVersion", "ServiceRuntime", "LogTesting", log, metrics, coreMetrics, lifecycle, configuration,
                 hummingbird, httpTypes, nio,
             ]),
+        suite("TrustedRootSettingsTests", ["TrustedRootSettings", "AppStore", "LogTesting", "ServiceRuntime", log]),
         suite("PostgresTests", ["Postgres", log, lifecycle]),
         suite(
             "NotificationTests",
@@ -260,7 +262,8 @@ let package = Package(
             "CountersignToolTests",
             [
                 "CountersignTool", "AppStore", "AppStoreServerAPI", "Kafka", "Messages", "Persistence",
-                "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", arguments, crypto, log,
+                "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", "TrustedRootSettings", arguments,
+                crypto, log,
             ]),
         suite(
             "EndToEndTests",

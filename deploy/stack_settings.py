@@ -184,6 +184,7 @@ class StackSettings:
             "WEBHOOKS_FILE": self.config / "webhooks.yaml", **stack_app_store.hosts(self.ports, self.address),
             "TRUSTED_ROOTS": self.trusted_roots("roots", APPLE_ROOT_G3, "root.sha256"),
             "RECEIPT_ROOTS": self.trusted_roots("receipt-roots", stack_app_store.APPLE_ROOT, "receipt-root.sha256"),
+            "TRUSTED_FOREIGN_ROOTS": "allowed",  # The simulator's.
             "LOG_FORMAT": os.environ.get("COUNTERSIGN_LOG_FORMAT", "json"),
             "LOG_LEVEL": os.environ.get("COUNTERSIGN_LOG_LEVEL", "info")}
         if self.address != LOOPBACKS[0]:  # Which is what the services take by themselves.

@@ -73,7 +73,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private func services() async -> [Finding] {
         var findings: [Finding] = []
-        for base in service { findings.append(await ServiceCheck(base: base).run()) }
+        for base in service { findings += await ServiceCheck(base: base).run() }
         return findings
     }
 }

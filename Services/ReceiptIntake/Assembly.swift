@@ -7,6 +7,7 @@ import Persistence
 import Postgres
 import ServiceLifecycle
 import ServiceRuntime
+import TrustedRootSettings
 
 /// Makes everything of `receipt-intake`, in start order; it stops in reverse.
 struct Assembly {
@@ -23,7 +24,10 @@ struct Assembly {
     /// - Throws: `SettingsFileError`, `KeySetError`, `KafkaError`.
     func services() async throws -> ServiceAssembly {
         let logger = context.logger
-        context.metrics.describe(EventMetrics.families + IntakeMetrics.families + SettingsReloadMetrics.families)
+        context.metrics.describe(
+            EventMetrics.families + IntakeMetrics.families + SettingsReloadMetrics.families
+                + ForeignRootReport.families)
+        ForeignRootReport.tell([.signedData: configuration.roots], metrics: context.metrics, logger: logger)
         // The process that faces the players has no business with the keys to Apple.
         let apps = try AppsFile.load(path: configuration.appsFile, secrets: .callers)
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)

@@ -3,6 +3,7 @@ import EventProcessing
 import Kafka
 import Postgres
 import ServiceRuntime
+import TrustedRootSettings
 
 /// What `receipt-intake` is told.
 ///
@@ -19,6 +20,7 @@ import ServiceRuntime
 /// | `apps.file` | the apps that are served, see `AppsFile` | required |
 /// | `trusted.roots` | SHA-256 fingerprints of the roots of notifications, in place of Apple's | Apple Root CA – G3 |
 /// | `trusted.denied_certificates` | SHA-256 fingerprints of certificates that no chain may have | none |
+/// | `trusted.foreign_roots` | `allowed`: a root that is not Apple's may be among them | `refused` |
 /// | `http.host`, `http.port` | where apps post | 127.0.0.1, 8080 |
 /// | `submission.lease` | seconds after which an accepted purchase without outcome is sent again; then it doubles | 30 |
 /// | `redrive.interval` | seconds between looks for what is due | 1 |
@@ -111,7 +113,7 @@ struct Configuration: Sendable {
         postgres = try PostgresSettings.read(settings, applicationName: "receipt-intake")
         kafka = try KafkaSettings.read(settings, clientId: "receipt-intake")
         appsFile = try settings.requiredString("apps.file")
-        roots = try Self.roots(settings)
+        roots = try TrustedRootSettings.trusted(settings, for: .signedData)
         http = try settings.listenAddress("http", port: 8080)
         submissionLease = try settings.duration(
             "submission.lease", default: .seconds(30), in: .seconds(1)...SubmissionRedrive.leaseMaximum)
@@ -136,22 +138,5 @@ struct Configuration: Sendable {
             "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
         keySetInterval = try settings.duration(
             "intake.key_set_interval", default: .seconds(300), in: .seconds(1)...(.seconds(86_400)))
-    }
-
-    private static func roots(_ settings: SettingReader) throws -> TrustedRoots {
-        let fingerprints = try settings.stringList("trusted.roots")
-        let trusted: TrustedRoots
-        do {
-            trusted = fingerprints.isEmpty ? .appleRootG3 : try TrustedRoots(fingerprints: fingerprints)
-        } catch {
-            throw SettingError.invalid(
-                "trusted.roots", expected: "SHA-256 fingerprints of 64 hexadecimal digits", found: nil)
-        }
-        do {
-            return try trusted.denying(try settings.stringList("trusted.denied_certificates"))
-        } catch {
-            throw SettingError.invalid(
-                "trusted.denied_certificates", expected: "SHA-256 fingerprints: \(error)", found: nil)
-        }
     }
 }

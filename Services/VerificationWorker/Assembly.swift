@@ -6,6 +6,7 @@ import Persistence
 import Postgres
 import ServiceLifecycle
 import ServiceRuntime
+import TrustedRootSettings
 
 /// Makes everything, in start order; what starts first stops last.
 struct Assembly {
@@ -19,7 +20,12 @@ struct Assembly {
 
     init(_ configuration: Configuration, context: ServiceContext) throws {
         let logger = context.logger
-        context.metrics.describe(EventMetrics.families + WorkerMetrics.families + SettingsReloadMetrics.families)
+        context.metrics.describe(
+            EventMetrics.families + WorkerMetrics.families + SettingsReloadMetrics.families
+                + ForeignRootReport.families)
+        ForeignRootReport.tell(
+            [.signedData: configuration.roots, .receipts: configuration.receiptRoots], metrics: context.metrics,
+            logger: logger)
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
         let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)

@@ -4,6 +4,7 @@ import Foundation
 import Kafka
 import Postgres
 import ServiceRuntime
+import TrustedRootSettings
 
 /// What the process can be told; for how it asks Apple, see `AppStoreSettings`, for what expired certificates signed,
 /// `ExpiredCertificates`.
@@ -20,6 +21,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_RECEIPT_ROOTS` | the same, of receipts | Apple Root CA |
 /// | `COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES` | SHA-256 fingerprints of certificates that no chain may have | none |
 /// | `COUNTERSIGN_RECEIPT_SHA1_UNTIL` | the day (UTC, `2025-07-01`) from which on receipts signed over SHA-1 are refused, by their creation date; `none` refuses none | 2025-07-01 |
+/// | `COUNTERSIGN_TRUSTED_FOREIGN_ROOTS` | `allowed`: roots that are not Apple's may be among both | `refused` |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | submissions judged and acknowledged together | 256 |
 /// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message, and with revocations that were learnt | none: such proofs wait, and revocations are forgotten with the process |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections to it | 2 |
@@ -51,9 +53,8 @@ struct Configuration: Sendable {
         apps = try AppsFile.load(path: appsFile, secrets: .apple)
         appsInterval = try settings.duration(
             "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
-        let denied = try settings.stringList("trusted.denied_certificates")
-        roots = try Self.roots(settings, "trusted.roots", default: .appleRootG3, denying: denied)
-        receiptRoots = try Self.roots(settings, "receipt.roots", default: .appleRoot, denying: denied)
+        roots = try TrustedRootSettings.trusted(settings, for: .signedData)
+        receiptRoots = try TrustedRootSettings.trusted(settings, for: .receipts)
         receiptSHA1Until = try Self.day(settings, "receipt.sha1_until", default: ReceiptVerifier.sha1Ended)
         expired = try ExpiredCertificates(settings)
         batchMaximum = try settings.int("batch.maximum", default: 256, in: 1...10_000)
@@ -78,23 +79,5 @@ struct Configuration: Sendable {
             throw .invalid(key, expected: "a day such as 2025-07-01, or none", found: text)
         }
         return date
-    }
-
-    private static func roots(
-        _ settings: SettingReader, _ key: String, default roots: TrustedRoots, denying denied: [String]
-    ) throws -> TrustedRoots {
-        let fingerprints = try settings.stringList(key)
-        let trusted: TrustedRoots
-        do {
-            trusted = fingerprints.isEmpty ? roots : try TrustedRoots(fingerprints: fingerprints)
-        } catch {
-            throw SettingError.invalid(key, expected: "SHA-256 fingerprints of 64 hexadecimal digits", found: nil)
-        }
-        do {
-            return try trusted.denying(denied)
-        } catch {
-            throw SettingError.invalid(
-                "trusted.denied_certificates", expected: "SHA-256 fingerprints: \(error)", found: nil)
-        }
     }
 }

@@ -24,6 +24,11 @@ public struct TrustedRoots: Sendable, Hashable {
     /// The fingerprints of certificates that are denied: leaves, intermediates or roots.
     public let denied: Set<String>
 
+    /// Those that are none of the two of Apple's above: whoever has such a root's key can sign what is trusted.
+    public var foreign: Set<String> {
+        fingerprints.subtracting(Self.appleRootG3.fingerprints).subtracting(Self.appleRoot.fingerprints)
+    }
+
     /// Trusts the roots with these SHA-256 fingerprints.
     ///
     /// - Parameter fingerprints: 64 hexadecimal digits each, in either case; colons between the bytes are ignored.

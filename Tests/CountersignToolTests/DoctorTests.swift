@@ -3,6 +3,7 @@ import Messages
 import PurchaseModel
 import ServiceRuntime
 import Testing
+import TrustedRootSettings
 
 @testable import CountersignTool
 @testable import Persistence
@@ -103,10 +104,43 @@ import Testing
         }
     }
 
-    @Test func aForeignRootIsAWarning() throws {
+    @Test func aForeignRootOfTheEnvironmentIsAWarning() throws {
         let foreign = try TrustedRoots(fingerprints: [String(repeating: "ab", count: 32)])
-        #expect(SettingsCheck.judge(.appleRootG3).level == .good)
-        #expect(SettingsCheck.judge(foreign.union(.appleRootG3)).level == .warning)
+        func judge(_ signed: TrustedRoots, _ receipts: TrustedRoots) -> Finding {
+            RootCheck.judge(environment: [.signedData: signed, .receipts: receipts])
+        }
+        #expect(judge(.appleRootG3, .appleRoot).level == .good)
+        let signed = judge(foreign.union(.appleRootG3), .appleRoot)
+        #expect(signed.level == .warning && signed.detail.contains("COUNTERSIGN_TRUSTED_ROOTS"))
+        let receipts = judge(.appleRootG3, foreign.union(.appleRoot))
+        #expect(receipts.level == .warning && receipts.detail.contains("COUNTERSIGN_RECEIPT_ROOTS"))
+        let findings = SettingsCheck(
+            settings: SettingReader(["receipt.roots": String(repeating: "ab", count: 32)])
+        ).run()
+        #expect(findings.last?.level == .warning)
+    }
+
+    @Test func whatAServiceRunsWithIsToldByItsOwnPage() {
+        let base = "http://127.0.0.1:9411"
+        func findings(_ signed: Int, _ receipts: Int) -> [Finding] {
+            let page = """
+                countersign_build_info{service="verification-worker",version="1"} 1
+                countersign_foreign_roots{use="signed_data"} \(signed)
+                countersign_foreign_roots{use="receipts"} \(receipts)
+                """
+            return RootCheck.judge(MetricsPage(page), of: base)
+        }
+        #expect(findings(0, 0).map(\.level) == [.good])
+        #expect(findings(0, 1).map(\.level) == [.warning])
+        let told = "\(base) trusts for receipts what is not Apple's (1 of its roots)"
+        #expect(findings(0, 1).first?.detail.contains(told) == true)
+        #expect(findings(2, 1).map(\.level) == [.warning, .warning])
+        func silent(_ service: String) -> [Finding] {
+            RootCheck.judge(MetricsPage("countersign_build_info{service=\"\(service)\"} 1"), of: base)
+        }
+        #expect(silent("fulfillment").isEmpty)
+        #expect(silent("verification-worker").map(\.level) == [.warning])
+        #expect(silent("receipt-intake").map(\.level) == [.warning])
     }
 
     @Test func deniedCertificatesAreCountedAndAppleOwnRootIsAWarning() throws {

@@ -47,16 +47,15 @@ struct TestIntake: Sendable {
         onPublish: @escaping @Sendable (SubmissionStore.NewSubmission, OutcomeWaiters) -> Void = { _, _ in },
         _ body: @Sendable (TestIntake) async throws -> Value
     ) async throws -> Value {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "intake-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let appsFile = folder.appending(path: "apps.yaml")
+        let appsFile = FileManager.default.temporaryDirectory.appending(path: "apps-\(UUID().uuidString).yaml")
+        defer { try? FileManager.default.removeItem(at: appsFile) }
         try apps(possession).write(to: appsFile, atomically: true, encoding: .utf8)
         let configuration = try Configuration(
             SettingReader(
                 [
                     "postgres.url": url, "kafka.bootstrap_servers": "127.0.0.1:1", "apps.file": appsFile.path,
-                    "http.port": "0", "trusted.roots": try #require(SigningStore.shared).root,
+                    "http.port": "0", "trusted.foreign_roots": "allowed",
+                    "trusted.roots": try #require(SigningStore.shared).root,
                 ].merging(settings) { $1 }))
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let store = SubmissionStore(pool: pool)
@@ -103,12 +102,12 @@ struct TestIntake: Sendable {
     private static func apps(_ possession: AppsFile.PossessionPolicy) -> String {
         func hash(_ key: String) -> String {
             SHA256.hash(data: Data(key.utf8)).map { String(format: "%02x", $0) }.joined()
+        }
         let scoped = ServerKey.Scope.allCases.map { scope in
             "{ name: only-\(scope.rawValue), sha256: \"\(hash(key(scope)))\", scopes: [\(scope.rawValue)] }"
         }.joined(separator: ", ")
         func shared(_ scopes: String) -> String {
             "{ name: shared, sha256: \"\(hash(sharedKey))\", scopes: [\(scopes)] }"
-        }
         }
         return """
             apps:
@@ -116,13 +115,13 @@ struct TestIntake: Sendable {
                 possession: \(possession.rawValue)
                 authentication:
                   jwt: { hs256_secret: "\(TestTokens.secret)" }
-                  api_keys: [\(scoped), \(shared("post, read"))]
                   api_keys_sha256: [\(hash(serverKey))]
+                  api_keys: [\(scoped), \(shared("post, read"))]
               - bundle_id: \(otherApp)
                 authentication:
                   jwt: { hs256_secret: "the secret of the other app of the tests" }
-                  api_keys: [\(shared("read"))]
                   api_keys_sha256: [\(hash(otherServerKey))]
+                  api_keys: [\(shared("read"))]
             """
     }
 

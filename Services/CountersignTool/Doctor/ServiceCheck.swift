@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 
-/// Asks a service's admin port whether it lives and is ready.
+/// Asks a service's admin port whether it lives and is ready, and whom it believes.
 struct ServiceCheck: Sendable {
     private static let timeout = TimeAmount.seconds(5)
     /// Real answers have some hundred bytes.
@@ -11,7 +11,21 @@ struct ServiceCheck: Sendable {
     /// The address of the admin port.
     let base: String
 
-    func run() async -> Finding {
+    func run() async -> [Finding] {
+        let readiness = await readiness()
+        do {
+            return [readiness] + RootCheck.judge(try await MetricsPage.fetch(base), of: base)
+        } catch {
+            // Of one that does not answer at all, the first finding says so.
+            guard readiness.level == .good else { return [readiness] }
+            return [
+                readiness,
+                .warning(RootCheck.subject, "not looked at: \(error)", remedy: "is it the admin port of a service?"),
+            ]
+        }
+    }
+
+    private func readiness() async -> Finding {
         do {
             let answer = try await HTTPClient.shared.execute(
                 HTTPClientRequest(url: "\(base)/readyz"), timeout: Self.timeout)

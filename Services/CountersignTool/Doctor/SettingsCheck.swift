@@ -1,6 +1,7 @@
 import AppStore
 import PurchaseModel
 import ServiceRuntime
+import TrustedRootSettings
 import WebhookSigning
 
 /// Looks at the files that the services read, and at whom they trust.
@@ -93,14 +94,15 @@ struct SettingsCheck: Sendable {
         return .good("webhooks", webhooks.endpoints.map(\.id).joined(separator: ", "))
     }
 
+    /// The roots of the tool's own environment; what a service runs with, its admin port tells (`RootCheck`).
     private func roots() -> Finding {
         do {
-            let fingerprints = try settings.stringList("trusted.roots")
-            return Self.judge(fingerprints.isEmpty ? .appleRootG3 : try TrustedRoots(fingerprints: fingerprints))
+            var roots: [RootUse: TrustedRoots] = [:]
+            for use in RootUse.allCases { roots[use] = try TrustedRootSettings.configured(settings, for: use) }
+            return RootCheck.judge(environment: roots)
         } catch {
             return .wrong(
-                "trusted roots", "\(error)",
-                remedy: "give COUNTERSIGN_TRUSTED_ROOTS SHA-256 fingerprints, or leave it out")
+                RootCheck.subject, "\(error)", remedy: "give it SHA-256 fingerprints, or leave it out")
         }
     }
 
@@ -129,16 +131,5 @@ struct SettingsCheck: Sendable {
         }
         let names = denied.sorted().prefix(4).map { "\($0.prefix(16))…" }.joined(separator: ", ")
         return .good("denied", "\(denied.count) certificates: \(names)")
-    }
-
-    static func judge(_ roots: TrustedRoots) -> Finding {
-        let foreign = roots.fingerprints.subtracting(TrustedRoots.appleRootG3.fingerprints)
-        if let root = foreign.min() {
-            return .warning(
-                "trusted roots",
-                "a root that is not Apple's is trusted: \(root.prefix(16))…: its owner can make purchases",
-                remedy: "fine with the simulator; in production leave COUNTERSIGN_TRUSTED_ROOTS out")
-        }
-        return .good("trusted roots", "Apple's alone")
     }
 }

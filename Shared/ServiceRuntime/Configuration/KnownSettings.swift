@@ -20,8 +20,8 @@ enum KnownSettings {
         "ocsp.responder_url", "postgres.pool_size", "postgres.prepared_statements", "postgres.url", "postgres.url_file",
         "rate.orders_per_second", "rate.per_second", "rate.share", "receipt.roots", "receipt.sha1_until",
         "redrive.interval", "retry.delay_maximum", "shutdown.timeout", "submission.lease",
-        "trusted.denied_certificates", "trusted.roots", "verify_receipt.production_url", "verify_receipt.sandbox_url",
-        "webhooks.file", "webhooks.interval",
+        "trusted.denied_certificates", "trusted.foreign_roots", "trusted.roots", "verify_receipt.production_url",
+        "verify_receipt.sandbox_url", "webhooks.file", "webhooks.interval",
     ]
 
     /// A key of a configuration file that has no meaning.

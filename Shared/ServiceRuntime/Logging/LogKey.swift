@@ -24,6 +24,8 @@ package enum LogKey: String, Sendable, CaseIterable {
     case message = "webhook_message"
     /// Name of a webhook endpoint.
     case endpoint
+    /// SHA-256 fingerprint of a root certificate.
+    case root
     /// Short machine-readable cause.
     case reason
     /// Name of a Kafka topic.

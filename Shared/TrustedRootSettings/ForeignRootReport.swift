@@ -1,0 +1,33 @@
+package import AppStore
+package import Logging
+package import ServiceRuntime
+
+/// Tells of roots that are not Apple's, where they are allowed: a line at the start, and a gauge from then on.
+package enum ForeignRootReport {
+    /// The gauge's name.
+    package static let gauge = "countersign_foreign_roots"
+
+    /// To be given to `PrometheusMetrics.describe(_:)`.
+    package static let families: [MetricFamily] = [
+        .gauge(
+            "countersign_foreign_roots", ["use"],
+            help: "Trusted roots that are not Apple's, by what they may sign: signed_data or receipts.")
+    ]
+
+    /// Tells what a process trusts.
+    ///
+    /// - Parameter roots: all lists that it has.
+    package static func tell(_ roots: [RootUse: TrustedRoots], metrics: PrometheusMetrics, logger: Logger) {
+        for (use, roots) in roots.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            for root in roots.foreign.sorted() {
+                logger.warning(
+                    "a root that is not Apple's is trusted: whoever has its key can make purchases",
+                    metadata: .fields([.root: "\(root)", .reason: "\(use.variable)"]))
+            }
+        }
+        let samples = roots.map { use, roots in
+            GaugeSample("countersign_foreign_roots", labels: [("use", use.rawValue)], Double(roots.foreign.count))
+        }
+        metrics.onScrape { samples }
+    }
+}

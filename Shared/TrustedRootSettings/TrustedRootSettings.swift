@@ -1,0 +1,65 @@
+package import AppStore
+package import ServiceRuntime
+
+/// Reads whom a process believes.
+///
+/// | key | meaning | default |
+/// |---|---|---|
+/// | `trusted.roots` | SHA-256 fingerprints of the roots of signed data, in place of Apple's | Apple Root CA – G3 |
+/// | `receipt.roots` | the same, of receipts | Apple Root CA |
+/// | `trusted.denied_certificates` | SHA-256 fingerprints of certificates that no chain may have, of either | none |
+/// | `trusted.foreign_roots` | `allowed`: roots that are not Apple's may be among them | `refused` |
+package enum TrustedRootSettings {
+    /// Whether a process starts with a root that is not Apple's.
+    package enum ForeignRoots: String, Sendable, CaseIterable {
+        case refused, allowed
+    }
+
+    /// The variable that allows foreign roots.
+    package static let foreignVariable = "COUNTERSIGN_TRUSTED_FOREIGN_ROOTS"
+
+    /// The roots that are set for a use, or Apple's.
+    ///
+    /// - Throws: `SettingError`; ``ForeignRootError`` for a root that is not Apple's, unless such are allowed.
+    package static func trusted(_ settings: SettingReader, for use: RootUse) throws -> TrustedRoots {
+        let roots = try configured(settings, for: use)
+        let foreignRoots: ForeignRoots = try settings.choice("trusted.foreign_roots", default: .refused)
+        if foreignRoots == .refused, let root = roots.foreign.min() { throw ForeignRootError(use: use, root: root) }
+        return roots
+    }
+
+    /// The roots that are set for a use, or Apple's, whosesoever they are: to be looked at, not to be trusted.
+    ///
+    /// - Throws: `SettingError`.
+    package static func configured(_ settings: SettingReader, for use: RootUse) throws(SettingError) -> TrustedRoots {
+        let fingerprints = try settings.stringList(use.key)
+        var roots = use.appleRoots
+        do {
+            if !fingerprints.isEmpty { roots = try TrustedRoots(fingerprints: fingerprints) }
+        } catch {
+            throw SettingError.invalid(use.key, expected: "SHA-256 fingerprints of 64 hexadecimal digits", found: nil)
+        }
+        let denied = try settings.stringList("trusted.denied_certificates")
+        do {
+            return try roots.denying(denied)
+        } catch {
+            throw SettingError.invalid(
+                "trusted.denied_certificates", expected: "SHA-256 fingerprints: \(error)", found: nil)
+        }
+    }
+}
+
+/// A root that is not Apple's is among those to trust, and nobody has said that it may be.
+package struct ForeignRootError: ConfigurationMistake {
+    /// Where it stands.
+    package let use: RootUse
+    /// Its fingerprint.
+    package let root: String
+
+    /// One sentence.
+    package var description: String {
+        "\(use.variable) has a root that is not Apple's, \(root.prefix(16))…: whoever has its key can make purchases, "
+            + "production's too. Take it out; or, for the simulator and tests, set "
+            + "\(TrustedRootSettings.foreignVariable)=\(TrustedRootSettings.ForeignRoots.allowed.rawValue)."
+    }
+}
