@@ -1,3 +1,4 @@
+import Foundation
 import Kafka
 import Messages
 import Testing
@@ -61,6 +62,34 @@ import Testing
         #expect(lines.allSatisfy { $0.hasPrefix("--add --allow-principal User:CN=") || $0.hasPrefix("# ") })
         let prefixed = KafkaAccessRule(principal: "User:x", resource: .groups(prefix: "a."), operation: .describe)
         #expect(AccessRules.line(prefixed).hasSuffix("--group a. --resource-pattern-type prefixed"))
+    }
+
+    @Test func thePageSaysOfEachUserWhatItMayDo() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deploy/ACCESS.md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let section = try #require(text.split(separator: "\n## ").first { $0.hasPrefix("Kafka\n") })
+        let rows = section.split(separator: "\n").map { line in
+            line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        }.filter { $0.count == 4 && $0[0].hasPrefix("`") }
+        func words(_ cell: String) -> Set<String> {
+            cell == "nothing" ? [] : Set(cell.split(separator: ", ").map { "countersign.\($0)" })
+        }
+        let users = AccessRules.all(prefix: "")
+        #expect(rows.map { $0[0] } == users.map { "`\($0.user)`" })
+        for (row, (user, rules)) in zip(rows, users) {
+            func topics(_ operation: KafkaAccessRule.Operation) -> Set<String> {
+                Set(
+                    rules.filter { $0.operation == operation }.compactMap { rule in
+                        if case .topic(let name) = rule.resource { name } else { nil }
+                    })
+            }
+            #expect(words(row[1]) == topics(.write), "\(user)")
+            #expect(words(row[2]) == topics(.read), "\(user)")
+            let groups = rules.filter { $0.operation == .read }.compactMap { rule in
+                if case .group(let name) = rule.resource { name } else { nil }
+            }
+            if !groups.isEmpty { #expect(words(row[3]) == Set(groups), "\(user)") }
+        }
     }
 
     @Test func topicsWithThreeCopiesAskForTwoInSync() {

@@ -74,6 +74,30 @@ struct ServerKeyScopeTests {
         }
     }
 
+    @Test("the table of deploy/ACCESS.md has every route, with who may call it")
+    func page() async throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deploy/ACCESS.md")
+        let methods = ["GET", "POST", "PUT", "DELETE"]
+        let rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+            .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
+            .filter { row in row.count == 4 && methods.contains { row[0].hasPrefix("`\($0) /") } }
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url) { intake in
+                let expected = intake.routes.map { route in
+                    let callers =
+                        switch route.access {
+                        case .everybody: ["everybody", "everybody"]
+                        case .playersAndServers(let scope): ["own account", "`\(scope.rawValue)`"]
+                        case .servers(let scope): ["no", "`\(scope.rawValue)`"]
+                        }
+                    return ["`\(route.method) \(route.path)`"] + callers
+                }
+                #expect(Set(rows.map { Array($0.prefix(3)) }) == Set(expected))
+                #expect(rows.count == expected.count)
+            }
+        }
+    }
+
     @Test("a key of two apps may for each what the file says of it there")
     func twoApps() async throws {
         try await TestDatabase.with { database in
