@@ -34,7 +34,8 @@ struct ConfigurationTests {
         let other = String(repeating: "cd", count: 32)
         for key in ["trusted.roots", "receipt.roots"] {
             let configuration = try configured([
-                key: other, "trusted.denied_certificates": " \(Self.fingerprint.uppercased()), \(other)",
+                key: other, "trusted.foreign_roots": "allowed",
+                "trusted.denied_certificates": " \(Self.fingerprint.uppercased()), \(other)",
             ])
             #expect(configuration.roots.denied == [Self.fingerprint, other])
             #expect(configuration.receiptRoots.denied == [Self.fingerprint, other])

@@ -6,7 +6,8 @@ import Synchronization
 /// The connections that are open, and which of them are closed so that there is room for others.
 ///
 /// Whoever opens ten thousand connections and says nothing, or sends a byte a minute, must not shut the door for a player:
-/// a request has a time to arrive in, and when there are too many connections, those without a request are closed first.
+/// a request has a time to arrive in, and when there are too many connections, those are closed that have been without a
+/// whole request for longest.
 final class OpenConnections: Sendable {
     enum Limit {
         /// What is left for connections that are about to be accepted: this part of all.
@@ -15,21 +16,11 @@ final class OpenConnections: Sendable {
         static let closedAtOnce = 16
     }
 
-    /// What a connection does; what comes first is closed first.
-    fileprivate enum Phase: Int {
-        /// It has not brought a whole head yet.
-        case unused
-        /// Its requests are answered.
-        case idle
-        /// A body is on its way.
-        case receiving
-        /// A request is whole, and waits for its answer. These are not closed.
-        case answering
-    }
-
     private struct Entry {
         let channel: any Channel
-        var phase = Phase.unused
+        /// Whether a whole request waits for its answer; then it is not closed.
+        var isAnswering = false
+        /// Since when it is open, or its last request began or was answered.
         var since: ContinuousClock.Instant
     }
 
@@ -56,9 +47,8 @@ final class OpenConnections: Sendable {
         let surplus = entries.withLock { entries -> [any Channel] in
             entries[ObjectIdentifier(channel)] = Entry(channel: channel, since: .now)
             guard entries.count > maximum - maximum / Limit.reserve else { return [] }
-            let closable = entries.filter { $0.value.phase != .answering }.sorted { left, right in
-                (left.value.phase.rawValue, left.value.since) < (right.value.phase.rawValue, right.value.since)
-            }
+            // The longest of all, whether it says nothing or drips a body: a player's request is there within a moment.
+            let closable = entries.filter { !$0.value.isAnswering }.sorted { $0.value.since < $1.value.since }
             // A connection of a moment ago is the one that room is made for.
             let closed = closable.prefix(maximum / Limit.closedAtOnce).filter { $0.value.channel !== channel }
             for (identifier, _) in closed { entries[identifier] = nil }
@@ -69,9 +59,9 @@ final class OpenConnections: Sendable {
         for channel in surplus { channel.close(promise: nil) }
     }
 
-    fileprivate func entered(_ phase: Phase, _ channel: any Channel) {
+    fileprivate func changed(_ channel: any Channel, isAnswering: Bool) {
         entries.withLock { entries in
-            entries[ObjectIdentifier(channel)]?.phase = phase
+            entries[ObjectIdentifier(channel)]?.isAnswering = isAnswering
             entries[ObjectIdentifier(channel)]?.since = .now
         }
     }
@@ -124,13 +114,13 @@ private final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHan
                 OpenConnections.closed("slow_request").increment()
                 channel.close(promise: nil)
             }
-            connections.entered(.receiving, channel)
+            connections.changed(channel, isAnswering: false)
         case .body: break
         case .end:
             isReceiving = false
             deadline?.cancel()
             deadline = nil
-            connections.entered(unanswered > 0 ? .answering : .idle, context.channel)
+            connections.changed(context.channel, isAnswering: unanswered > 0)
         }
         context.fireChannelRead(data)
     }
@@ -139,7 +129,7 @@ private final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHan
         if case .end = unwrapOutboundIn(data) {
             unanswered -= 1
             // Answered before the body had come, it goes on receiving what nobody reads.
-            if unanswered == 0, !isReceiving { connections.entered(.idle, context.channel) }
+            if unanswered == 0, !isReceiving { connections.changed(context.channel, isAnswering: false) }
         }
         context.write(data, promise: promise)
     }
