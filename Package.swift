@@ -136,6 +136,7 @@ let package = Package(
                 .embedInCode("Migrations/0012_send_events_from_an_outbox.sql"),
                 .embedInCode("Migrations/0013_drop_idle_indexes.sql"),
                 .embedInCode("Migrations/0014_keep_revocations.sql"),
+                .embedInCode("Migrations/0015_read_few_rows.sql"),
             ]),
         shared(
             "ServiceRuntime",

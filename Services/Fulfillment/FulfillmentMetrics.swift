@@ -43,7 +43,7 @@ enum FulfillmentMetrics {
             help: "Alarms that were raised for submissions too old without an outcome."),
         .gauge(
             "countersign_submissions_alarmed", ["reason"],
-            help: "Submissions that have an alarm and no outcome; they stay due."),
+            help: "Submissions that have an alarm and no outcome; they stay due. 10,000 means at least as many."),
         .gauge(
             "countersign_catalogue_mistaken",
             help: "1 while the catalogue's file has a mistake, and the catalogue before it is in use."),

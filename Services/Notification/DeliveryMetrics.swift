@@ -82,7 +82,9 @@ extension DeliveryMetrics {
         .histogram("countersign_webhook_attempt_duration_seconds", ["endpoint"], help: "How long an attempt took."),
         .histogram(
             "countersign_webhook_delivery_delay_seconds", ["endpoint"], help: "From take-over to delivery."),
-        .gauge("countersign_webhook_deliveries_pending", ["endpoint"], help: "Deliveries that wait for the endpoint."),
+        .gauge(
+            "countersign_webhook_deliveries_pending", ["endpoint"],
+            help: "Deliveries that wait for the endpoint; 10,000 means at least as many."),
         .gauge("countersign_webhook_endpoint_disabled", ["endpoint"], help: "1 while the endpoint is switched off."),
     ]
 }

@@ -89,9 +89,40 @@ struct AlarmTests {
             _ = try await bench.pool.query("UPDATE submissions SET received_at = now() - interval '2 hours'")
             try await bench.settle(batch)
             try await bench.lookForAlarms()
-            #expect(bench.lines.all.count == RaiseAlarms.Limit.linesPerBatch + 1)
+            #expect(bench.lines.all.count == RaiseAlarms.Limit.linesPerLook + 1)
             #expect(bench.lines.all.last?.fields == ["count": "10"])
             #expect(try await SubmissionStore(pool: bench.pool).alarmed().map(\.count) == [60])
+        }
+    }
+
+    @Test func `of very many the oldest alarm first, so many in a look, and at least so many are counted`() async throws
+    {
+        try await Bench.with { bench in
+            let perLook = RaiseAlarms.Limit.batch * RaiseAlarms.Limit.batchesPerLook
+            let count = SubmissionStore.alarmedCountMaximum + 500
+            _ = try await bench.pool.query(
+                """
+                INSERT INTO submissions (id, due_at, app, account, kind, partition_key, correlation_id, proof, received_at)
+                SELECT 'n' || n, now(), 'a', 'p', 'receipt', 'p', 'r', 'x', now() - n * interval '1 second'
+                FROM generate_series(3601, 3600 + \(count)) AS n
+                """)
+            try await bench.lookForAlarms()
+            #expect(bench.lines.all.count == RaiseAlarms.Limit.linesPerLook + 1)
+            #expect(bench.lines.all.last?.fields == ["count": "\(perLook - RaiseAlarms.Limit.linesPerLook)"])
+            #expect(try await bench.number("SELECT count(*) FROM submissions WHERE alarmed_at IS NOT NULL") == perLook)
+            #expect(
+                try await bench.number(
+                    """
+                    SELECT count(*) FROM submissions a WHERE alarmed_at IS NULL AND received_at
+                        < (SELECT max(received_at) FROM submissions WHERE alarmed_at IS NOT NULL)
+                    """) == 0)
+            for _ in 0..<2 { try await bench.lookForAlarms() }
+            let alarmed = try await SubmissionStore(pool: bench.pool).alarmed()
+            #expect(alarmed.map(\.count) == [Int64(SubmissionStore.alarmedCountMaximum)])
+            let age = Double(3600 + count)
+            #expect(alarmed.allSatisfy { (age...age + 100).contains($0.oldestSeconds) }, "the oldest, exactly")
+            let unsettled = try await BacklogStore(pool: bench.pool).oldestUnsettledSeconds()
+            #expect((age...age + 100).contains(try #require(unsettled)))
         }
     }
 

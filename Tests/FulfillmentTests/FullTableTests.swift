@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import Messages
 import Persistence
 import PersistenceTesting
@@ -13,21 +12,11 @@ import Testing
 @Suite(.enabled(if: TestDatabase.url != nil, Bench.skipComment))
 struct FullTableTests {
     /// The most rows of one table, and entries of its indexes, that one step may read; it has ten times as many, or more.
-    private static let rowsMaximum: Int64 = 2_000
-    private static let sessionName = "full-table-step"
+    fileprivate static let rowsMaximum: Int64 = 2_000
     private static let customer = Customer(
         environment: .production, app: Bench.app, account: Account(stored: "player4"))
 
-    /// Something that is done again and again.
-    private struct Step: Sendable {
-        let name: String
-        let run: @Sendable (PostgresPool) async throws -> Void
-
-        init(_ name: String, _ run: @escaping @Sendable (PostgresPool) async throws -> Void) {
-            self.name = name
-            self.run = run
-        }
-    }
+    private typealias Step = MeasuredStep
 
     private static let steps = fulfilling + lookingForDue + delivering + asking
 
@@ -153,38 +142,16 @@ struct FullTableTests {
         try await TestDatabase.withAddress { pool, url in
             try await FilledTables.fill(pool)
             for step in Self.steps {
-                let before = try await Self.reads(pool)
-                var configuration = try PostgresConfiguration(url: url)
-                configuration.applicationName = Self.sessionName
-                let own = PostgresPool(configuration: configuration, logger: Logger(label: "tests"))
-                do {
-                    try await step.run(own)
-                } catch {
-                    Issue.record(error, "\(step.name)")
-                }
-                await own.close()
-                for (table, rows) in try await Self.reads(pool) {
-                    let read = rows - before[table, default: 0]
-                    #expect(read <= Self.rowsMaximum, "\(step.name) reads \(read) rows of \(table)")
+                for (table, read) in try await step.reads(pool, url) {
+                    #expect(read <= step.rowsMaximum, "\(step.name) reads \(read) rows of \(table)")
                 }
             }
         }
     }
+}
 
-    /// Rows and entries of indexes that were ever read, by table.
-    private static func reads(_ pool: PostgresPool) async throws -> [String: Int64] {
-        // What a session read is counted when it has ended at the latest.
-        let running = """
-            SELECT count(*) AS n, pg_sleep(0.01)::text FROM pg_stat_activity
-            WHERE datname = current_database() AND application_name = $1
-            """
-        while try await pool.query(running, [.text(sessionName)]).rows[0].decode("n", as: Int64.self) > 0 {}
-        let result = try await pool.query(
-            """
-            SELECT t.relname::text AS name, (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::int8 AS rows
-            FROM pg_stat_user_tables t LEFT JOIN pg_stat_user_indexes i USING (relid) GROUP BY t.relid, 1, t.seq_tup_read
-            """)
-        return Dictionary(
-            uniqueKeysWithValues: try result.rows.map { (try $0.decode("name"), try $0.decode("rows")) })
+extension MeasuredStep {
+    fileprivate init(_ name: String, _ run: @escaping @Sendable (PostgresPool) async throws -> Void) {
+        self.init(name, FullTableTests.rowsMaximum, run)
     }
 }

@@ -82,6 +82,7 @@ struct UpgradeTests {
                     "keep_owners_and_subscriptions", "estimate_proceeds", "one_order_a_purchase",
                     "keep_purchases_unique", "look_up_less", "see_what_waits", "whose_refunds",
                     "keep_chains_once", "send_events_from_an_outbox", "drop_idle_indexes", "keep_revocations",
+                    "read_few_rows",
                 ])
             let shop = SubscriptionBench(Bench(pool: pool))
             shop.on(Self.today)
@@ -147,6 +148,21 @@ struct UpgradeTests {
         try await shop.bench.expectClean()
     }
 
+    @Test("of two who migrate at once one waits, and finds everything done")
+    func together() async throws {
+        try await TestDatabase.withAddress { pool, url in
+            let old = OldDatabase(pool: pool)
+            try await old.create()
+            let other = PostgresPool(
+                configuration: try PostgresConfiguration(url: url), logger: Logger(label: "tests"))
+            async let first = Migrator(pool: pool).migrate()
+            async let second = Migrator(pool: other).migrate()
+            let applied = try await [first, second].map(\.count).sorted()
+            #expect(applied == [0, Migrator.migrations.count - 3])
+            await other.close()
+        }
+    }
+
     @Test("who comes while another migrates waits for it, longer than for other locks")
     func waiting() async throws {
         try await TestDatabase.withAddress { pool, url in
@@ -171,8 +187,9 @@ struct UpgradeTests {
     private static func waiting(_ pool: PostgresPool) async throws -> Int64 {
         let result = try await pool.query(
             """
-            SELECT count(*) AS n, pg_sleep(0.01)::text FROM pg_locks JOIN pg_database ON pg_database.oid = database
-            WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted
+            SELECT count(*) AS n, pg_sleep(0.01)::text FROM pg_stat_activity
+            WHERE datname = current_database() AND state = 'idle in transaction'
+                AND query LIKE '%pg_try_advisory_xact_lock%'
             """)
         return try result.rows[0].decode("n")
     }

@@ -66,7 +66,7 @@ public enum TestDatabase {
             if found.rows.isEmpty {
                 try await connection.executeScript("DROP DATABASE IF EXISTS \(unfinished)")
                 try await connection.executeScript("CREATE DATABASE \(unfinished)")
-                let pool = try pool(replacing(url, unfinished), connections: 1)
+                let pool = try pool(replacing(url, unfinished), connections: 2)
                 _ = try await Migrator(pool: pool).migrate()
                 // Nobody may be in a database that is renamed or copied.
                 await pool.close()
@@ -80,7 +80,7 @@ public enum TestDatabase {
 
     /// Differs where the migrations do (FNV-1a).
     private static var fingerprint: String {
-        let texts = Migrator.migrations.map { "\($0.version) \($0.sql)" }.joined()
+        let texts = Migrator.migrations.map { "\($0.version) \($0.sql) \($0.indexes)" }.joined()
         let hash = texts.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return String(hash, radix: 16)
     }

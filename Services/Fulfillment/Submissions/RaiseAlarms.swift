@@ -14,10 +14,15 @@ struct RaiseAlarms: Sendable {
     let write: @Sendable (_ message: String, _ fields: [(name: String, value: String)]) -> Void
 
     enum Limit {
-        /// Lines of one batch: an outage of an hour alarms for everything at once; the rest is one line more.
-        static let linesPerBatch = 50
-        /// Submissions of one look.
+        /// Lines of one look: an outage of an hour alarms for everything at once; the rest is one line more.
+        static let linesPerLook = 50
+        /// Submissions of one statement.
         static let batch = 1_000
+        /// Statements of one look.
+        ///
+        /// While millions are too old, marking them must not keep the database from the purchases that come. The oldest are
+        /// marked first, and one alarm is enough to wake somebody.
+        static let batchesPerLook = 5
     }
 
     /// How often it looks.
@@ -28,15 +33,16 @@ struct RaiseAlarms: Sendable {
         PeriodicTask("submission-alarms", schedule: .init(every: Self.interval), logger: logger) { try await look() }
     }
 
-    /// Looks once.
+    /// Looks once; what is too old beyond `batchesPerLook` is left to the next look.
     ///
-    /// - Throws: `PostgresError`.
+    /// - Throws: `PostgresError`; what was marked before is told of.
     func look() async throws {
-        var found = Limit.batch
-        while found == Limit.batch {
-            let alarms = try await store.raiseAlarms(olderThan: age, limit: Limit.batch)
-            tell(alarms)
-            found = alarms.count
+        var alarms: [SubmissionStore.Alarm] = []
+        defer { tell(alarms) }
+        for _ in 0..<Limit.batchesPerLook {
+            let found = try await store.raiseAlarms(olderThan: age, limit: Limit.batch)
+            alarms += found
+            if found.count < Limit.batch { return }
         }
     }
 
@@ -46,7 +52,7 @@ struct RaiseAlarms: Sendable {
             Counter(label: "countersign_submission_alarms_total", dimensions: [("reason", alarm.reason.rawValue)])
                 .increment()
         }
-        for alarm in alarms.prefix(Limit.linesPerBatch) {
+        for alarm in alarms.prefix(Limit.linesPerLook) {
             write(
                 "a submission is too old without an outcome; it stays due",
                 [
@@ -54,10 +60,10 @@ struct RaiseAlarms: Sendable {
                     (name: "age_seconds", value: "\(Int(min(alarm.ageSeconds, 1e12)))"),
                 ])
         }
-        let unnamed = alarms.count - Limit.linesPerBatch
+        let unnamed = alarms.count - Limit.linesPerLook
         if unnamed > 0 {
             write(
-                "more submissions are too old without an outcome; `countersign doctor` tells of all",
+                "more submissions are too old without an outcome; `countersign doctor` tells of them by reason",
                 [(name: "count", value: "\(unnamed)")])
         }
     }
@@ -72,7 +78,8 @@ struct RaiseAlarms: Sendable {
     }
 }
 
-/// Measures how many submissions have an alarm and no outcome: `countersign_submissions_alarmed{reason}`.
+/// Measures how many submissions have an alarm and no outcome: `countersign_submissions_alarmed{reason}`, of each reason
+/// `SubmissionStore.alarmedCountMaximum` at the most.
 ///
 /// Every process tells the same number: it is the database's.
 actor AlarmedGauge {

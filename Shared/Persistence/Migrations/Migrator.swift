@@ -4,8 +4,9 @@ package import Postgres
 /// Brings a database to the schema that this program knows, forwards only.
 ///
 /// Every migration is a numbered SQL file, some with a step in Swift after it, applied once and remembered in
-/// `schema_migrations`. All that is missing is one transaction: it is applied as a whole, or not at all. Several processes
-/// may try at once: an advisory lock lets one through.
+/// `schema_migrations`. All that is missing is one transaction, applied as a whole or not at all; before a migration that
+/// makes indexes beside running services, what precedes it is one of its own. Several processes may try at once: an
+/// advisory lock lets one through.
 package struct Migrator: Sendable {
     private let pool: PostgresPool
 
@@ -14,6 +15,8 @@ package struct Migrator: Sendable {
         package let version: Int64
         let name: String
         package let sql: String
+        /// What is done before the SQL, outside of any transaction.
+        package var indexes: [IndexChange] = []
         /// What SQL alone does badly; it sees the schema as this migration leaves it, and never a later one.
         var step: (@Sendable (PostgresConnection) async throws -> Void)?
     }
@@ -66,6 +69,10 @@ package struct Migrator: Sendable {
             Migration(
                 version: 14, name: "keep_revocations",
                 sql: String(decoding: PackageResources._014_keep_revocations_sql, as: UTF8.self)),
+            Migration(
+                version: 15, name: "read_few_rows",
+                sql: String(decoding: PackageResources._015_read_few_rows_sql, as: UTF8.self),
+                indexes: IndexChange.readFewRows),
         ]
     }
 
@@ -94,33 +101,61 @@ package struct Migrator: Sendable {
                     version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())
                 """)
         }
-        return try await pool.withTransaction { connection in
-            try await Self.lock(on: connection)
-            let present = try await Self.version(on: connection)
+        // The lock is a transaction's, so that it goes with it whatever happens, behind a pooler of connections, too. The
+        // work is done on another connection meanwhile.
+        return try await pool.withTransaction { holder in
+            try await Self.lock(on: holder)
+            let present = try await Self.version(on: holder)
             guard present <= Self.newestVersion else {
                 throw SchemaError(found: present, known: Self.newestVersion)
             }
+            var missing = Self.migrations.filter { $0.version > present }[...]
             var applied: [String] = []
-            for migration in Self.migrations where migration.version > present {
-                try await connection.executeScript(migration.sql)
-                try await migration.step?(connection)
-                _ = try await connection.query(
-                    "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
-                    [.int8(migration.version), .text(migration.name)])
-                applied.append(migration.name)
+            while let first = missing.first {
+                try await make(first.indexes)
+                let batch = [first] + missing.dropFirst().prefix { $0.indexes.isEmpty }
+                try await apply(batch)
+                applied += batch.map(\.name)
+                missing = missing.dropFirst(batch.count)
             }
             return applied
         }
     }
 
-    /// Waits for whoever migrates, for as long as a statement may take: a large database is rewritten in minutes, and
-    /// other locks are waited for much shorter.
+    /// Makes and drops indexes while services run.
+    private func make(_ changes: [IndexChange]) async throws {
+        guard !changes.isEmpty else { return }
+        try await pool.withConnection { connection in
+            try await IndexChange.apply(changes, on: connection)
+        }
+    }
+
+    private func apply(_ migrations: [Migration]) async throws {
+        try await pool.withTransaction { connection in
+            for migration in migrations {
+                try await connection.executeScript(migration.sql)
+                try await migration.step?(connection)
+                _ = try await connection.query(
+                    "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
+                    [.int8(migration.version), .text(migration.name)])
+            }
+        }
+    }
+
+    /// How often it is tried to be the one who migrates.
+    private static let lockInterval = Duration.milliseconds(100)
+
+    /// Waits for whoever migrates, however long that takes; then others wait until the caller's transaction ends.
+    ///
+    /// Whoever waited in a statement would have a snapshot, for whose end the making of an index would wait in turn.
     private static func lock(on connection: PostgresConnection) async throws {
-        let result = try await connection.query(
-            "SELECT current_setting('lock_timeout') AS usual, set_config('lock_timeout', '0', true)")
-        _ = try await connection.query("SELECT pg_advisory_xact_lock($1)", [.int8(lockKey)])
-        let usual = try result.rows.first?.decode("usual", as: String.self)
-        _ = try await connection.query("SELECT set_config('lock_timeout', $1, true)", [.text(usual ?? "0")])
+        // Nothing is done in this transaction while indexes are made, which takes minutes.
+        _ = try await connection.query("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
+        while true {
+            let result = try await connection.query("SELECT pg_try_advisory_xact_lock($1) AS locked", [.int8(lockKey)])
+            if try result.rows.first?.decode("locked", as: Bool.self) ?? false { return }
+            try await Task.sleep(for: lockInterval)
+        }
     }
 
     /// Refuses a schema that is not the one this program was written for.

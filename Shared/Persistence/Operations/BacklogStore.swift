@@ -1,4 +1,5 @@
 package import Postgres
+import PurchaseModel
 
 /// What is late or held up, and how the database server is set: what a health check of the whole asks.
 package struct BacklogStore: Sendable {
@@ -13,7 +14,7 @@ package struct BacklogStore: Sendable {
     package struct Overdue: Sendable {
         /// `submissions`, `events`, `webhook_deliveries`, `operator_claims`, `subscriptions` or `entitlements`.
         package let table: String
-        /// How many are overdue.
+        /// How many are overdue; ``DueRowsStore/countMaximum`` means at least as many.
         package let count: Int64
         /// Seconds since the oldest of them was due.
         package let oldestSeconds: Double
@@ -37,7 +38,7 @@ package struct BacklogStore: Sendable {
         package let id: String
         /// Why.
         package let reason: String
-        /// Deliveries that wait for it.
+        /// Deliveries that wait for it, ``DueRowsStore/countMaximum`` at the most.
         package let pending: Int64
     }
 
@@ -55,33 +56,15 @@ package struct BacklogStore: Sendable {
 
     /// Rows whose due time passed longer ago than the grace period, per table; tables without any are left out.
     ///
-    /// Deliveries to endpoints that are switched off do not count: nobody is meant to take them.
+    /// At most ``DueRowsStore/countMaximum`` of each are counted, and the oldest exactly. Deliveries to endpoints that are
+    /// switched off do not count: nobody is meant to take them.
     ///
     /// - Throws: `PostgresError`.
     package func overdue(grace: Duration) async throws -> [Overdue] {
-        let result = try await pool.query(
-            """
-            WITH late AS (
-                SELECT 'submissions' AS name, due_at FROM submissions WHERE due_at < now() - $1 * interval '1 millisecond'
-                UNION ALL SELECT 'events', due_at FROM event_outbox WHERE due_at < now() - $1 * interval '1 millisecond'
-                UNION ALL SELECT 'webhook_deliveries', due_at FROM webhook_deliveries d
-                    LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id
-                    WHERE due_at < now() - $1 * interval '1 millisecond' AND e.disabled_at IS NULL
-                UNION ALL SELECT 'operator_claims', due_at FROM operator_claims
-                    WHERE due_at < now() - $1 * interval '1 millisecond'
-                UNION ALL SELECT 'subscriptions', due_at FROM subscriptions
-                    WHERE due_at < now() - $1 * interval '1 millisecond'
-                UNION ALL SELECT 'entitlements', expires_at FROM entitlements
-                    WHERE expires_at < now() - $1 * interval '1 millisecond' AND end_told_at IS NULL AND revoked_at IS NULL
-            )
-            SELECT name, count(*) AS count, extract(epoch FROM now() - min(due_at))::float8 AS oldest
-            FROM late GROUP BY name ORDER BY name
-            """, [.int8(grace.wholeMilliseconds)])
-        return try result.rows.map { row in
-            Overdue(
-                table: try row.decode("name"), count: try row.decode("count"),
-                oldestSeconds: try row.decode("oldest"))
-        }
+        try await DueRowsStore(pool: pool).queues(grace: grace).compactMap { queue in
+            guard let count = queue.counts.first, count > 0 else { return nil }
+            return Overdue(table: queue.table, count: count, oldestSeconds: queue.oldestSeconds)
+        }.sorted { $0.table < $1.table }
     }
 
     /// The oldest submission without an outcome, in seconds since it was received or reopened; nil when all have one.
@@ -90,27 +73,24 @@ package struct BacklogStore: Sendable {
     package func oldestUnsettledSeconds() async throws -> Double? {
         let result = try await pool.query(
             """
-            SELECT extract(epoch FROM now() - min(coalesce(reopened_at, received_at)))::float8 AS age FROM submissions
-            WHERE due_at IS NOT NULL
+            SELECT extract(epoch FROM now() - oldest)::float8 AS age
+            FROM (\(SubmissionStore.oldestUnsettledStatement)) unsettled
             """)
         return try result.rows.first?.decodeIfPresent("age", as: Double.self)
     }
 
-    /// Parked orders by reason.
+    /// Parked orders by reason: at most ``UndeliveredStore/countMaximum`` of each environment, the oldest exactly.
     ///
     /// - Throws: `PostgresError`.
     package func parkedOrders() async throws -> [Parked] {
-        let result = try await pool.query(
-            """
-            SELECT reason, count(*) AS count, extract(epoch FROM now() - min(created_at))::float8 AS oldest,
-                (array_agg(environment || ' ' || transaction_id ORDER BY created_at, transaction_id))[1] AS oldest_order
-            FROM orders WHERE state = 'parked' GROUP BY reason ORDER BY reason
-            """)
-        return try result.rows.map { row in
-            Parked(
-                reason: try row.decode("reason"), count: try row.decode("count"),
-                oldestSeconds: try row.decode("oldest"), oldestOrder: try row.decode("oldest_order"))
-        }
+        let groups = try await UndeliveredStore(pool: pool).parked()
+        return Dictionary(grouping: groups, by: \.reason).compactMap { reason, groups in
+            guard let oldest = groups.max(by: { $0.oldestSeconds < $1.oldestSeconds }) else { return nil }
+            return Parked(
+                reason: reason.rawValue, count: groups.reduce(0) { $0 + $1.count },
+                oldestSeconds: oldest.oldestSeconds,
+                oldestOrder: "\(oldest.environment) \(oldest.oldestTransactionId)")
+        }.sorted { $0.reason < $1.reason }
     }
 
     /// Endpoints that are switched off.
@@ -119,11 +99,13 @@ package struct BacklogStore: Sendable {
     package func disabledEndpoints() async throws -> [DisabledEndpoint] {
         let result = try await pool.query(
             """
-            SELECT e.id, coalesce(e.disabled_reason, 'no reason noted') AS reason, count(d.event_id) AS pending
-            FROM webhook_endpoints e
-            LEFT JOIN webhook_deliveries d ON d.endpoint_id = e.id AND d.due_at IS NOT NULL
-            WHERE e.disabled_at IS NOT NULL GROUP BY e.id, e.disabled_reason ORDER BY e.id
-            """)
+            SELECT e.id, coalesce(e.disabled_reason, 'no reason noted') AS reason, d.pending
+            FROM webhook_endpoints e CROSS JOIN LATERAL (
+                SELECT count(*) AS pending FROM (
+                    SELECT FROM webhook_deliveries
+                    WHERE endpoint_id = e.id AND due_at IS NOT NULL ORDER BY due_at LIMIT $1) waiting) d
+            WHERE e.disabled_at IS NOT NULL ORDER BY e.id
+            """, [.int8(Int64(DueRowsStore.countMaximum))])
         return try result.rows.map { row in
             DisabledEndpoint(
                 id: try row.decode("id"), reason: try row.decode("reason"), pending: try row.decode("pending"))

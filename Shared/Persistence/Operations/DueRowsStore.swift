@@ -31,9 +31,11 @@ package struct DueRowsStore: Sendable {
     ///
     /// Deliveries to endpoints that are switched off do not count: nobody is meant to take them.
     ///
+    /// - Parameter grace: rows count that have been due for longer than this.
     /// - Throws: `PostgresError`.
-    package func queues() async throws -> [Queue] {
-        let result = try await pool.query(Self.statement, [.int8(Int64(Self.countMaximum))])
+    package func queues(grace: Duration = .zero) async throws -> [Queue] {
+        let result = try await pool.query(
+            Self.statement, [.int8(Int64(Self.countMaximum)), .int8(grace.wholeMilliseconds)])
         return try result.rows.map { row in
             Queue(
                 table: try row.decode("name"),
@@ -42,18 +44,19 @@ package struct DueRowsStore: Sendable {
         }
     }
 
+    /// The endpoints that deliveries wait for, as a recursive `endpoints (endpoint_id)`: from one to the next in the index.
+    static let endpoints = """
+        endpoints AS (
+            (SELECT endpoint_id FROM webhook_deliveries WHERE due_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
+            UNION ALL
+            SELECT next.endpoint_id FROM endpoints CROSS JOIN LATERAL (
+                SELECT endpoint_id FROM webhook_deliveries
+                WHERE due_at IS NOT NULL AND endpoint_id > endpoints.endpoint_id ORDER BY endpoint_id LIMIT 1) next
+        )
+        """
+
     /// Each queue is read through its own partial index, from the row that has been due for longest.
     private static let statement: String = {
-        let endpoints = """
-            WITH RECURSIVE endpoints AS (
-                (SELECT endpoint_id FROM webhook_deliveries WHERE due_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
-                UNION ALL
-                SELECT next.endpoint_id FROM endpoints CROSS JOIN LATERAL (
-                    SELECT endpoint_id FROM webhook_deliveries
-                    WHERE due_at IS NOT NULL AND endpoint_id > endpoints.endpoint_id ORDER BY endpoint_id LIMIT 1) next
-            )
-
-            """
         let deliveries = """
             SELECT d.due FROM endpoints
             LEFT JOIN webhook_endpoints e ON e.id = endpoints.endpoint_id
@@ -66,7 +69,7 @@ package struct DueRowsStore: Sendable {
             queue("entitlements", due("entitlements", "expires_at", and: "end_told_at IS NULL AND revoked_at IS NULL")),
             queue("webhook_deliveries", deliveries),
         ]
-        return endpoints + queues.joined(separator: "\nUNION ALL\n")
+        return "WITH RECURSIVE \(endpoints)\n" + queues.joined(separator: "\nUNION ALL\n")
     }()
 
     private static func queue(_ name: String, _ rows: String) -> String {
@@ -78,6 +81,9 @@ package struct DueRowsStore: Sendable {
     }
 
     private static func due(_ table: String, _ column: String = "due_at", and condition: String = "true") -> String {
-        "SELECT \(column) AS due FROM \(table) WHERE \(column) < now() AND \(condition) ORDER BY \(column) LIMIT $1"
+        """
+        SELECT \(column) AS due FROM \(table)
+        WHERE \(column) < now() - $2 * interval '1 millisecond' AND \(condition) ORDER BY \(column) LIMIT $1
+        """
     }
 }

@@ -26,6 +26,8 @@ package struct UndeliveredStore: Sendable {
         package let count: Int64
         /// Seconds since the oldest was recorded; exact, however many there are.
         package let oldestSeconds: Double
+        /// The transaction id of the oldest.
+        package let oldestTransactionId: String
     }
 
     /// Submissions without an outcome, for one reason.
@@ -33,7 +35,7 @@ package struct UndeliveredStore: Sendable {
         package let reason: ReasonCode
         /// At most ``countMaximum``.
         package let count: Int64
-        /// Seconds since the oldest that was looked at was received or reopened; exact up to ``countMaximum`` rows.
+        /// Seconds since the oldest that was looked at was received or reopened; exact for the oldest of all.
         package let oldestSeconds: Double
     }
 
@@ -53,19 +55,25 @@ package struct UndeliveredStore: Sendable {
                     WHERE state = 'parked' AND (environment, reason) > (groups.environment, groups.reason)
                     ORDER BY environment, reason LIMIT 1) next
             )
-            SELECT environment, reason, oldest.count, extract(epoch FROM now() - oldest.created_at)::float8 AS oldest
+            SELECT environment, reason, counted.count, oldest.transaction_id,
+                extract(epoch FROM now() - oldest.created_at)::float8 AS oldest
             FROM (SELECT environment, reason FROM groups LIMIT $2) known
             CROSS JOIN LATERAL (
-                SELECT count(*) AS count, min(created_at) AS created_at FROM (
+                SELECT count(*) AS count FROM (
                     SELECT created_at FROM orders
                     WHERE state = 'parked' AND environment = known.environment AND reason = known.reason
-                    ORDER BY created_at LIMIT $1) o) oldest
+                    ORDER BY created_at LIMIT $1) o) counted
+            CROSS JOIN LATERAL (
+                SELECT created_at, transaction_id FROM orders
+                WHERE state = 'parked' AND environment = known.environment AND reason = known.reason
+                ORDER BY created_at LIMIT 1) oldest
             ORDER BY environment, reason
             """, [.int8(Int64(Self.countMaximum)), .int8(Int64(Self.groupsMaximum))])
         return try result.rows.map { row in
             Parked(
                 environment: try row.decode("environment"), reason: ReasonCode(rawValue: try row.decode("reason")),
-                count: try row.decode("count"), oldestSeconds: try row.decode("oldest"))
+                count: try row.decode("count"), oldestSeconds: try row.decode("oldest"),
+                oldestTransactionId: try row.decode("transaction_id"))
         }
     }
 
@@ -73,25 +81,21 @@ package struct UndeliveredStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func undecided(olderThan age: Duration) async throws -> [Undecided] {
-        // Of more than can be counted both ends are looked at: what nobody takes is due first, and what was asked about
-        // for longest is due last.
+        // The oldest of what has no alarm, and the oldest of each reason of what has one.
         let result = try await pool.query(
             """
-            WITH looked AS (
-                (SELECT id, reason, coalesce(reopened_at, received_at) AS since FROM submissions
-                WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1)
-                UNION
-                (SELECT id, reason, coalesce(reopened_at, received_at) FROM submissions
-                WHERE due_at IS NOT NULL ORDER BY due_at DESC LIMIT $1)
+            WITH RECURSIVE \(SubmissionStore.alarmedReasons), looked AS (
+                (SELECT \(SubmissionStore.reasonIfUnsettled) AS reason, \(SubmissionStore.unsettledSince) AS since
+                FROM submissions WHERE \(SubmissionStore.isUnalarmed) ORDER BY \(SubmissionStore.unsettledSince) LIMIT $1)
+                UNION ALL
+                SELECT reasons.reason, rows.since FROM reasons
+                CROSS JOIN LATERAL (\(SubmissionStore.alarmedRows(of: "reasons.reason", limit: "$1"))) rows
             )
-            SELECT coalesce(reason, $3) AS reason, count(*) AS count,
-                extract(epoch FROM now() - min(since))::float8 AS oldest
+            SELECT reason, least(count(*), $1) AS count, extract(epoch FROM now() - min(since))::float8 AS oldest
             FROM looked WHERE since < now() - $2 * interval '1 millisecond'
             GROUP BY 1 ORDER BY 1
             """,
-            [
-                .int8(Int64(Self.countMaximum / 2)), .int8(age.wholeMilliseconds), .text(ReasonCode.noVerdict.rawValue),
-            ])
+            [.int8(Int64(Self.countMaximum)), .int8(age.wholeMilliseconds)])
         return try result.rows.map { row in
             Undecided(
                 reason: ReasonCode(rawValue: try row.decode("reason")), count: try row.decode("count"),

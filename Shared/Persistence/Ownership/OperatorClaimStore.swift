@@ -125,14 +125,15 @@ package struct OperatorClaimStore: Sendable {
         return key
     }
 
-    /// Takes claims that are due, locked in the caller's transaction before everything else of it.
+    /// Takes claims that are due, those that have waited longest, locked in the caller's transaction before everything else
+    /// of it.
     ///
     /// - Throws: `PostgresError`.
     package static func due(limit: Int, on connection: PostgresConnection) async throws -> [Due] {
         let result = try await connection.query(
             """
             SELECT audit_id, environment, transaction_id, account FROM operator_claims WHERE due_at <= now()
-            ORDER BY audit_id LIMIT $1 FOR UPDATE SKIP LOCKED
+            ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
             """, [.int8(Int64(limit))])
         return try result.rows.map { row in
             Due(auditId: try row.decode("audit_id"), key: try row.orderKey(), account: try row.account())

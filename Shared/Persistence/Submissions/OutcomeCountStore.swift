@@ -3,6 +3,9 @@ package import PurchaseModel
 
 /// How many submissions were rejected lately, and how many are parked, by reason: what an operator asks.
 package struct OutcomeCountStore: Sendable {
+    /// Rows that are counted at most: in all of the rejected, of each reason of the parked; as many means "at least".
+    package static let countMaximum = 10_000
+
     private let pool: PostgresPool
 
     /// Works on the database of a pool.
@@ -24,35 +27,52 @@ package struct OutcomeCountStore: Sendable {
         }
     }
 
-    /// Those that were rejected no longer ago than this; a bound, since rejections stay for ever.
+    /// Those that were rejected no longer ago than this; of more than ``countMaximum`` the newest.
     ///
     /// - Throws: `PostgresError`.
     package func rejected(within time: Duration) async throws -> [Count] {
         // The index submissions_rejected holds all that is asked.
-        try await counts(
-            "state = 'rejected' AND settled_at > now() - $1 * interval '1 millisecond'", [.int8(time.wholeMilliseconds)]
-        )
-    }
-
-    /// Those that are parked.
-    ///
-    /// - Throws: `PostgresError`.
-    package func parked() async throws -> [Count] {
-        // The index submissions_parked holds all that is asked.
-        try await counts("state = 'parked'", [])
-    }
-
-    private func counts(_ condition: String, _ parameters: [PostgresValue]) async throws -> [Count] {
         let result = try await pool.query(
             """
             SELECT coalesce(reason, '') AS reason, count(*) AS count,
                 extract(epoch FROM now() - min(settled_at))::float8 AS oldest
-            FROM submissions WHERE \(condition) GROUP BY 1 ORDER BY 1
-            """, parameters)
-        return try result.rows.map { row in
-            Count(
-                reason: ReasonCode(rawValue: try row.decode("reason")), count: try row.decode("count"),
-                oldestSeconds: try row.decode("oldest"))
-        }
+            FROM (
+                SELECT reason, settled_at FROM submissions
+                WHERE state = 'rejected' AND settled_at > now() - $1 * interval '1 millisecond'
+                ORDER BY settled_at DESC LIMIT $2) newest
+            GROUP BY 1 ORDER BY 1
+            """, [.int8(time.wholeMilliseconds), .int8(Int64(Self.countMaximum))])
+        return try result.rows.map(Self.count)
+    }
+
+    /// Those that are parked; at most ``countMaximum`` of each reason, the oldest exactly.
+    ///
+    /// - Throws: `PostgresError`.
+    package func parked() async throws -> [Count] {
+        // The index submissions_parked holds all that is asked: from one reason to the next, each from its oldest row on.
+        let result = try await pool.query(
+            """
+            WITH RECURSIVE reasons AS (
+                (SELECT reason FROM submissions WHERE state = 'parked' AND reason IS NOT NULL
+                ORDER BY reason LIMIT 1)
+                UNION ALL
+                SELECT next.reason FROM reasons CROSS JOIN LATERAL (
+                    SELECT reason FROM submissions WHERE state = 'parked' AND reason > reasons.reason
+                    ORDER BY reason LIMIT 1) next
+            )
+            SELECT reasons.reason, oldest.count, extract(epoch FROM now() - oldest.settled_at)::float8 AS oldest
+            FROM reasons CROSS JOIN LATERAL (
+                SELECT count(*) AS count, min(settled_at) AS settled_at FROM (
+                    SELECT settled_at FROM submissions WHERE state = 'parked' AND reason = reasons.reason
+                    ORDER BY settled_at LIMIT $1) s) oldest
+            ORDER BY reasons.reason
+            """, [.int8(Int64(Self.countMaximum))])
+        return try result.rows.map(Self.count)
+    }
+
+    private static func count(_ row: PostgresRow) throws -> Count {
+        Count(
+            reason: ReasonCode(rawValue: try row.decode("reason")), count: try row.decode("count"),
+            oldestSeconds: try row.decode("oldest"))
     }
 }

@@ -30,23 +30,39 @@ extension SubmissionStore {
         }
     }
 
-    /// Marks submissions without an outcome that are older than `age` and not marked yet.
+    /// Rows of a reason that are counted at most; a count of as many means "at least".
+    package static let alarmedCountMaximum = 10_000
+    /// Reasons that are told of at most; there are a dozen.
+    private static let reasonsMaximum = 100
+
+    /// Since when a row has been without an outcome; the words of the indexes submissions_unalarmed and submissions_alarmed.
+    static let unsettledSince = "coalesce(reopened_at, received_at)"
+    /// Why; the words of the index submissions_alarmed.
+    static let reasonIfUnsettled = "coalesce(reason, '\(ReasonCode.noVerdict.rawValue)')"
+    /// Those that an alarm can still be raised for; the words of the index submissions_unalarmed.
+    static let isUnalarmed = "due_at IS NOT NULL AND alarmed_at IS NULL"
+    /// Those that have one; the words of the index submissions_alarmed.
+    static let isAlarmed = "due_at IS NOT NULL AND alarmed_at IS NOT NULL"
+
+    /// Marks the oldest submissions without an outcome that are older than `age` and not marked yet.
     ///
-    /// Any number of processes may do this at once: a row locked by another is passed over.
+    /// Any number of processes may do this at once: a row locked by another is passed over. No more rows are read than
+    /// are marked, or are locked by others.
     ///
     /// - Parameter limit: the most to mark.
     /// - Throws: `PostgresError`.
     package func raiseAlarms(olderThan age: Duration, limit: Int) async throws -> [Alarm] {
+        // ARRAY: the rows are found by their ids whatever the planner expects of the limit.
         let result = try await pool.query(
             """
             UPDATE submissions SET alarmed_at = now()
-            WHERE id IN (
+            WHERE id = ANY(ARRAY(
                 SELECT id FROM submissions
-                WHERE due_at IS NOT NULL AND alarmed_at IS NULL
-                    AND coalesce(reopened_at, received_at) <= now() - $1 * interval '1 millisecond'
-                ORDER BY coalesce(reopened_at, received_at) LIMIT $2 FOR UPDATE SKIP LOCKED)
-            RETURNING id, coalesce(reason, $3) AS reason, extract(epoch FROM now() - coalesce(reopened_at, received_at))::float8 AS age
-            """, [.int8(age.wholeMilliseconds), .int8(Int64(limit)), .text(ReasonCode.noVerdict.rawValue)])
+                WHERE \(Self.isUnalarmed) AND \(Self.unsettledSince) <= now() - $1 * interval '1 millisecond'
+                ORDER BY \(Self.unsettledSince) LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING id, \(Self.reasonIfUnsettled) AS reason,
+                extract(epoch FROM now() - \(Self.unsettledSince))::float8 AS age
+            """, [.int8(age.wholeMilliseconds), .int8(Int64(limit))])
         return try result.rows.map { row in
             Alarm(
                 submissionId: try row.decode("id"), reason: ReasonCode(rawValue: try row.decode("reason")),
@@ -54,21 +70,46 @@ extension SubmissionStore {
         }
     }
 
-    /// What has an alarm and still no outcome, by reason.
+    /// What has an alarm and still no outcome, by reason: at most ``alarmedCountMaximum`` of each, the oldest exactly.
     ///
     /// - Throws: `PostgresError`.
     package func alarmed() async throws -> [Alarmed] {
         let result = try await pool.query(
             """
-            SELECT coalesce(reason, $1) AS reason, count(*) AS count,
-                extract(epoch FROM now() - min(coalesce(reopened_at, received_at)))::float8 AS oldest
-            FROM submissions WHERE due_at IS NOT NULL AND alarmed_at IS NOT NULL
-            GROUP BY 1 ORDER BY 1
-            """, [.text(ReasonCode.noVerdict.rawValue)])
+            WITH RECURSIVE \(Self.alarmedReasons)
+            SELECT known.reason, oldest.count, extract(epoch FROM now() - oldest.since)::float8 AS oldest
+            FROM (SELECT reason FROM reasons LIMIT $2) known
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS count, min(since) AS since FROM (\(Self.alarmedRows(of: "known.reason", limit: "$1"))) s
+            ) oldest
+            ORDER BY known.reason
+            """, [.int8(Int64(Self.alarmedCountMaximum)), .int8(Int64(Self.reasonsMaximum))])
         return try result.rows.map { row in
             Alarmed(
                 reason: ReasonCode(rawValue: try row.decode("reason")), count: try row.decode("count"),
                 oldestSeconds: try row.decode("oldest"))
         }
+    }
+
+    /// The reasons of what has an alarm, as a recursive `reasons (reason)`: from one to the next in the index.
+    static let alarmedReasons = """
+        reasons AS (
+            (SELECT \(reasonIfUnsettled) AS reason FROM submissions
+            WHERE \(isAlarmed) ORDER BY \(reasonIfUnsettled) LIMIT 1)
+            UNION ALL
+            SELECT next.reason FROM reasons CROSS JOIN LATERAL (
+                SELECT \(reasonIfUnsettled) AS reason FROM submissions
+                WHERE \(isAlarmed) AND \(reasonIfUnsettled) > reasons.reason
+                ORDER BY \(reasonIfUnsettled) LIMIT 1) next
+        )
+        """
+
+    /// `since` of the oldest rows of a reason that have an alarm.
+    static func alarmedRows(of reason: String, limit: String) -> String {
+        """
+        SELECT \(unsettledSince) AS since FROM submissions
+        WHERE \(isAlarmed) AND \(reasonIfUnsettled) = \(reason)
+        ORDER BY \(unsettledSince) LIMIT \(limit)
+        """
     }
 }

@@ -9,11 +9,19 @@ extension SubmissionStore {
     ///
     /// - Throws: `PostgresError`.
     package func oldestUnsettled() async throws -> Date? {
-        // Only unsettled rows are due, and only those are in the index.
-        let result = try await pool.query(
-            "SELECT min(coalesce(reopened_at, received_at)) AS oldest FROM submissions WHERE due_at IS NOT NULL")
+        let result = try await pool.query(Self.oldestUnsettledStatement)
         return try result.rows.first?.decodeIfPresent("oldest", as: Date.self)
     }
+
+    /// The time of the oldest, as `oldest`: the first of what has no alarm, and the first of each reason of what has one.
+    static let oldestUnsettledStatement = """
+        WITH RECURSIVE \(alarmedReasons)
+        SELECT min(since) AS oldest FROM (
+            (SELECT \(unsettledSince) AS since FROM submissions WHERE \(isUnalarmed) ORDER BY \(unsettledSince) LIMIT 1)
+            UNION ALL
+            SELECT first.since FROM reasons CROSS JOIN LATERAL (\(alarmedRows(of: "reasons.reason", limit: "1"))) first
+        ) unsettled
+        """
 
     /// Submissions that were due, and are to be sent.
     package struct Claimed: Sendable {

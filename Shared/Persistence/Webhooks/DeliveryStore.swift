@@ -225,13 +225,19 @@ package struct DeliveryStore: Sendable {
         return until
     }
 
-    /// Pending deliveries by endpoint; endpoints without any are left out.
+    /// Pending deliveries by endpoint, ``DueRowsStore/countMaximum`` of each at the most; endpoints without any are left out.
     ///
     /// - Throws: `PostgresError`.
     package func pendingCounts() async throws -> [String: Int64] {
         let result = try await pool.query(
-            "SELECT endpoint_id, count(*) AS count FROM webhook_deliveries WHERE due_at IS NOT NULL GROUP BY endpoint_id"
-        )
+            """
+            WITH RECURSIVE \(DueRowsStore.endpoints)
+            SELECT endpoint_id, pending.count FROM endpoints CROSS JOIN LATERAL (
+                SELECT count(*) AS count FROM (
+                    SELECT FROM webhook_deliveries d
+                    WHERE d.endpoint_id = endpoints.endpoint_id AND d.due_at IS NOT NULL ORDER BY d.due_at LIMIT $1) rows
+            ) pending
+            """, [.int8(Int64(DueRowsStore.countMaximum))])
         var counts: [String: Int64] = [:]
         for row in result.rows { counts[try row.decode("endpoint_id")] = try row.decode("count", as: Int64.self) }
         return counts
