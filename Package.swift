@@ -208,8 +208,8 @@ let package = Package(
         suite(
             "FulfillmentTests",
             [
-                "Fulfillment", "LogTesting", "Persistence", "PersistenceTesting", "Postgres", "Messages",
-                "PurchaseModel", "ServiceRuntime", log,
+                "Fulfillment", "EventProcessing", "LogTesting", "Persistence", "PersistenceTesting", "Postgres",
+                "Messages", "PurchaseModel", "ServiceRuntime", log,
             ]),
         suite("AppStoreTests", ["AppStore", "AppStoreSimulator", "JSONText", crypto, cryptoExtras, x509, asn1]),
         suite(

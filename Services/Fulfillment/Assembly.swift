@@ -25,11 +25,12 @@ struct Assembly {
         let announce = AnnounceOutcomes { messages in _ = await publisher.publish(messages) }
         let numbering = CatalogueStore(pool: pool)
         let catalogues = CurrentCatalogue(configuration.catalogue) { try await numbering.version(of: $0) }
+        let doubtful = DoubtfulProducts()
         let subscriptions = SettleSubscriptions()
         let submissions = SettleSubmissions(backOff: BackOff(delayMaximum: configuration.retryDelayMaximum))
         let settle = SettleVerdicts(
             pool: pool, catalogues: catalogues, load: LoadBatch(logger: logger), subscriptions: subscriptions,
-            submissions: submissions, eventLease: configuration.eventLease, announce: announce)
+            submissions: submissions, eventLease: configuration.eventLease, announce: announce, doubtful: doubtful)
         let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
@@ -42,8 +43,8 @@ struct Assembly {
             try await settle.settle(batch.map(\.message))
         }
         let parked = ReleaseOrders(
-            pool: pool, catalogues: catalogues, subscriptions: subscriptions, submissions: submissions,
-            announce: announce, eventLease: configuration.eventLease)
+            pool: pool, catalogues: catalogues, doubtful: doubtful, subscriptions: subscriptions,
+            submissions: submissions, announce: announce, eventLease: configuration.eventLease)
         let events = EventStore(pool: pool)
         let redriveEvents = Redriver(
             name: "events", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
@@ -54,10 +55,7 @@ struct Assembly {
             await announce.announce(events: due, settlements: [])
             return Redriver.Round(count: due.count, limit: limit)
         }
-        let redriveParked = Redriver(
-            name: "parked-orders", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
-            logger: logger
-        ) { Redriver.Round(count: try await parked.release(limit: $0), limit: $0) }
+        let overlooked = OverlookedOrders(pool: pool, catalogues: catalogues, doubtful: doubtful)
         let ends = Self.ends(configuration, pool, subscriptions, announce, logger)
         let alarms = SubmissionStore(pool: pool)
         services = ServiceAssembly(
@@ -68,8 +66,25 @@ struct Assembly {
                     logger: logger),
                 AlarmedGauge(store: alarms).task(logger: logger), BacklogGauges(pool: pool).task(logger: logger),
                 RaiseAlarms.logging(to: logger, store: alarms, age: configuration.alarmAge).task(logger: logger),
-                redriveEvents, redriveParked, ends.subscriptions, ends.entitlements, consumer,
+                redriveEvents, Self.releasing(parked, configuration, logger), overlooked.task(logger: logger),
+                ends.subscriptions, ends.entitlements, consumer,
             ])
+    }
+
+    /// What decides parked orders anew.
+    private static func releasing(
+        _ parked: ReleaseOrders, _ configuration: Configuration, _ logger: Logger
+    ) -> Redriver {
+        let requested = ReleaseRequested(orders: parked)
+        let byCatalogue = ReleaseByCatalogue(orders: parked)
+        return Redriver(
+            name: "parked-orders", interval: configuration.redriveInterval, batchMaximum: redriveBatchMaximum,
+            logger: logger
+        ) { limit in
+            let one = try await requested.look(limit: limit)
+            let two = try await byCatalogue.look(limit: limit)
+            return Redriver.Round(count: one.count + two.count, isMoreDue: one.isMoreDue || two.isMoreDue)
+        }
     }
 
     /// What the clock alone ends.

@@ -18,6 +18,8 @@ struct SettleVerdicts: Sendable {
     let submissions: SettleSubmissions
     let eventLease: Duration
     let announce: AnnounceOutcomes
+    /// Told of orders that are parked for the catalogue's sake.
+    let doubtful: DoubtfulProducts
 
     enum Limit {
         /// Transactions of one commit, unless a single message has more; a batch may hold receipts of hundreds each.
@@ -36,6 +38,7 @@ struct SettleVerdicts: Sendable {
             let settled = try await pool.withTransaction(attempts: Limit.attempts) { connection in
                 try await settle(part, by: catalogue, on: connection)
             }
+            doubtful.note(settled.decided, by: catalogue)
             count(settled, verdicts: part.count, since: start)
             await announce.announce(events: settled.events, settlements: settled.settlements)
         }

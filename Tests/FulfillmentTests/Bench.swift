@@ -1,3 +1,4 @@
+import EventProcessing
 import Foundation
 import LogTesting
 import Messages
@@ -117,11 +118,15 @@ struct Bench: Sendable {
     private static let eventLease = Duration.seconds(30)
 
     /// Settles a batch of verdicts.
-    func settle(_ verdicts: [VerdictMessage]) async throws {
+    func settle(
+        _ verdicts: [VerdictMessage], by other: CurrentCatalogue? = nil,
+        doubtful: DoubtfulProducts = DoubtfulProducts()
+    ) async throws {
         let settle = SettleVerdicts(
-            pool: pool, catalogues: catalogues, load: LoadBatch(logger: log.logger(), now: now),
+            pool: pool, catalogues: other ?? catalogues, load: LoadBatch(logger: log.logger(), now: now),
             subscriptions: subscriptions, submissions: submissions, eventLease: Self.eventLease,
-            announce: AnnounceOutcomes { published.add($0) })
+            announce: AnnounceOutcomes { published.add($0) },
+            doubtful: doubtful)
         try await settle.settle(verdicts)
     }
 
@@ -130,12 +135,24 @@ struct Bench: Sendable {
         try await RaiseAlarms(store: SubmissionStore(pool: pool), age: alarmAge) { lines.add($0, $1) }.look()
     }
 
-    /// Looks for parked orders whose doubt is over.
-    func grantParked() async throws -> Int {
-        let release = ReleaseOrders(
-            pool: pool, catalogues: catalogues, now: now, subscriptions: subscriptions, submissions: submissions,
+    /// Looks for parked orders whose doubt is over, as a process does that has just started.
+    func grantParked(limit: Int = 1000) async throws -> Int {
+        let requested = try await releaseRequested.look(limit: limit)
+        let byCatalogue = try await ReleaseByCatalogue(orders: releaseOrders()).look(limit: limit)
+        return requested.count + byCatalogue.count
+    }
+
+    /// What takes up tokens and operators' claims.
+    var releaseRequested: ReleaseRequested { ReleaseRequested(orders: releaseOrders()) }
+
+    /// What decides parked orders anew.
+    func releaseOrders(
+        _ catalogues: CurrentCatalogue? = nil, doubtful: DoubtfulProducts = DoubtfulProducts()
+    ) -> ReleaseOrders {
+        ReleaseOrders(
+            pool: pool, catalogues: catalogues ?? self.catalogues, doubtful: doubtful, now: now,
+            subscriptions: subscriptions, submissions: submissions,
             announce: AnnounceOutcomes { published.add($0) }, eventLease: Self.eventLease)
-        return try await release.release(limit: 1000)
     }
 
     /// Accepts a submission and returns the verdict that a worker would send.

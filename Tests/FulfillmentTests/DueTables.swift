@@ -79,6 +79,7 @@ enum DueTables {
         FROM generate_series(1, \(others)) AS n;
         INSERT INTO account_sequences (environment, app, account, last_sequence)
         SELECT environment, app, account, 1 FROM events;
+        DELETE FROM release_requests;
         INSERT INTO event_outbox (event_id, due_at) SELECT id, now() - interval '1 hour' FROM events;
         INSERT INTO webhook_endpoints (id, disabled_at) VALUES ('up', NULL), ('down', now());
         INSERT INTO webhook_deliveries (event_id, endpoint_id, due_at)

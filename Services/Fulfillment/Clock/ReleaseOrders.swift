@@ -5,11 +5,12 @@ import Persistence
 import Postgres
 import PurchaseModel
 
-/// The use case: a parked order is granted once the catalogue knows its product, or knows it better, somebody its token, or
-/// an operator says whose it is.
+/// Decides parked orders anew whose doubt may be over: what `ReleaseRequested` and `ReleaseByCatalogue` have found.
 struct ReleaseOrders: Sendable {
     let pool: PostgresPool
     let catalogues: CurrentCatalogue
+    /// Told of orders that are parked for the catalogue's sake still.
+    let doubtful: DoubtfulProducts
     var now: @Sendable () -> Date = { Date() }
     let write = WriteBatch()
     let subscriptions: SettleSubscriptions
@@ -17,36 +18,26 @@ struct ReleaseOrders: Sendable {
     let announce: AnnounceOutcomes
     let eventLease: Duration
 
-    /// Looks for parked orders whose doubt is over, and decides them again.
-    ///
-    /// - Returns: how many were looked at, `limit` of each cause at the most.
-    /// - Throws: `PostgresError`; then they stay parked, and come again.
-    func release(limit: Int) async throws -> Int {
-        let catalogue = try await catalogues.current()
-        let released = try await pool.withTransaction { connection in
-            try await release(limit: limit, by: catalogue, on: connection)
-        }
-        Counter(label: "countersign_parked_orders_released_total").increment(by: released.decidedCount)
-        await announce.announce(events: released.events, settlements: released.settlements)
-        return released.count
-    }
-
-    private struct Released: Sendable {
+    /// What came of candidates.
+    struct Released: Sendable {
         /// How many were looked at.
         var count = 0
-        /// How many were decided as they were not before.
-        var decidedCount = 0
-        var events: [EventStore.StoredEvent] = []
-        var settlements: [SubmissionStore.Settled] = []
+        /// Candidates that somebody else holds locked, or that are candidates no more.
+        var blocked: Set<OrderKey> = []
+        fileprivate var decided = Decided()
+        fileprivate var catalogue: Catalogue?
+        fileprivate var events: [EventStore.StoredEvent] = []
+        fileprivate var settlements: [SubmissionStore.Settled] = []
     }
 
-    // Claims are locked before everything else; then as everywhere, consents, lineages and orders.
-    private func release(
-        limit: Int, by catalogue: Catalogue, on connection: PostgresConnection
+    /// Decides candidates in the caller's transaction, which has locked claims and requests before everything else; then as
+    /// everywhere, consents, lineages and orders.
+    ///
+    /// - Throws: `PostgresError`; then they stay parked, and come again.
+    func release(
+        _ candidates: [OrderStore.Candidate], _ claims: [OperatorClaimStore.Due] = [], by catalogue: Catalogue,
+        on connection: PostgresConnection
     ) async throws -> Released {
-        let claims = try await OperatorClaimStore.due(limit: limit, on: connection)
-        let candidates = try await OrderStore.candidates(
-            products: catalogue.allProducts, claimed: claims.map(\.key), limit: limit, on: connection)
         guard !candidates.isEmpty || !claims.isEmpty else { return Released() }
         try await ConsentStore.lock(takesUp: false, on: connection)
         let loaded = try await LoadDueOrders(now: now).load(candidates, claims, by: catalogue, on: connection)
@@ -62,7 +53,15 @@ struct ReleaseOrders: Sendable {
             count: loaded.orders.values.count {
                 loaded.candidates.contains($0.key) && ($0.state == .parked || $0.isNobodysRefund)
             },
-            decidedCount: decided.transitions.count, events: events, settlements: settlements)
+            blocked: loaded.candidates.subtracting(loaded.orders.keys), decided: decided, catalogue: catalogue,
+            events: events, settlements: settlements)
+    }
+
+    /// Tells of what is committed.
+    func announce(_ released: Released) async {
+        doubtful.note(released.decided, by: released.catalogue)
+        Counter(label: "countersign_parked_orders_released_total").increment(by: released.decided.transitions.count)
+        await announce.announce(events: released.events, settlements: released.settlements)
     }
 
     /// The claims that are done with: their orders were locked, or are not to be claimed any more.

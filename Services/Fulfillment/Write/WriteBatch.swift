@@ -27,9 +27,19 @@ struct WriteBatch: Sendable {
         let transitions = decided.transitions
         try await OrderStore.update(transitions.filter { $0.before != nil }, loaded.bodies, on: connection)
         try await OrderStore.insert(transitions.filter { $0.before == nil }, loaded.bodies, on: connection)
+        try await ReleaseRequestStore.add(Self.tokensOfNobody(transitions), on: connection)
         try await OrderStore.note(loaded.conflicts, on: connection)
         drafts += try await writeOrders(transitions, by: loaded.catalogue, on: connection)
         return drafts
+    }
+
+    /// The tokens that orders wait for from now on: they may have been registered since the batch looked for them.
+    private static func tokensOfNobody(_ transitions: [OrderTransition]) -> Set<AppToken> {
+        Set(
+            transitions.filter { transition in
+                transition.state == .parked && transition.reason == .accountTokenUnknown
+                    || transition.state == .revoked && transition.account == nil
+            }.compactMap(\.transaction.appToken))
     }
 
     // MARK: - Lineages

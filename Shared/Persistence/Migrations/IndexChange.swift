@@ -69,5 +69,20 @@ extension IndexChange {
                 submissions ((coalesce(reason, 'no_verdict')), (coalesce(reopened_at, received_at)))
                     WHERE due_at IS NOT NULL AND alarmed_at IS NOT NULL
                 """),
+        .make(
+            "orders_nobodys_by_token",
+            on: """
+                orders (app, app_account_token, environment, transaction_id)
+                    WHERE account IS NULL AND app_account_token IS NOT NULL
+                        AND (state = 'revoked' OR state = 'parked' AND reason = 'account_token_unknown')
+                """),
+        .make(
+            "orders_in_doubt_by_reason",
+            on: """
+                orders (app, product_id, reason, environment, transaction_id) WHERE state = 'parked' AND reason IN
+                    ('product_unknown', 'account_token_unknown', 'product_type_mismatch', 'amount_too_large')
+                """),
+        // The two before find what they found, for a fulfillment of the version before, too.
+        .drop("orders_in_doubt"), .drop("orders_nobodys_refunds"),
     ]
 }

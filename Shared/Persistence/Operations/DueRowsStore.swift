@@ -18,8 +18,8 @@ package struct DueRowsStore: Sendable {
 
     /// One queue.
     package struct Queue: Sendable, Hashable {
-        /// The table: `submissions`, `events`, `webhook_deliveries`, `operator_claims`, `subscriptions` or
-        /// `entitlements`.
+        /// The table: `submissions`, `events`, `webhook_deliveries`, `operator_claims`, `release_requests`, `subscriptions`
+        /// or `entitlements`.
         package let table: String
         /// How many have been due for longer than each of ``DueRowsStore/ages``.
         package let counts: [Int64]
@@ -65,7 +65,8 @@ package struct DueRowsStore: Sendable {
             """
         let queues = [
             queue("submissions", due("submissions")), queue("events", due("event_outbox")),
-            queue("operator_claims", due("operator_claims")), queue("subscriptions", due("subscriptions")),
+            queue("operator_claims", due("operator_claims")), queue("release_requests", due("release_requests")),
+            queue("subscriptions", due("subscriptions")),
             queue("entitlements", due("entitlements", "expires_at", and: "end_told_at IS NULL AND revoked_at IS NULL")),
             queue("webhook_deliveries", deliveries),
         ]

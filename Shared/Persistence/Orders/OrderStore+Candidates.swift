@@ -2,8 +2,11 @@ import Foundation
 package import Postgres
 package import PurchaseModel
 
+/// Orders that may be granted now: because somebody registered their token, or an operator claims them.
+///
+/// None of them is locked: their lineages are locked before.
 extension OrderStore {
-    /// A parked order that may be granted now; not locked.
+    /// A parked order that may be granted now, or a refund that may become somebody's.
     package struct Candidate: Sendable {
         /// Its key.
         package let key: OrderKey
@@ -17,57 +20,117 @@ extension OrderStore {
         package let productType: ProductType
     }
 
-    /// Parked orders that may be granted now, sorted by key; not locked, since their lineages are locked before.
+    /// What operators claim and is still nobody's, sorted by key.
     ///
-    /// Those are orders of products the catalogue knows by now, or knows better: with the type that Apple says, or with an
-    /// amount that an order may have; orders whose token was registered since; and those that an operator claims. An order
-    /// that nobody claimed is not among them: only a proof can claim it. What Apple took back before its token was
-    /// registered is: its lineage is its payer's all the same, if Apple says the environment.
-    ///
-    /// - Parameters:
-    ///   - products: every product that the catalogue knows.
-    ///   - claimed: what an operator claims.
-    ///   - limit: the most to name beside those.
     /// - Throws: `PostgresError`.
     package static func candidates(
-        products: [(app: String, product: Catalogue.Product)], claimed: [OrderKey], limit: Int,
-        on connection: PostgresConnection
+        claimed keys: [OrderKey], on connection: PostgresConnection
     ) async throws -> [Candidate] {
+        guard !keys.isEmpty else { return [] }
         let result = try await connection.query(
             """
-            SELECT environment, transaction_id, original_transaction_id, app, product_id, product_type FROM (
-                (SELECT o.* FROM unnest($1::text[], $2::text[], $6::text[], $7::int8[])
-                    AS known (app, product_id, product_type, quantity_maximum)
-                JOIN orders o USING (app, product_id)
-                LEFT JOIN account_tokens t ON t.app = o.app AND t.token = o.app_account_token
-                WHERE o.state = 'parked' AND (o.account IS NOT NULL OR t.account IS NOT NULL)
-                    AND o.reason IN
-                        ('product_unknown', 'account_token_unknown', 'product_type_mismatch', 'amount_too_large')
-                    AND (o.reason <> 'product_type_mismatch' OR o.product_type = known.product_type)
-                    AND (o.reason <> 'amount_too_large' OR o.quantity <= known.quantity_maximum)
-                ORDER BY o.environment, o.transaction_id LIMIT $3)
-                UNION ALL
-                (SELECT o.* FROM orders o
-                JOIN account_tokens t ON t.app = o.app AND t.token = o.app_account_token
-                WHERE o.state = 'revoked' AND o.account IS NULL AND o.transaction ? 'environment'
-                ORDER BY o.environment, o.transaction_id LIMIT $3)
-                UNION ALL
-                SELECT o.* FROM orders o
-                WHERE (o.environment, o.transaction_id) IN (SELECT * FROM unnest($4::text[], $5::text[]))
-                    AND o.state = 'parked' AND o.account IS NULL) candidates
-            GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2
+            SELECT \(candidateColumns) FROM orders
+            WHERE (environment, transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+                AND state = 'parked' AND account IS NULL
+            ORDER BY environment, transaction_id
+            """, keyColumns(keys))
+        return try result.rows.map(candidate)
+    }
+
+    /// What waits for a token that is registered: parked orders, and what Apple took back before it was known whose it
+    /// was, if Apple says the environment: its lineage is its payer's all the same.
+    ///
+    /// - Parameter limit: the most orders of each request to read, from where it is.
+    /// - Returns: the candidates, and how far the requests are that have more orders.
+    /// - Throws: `PostgresError`.
+    package static func candidates(
+        of requests: [ReleaseRequestStore.Request], limit: Int, on connection: PostgresConnection
+    ) async throws -> (candidates: [Candidate], unfinished: [Int64: OrderKey]) {
+        guard !requests.isEmpty else { return ([], [:]) }
+        let result = try await connection.query(
+            """
+            SELECT asked.id AS request, o.*
+            FROM unnest($1::int8[], $2::text[], $3::uuid[], $4::text[], $5::text[])
+                AS asked (id, app, token, environment, transaction_id)
+            JOIN account_tokens t ON t.app = asked.app AND t.token = asked.token
+            CROSS JOIN LATERAL (
+                SELECT \(candidateColumns), state = 'parked' OR transaction ? 'environment' AS is_candidate FROM orders
+                WHERE \(isNobodysByToken) AND orders.app = asked.app AND app_account_token = asked.token
+                    AND (orders.environment, orders.transaction_id) > (asked.environment, asked.transaction_id)
+                ORDER BY orders.environment, orders.transaction_id LIMIT $6) o
+            ORDER BY asked.id, o.environment, o.transaction_id
             """,
             [
-                .textArray(products.map(\.app)), .textArray(products.map(\.product.id)), .int8(Int64(limit)),
-                .textArray(claimed.map(\.environment.rawValue)), .textArray(claimed.map(\.transactionId)),
-                .textArray(products.map(\.product.type.rawValue)),
-                .int8Array(products.map { OrderDecision.quantityMaximum(of: $0.product) }),
+                .int8Array(requests.map(\.id)), .textArray(requests.map(\.token.app)),
+                .uuidArray(requests.map(\.token.token)),
+                .textArray(requests.map { $0.after?.environment.rawValue ?? "" }),
+                .textArray(requests.map { $0.after?.transactionId ?? "" }), .int8(Int64(limit)),
             ])
-        return try result.rows.map { row in
-            Candidate(
-                key: try row.orderKey(), lineage: try row.lineageKey(), app: try row.decode("app"),
-                productId: try row.decode("product_id"),
-                productType: ProductType(rawValue: try row.decode("product_type")))
+        var candidates: [Candidate] = []
+        var ends: [Int64: (count: Int, last: OrderKey)] = [:]
+        for row in result.rows {
+            let (id, key) = (try row.decode("request", as: Int64.self), try row.orderKey())
+            ends[id] = (ends[id, default: (0, key)].count + 1, key)
+            if try row.decode("is_candidate", as: Bool.self) { candidates.append(try candidate(row)) }
         }
+        return (candidates, ends.filter { $0.value.count == limit }.mapValues(\.last))
+    }
+
+    /// A place among the orders of nobody's tokens.
+    package struct TokenPlace: Sendable, Hashable {
+        package let token: AppToken
+        package let key: OrderKey
+    }
+
+    /// The next orders of nobody's tokens in the order of their tokens, and which of these are registered after all.
+    ///
+    /// - Parameters:
+    ///   - place: where the look before ended; nil for the beginning.
+    ///   - limit: the most orders to read.
+    /// - Returns: the registered tokens, and where to go on; nil at the end.
+    /// - Throws: `PostgresError`.
+    package static func registeredTokens(
+        after place: TokenPlace?, limit: Int, on connection: PostgresConnection
+    ) async throws -> (tokens: Set<AppToken>, last: TokenPlace?) {
+        let result = try await connection.query(
+            """
+            SELECT o.*, t.token IS NOT NULL AS is_registered FROM (
+                SELECT app, app_account_token, environment, transaction_id FROM orders
+                WHERE \(isNobodysByToken)
+                    AND (app, app_account_token, environment, transaction_id)
+                        > ($1, coalesce($2, '00000000-0000-0000-0000-000000000000'::uuid), $3, $4)
+                ORDER BY app, app_account_token, environment, transaction_id LIMIT $5) o
+            LEFT JOIN account_tokens t ON t.app = o.app AND t.token = o.app_account_token
+            ORDER BY o.app, o.app_account_token, o.environment, o.transaction_id
+            """,
+            [
+                .text(place?.token.app ?? ""), .uuid(place?.token.token),
+                .text(place?.key.environment.rawValue ?? ""), .text(place?.key.transactionId ?? ""),
+                .int8(Int64(limit)),
+            ])
+        let tokens = try result.rows.filter { try $0.decode("is_registered") }.map { try tokenPlace($0).token }
+        return (Set(tokens), result.rows.count == limit ? try result.rows.last.map(tokenPlace) : nil)
+    }
+
+    private static func tokenPlace(_ row: PostgresRow) throws -> TokenPlace {
+        TokenPlace(
+            token: AppToken(app: try row.decode("app"), token: try row.decode("app_account_token")),
+            key: try row.orderKey())
+    }
+
+    /// Orders that nobody's token keeps from having an account; the words of the index orders_nobodys_by_token.
+    private static let isNobodysByToken = """
+        account IS NULL AND app_account_token IS NOT NULL
+            AND (state = 'revoked' OR state = 'parked' AND reason = 'account_token_unknown')
+        """
+
+    static let candidateColumns = """
+        orders.environment, orders.transaction_id, original_transaction_id, orders.app, product_id, product_type
+        """
+
+    static func candidate(_ row: PostgresRow) throws -> Candidate {
+        Candidate(
+            key: try row.orderKey(), lineage: try row.lineageKey(), app: try row.decode("app"),
+            productId: try row.decode("product_id"), productType: ProductType(rawValue: try row.decode("product_type")))
     }
 }
