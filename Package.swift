@@ -249,8 +249,8 @@ let package = Package(
             "ReceiptIntakeTests",
             [
                 "ReceiptIntake", "AppStore", "AppStoreSimulator", "EventProcessing", "Kafka", "LogTesting", "Messages",
-                "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", crypto, hummingbird,
-                hummingbirdTesting, httpTypes, lifecycle, log, nio, nioPosix,
+                "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", configuration, crypto,
+                hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio, nioPosix,
             ]),
         suite(
             "EventProcessingTests",

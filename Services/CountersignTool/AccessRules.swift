@@ -31,6 +31,7 @@ enum AccessRules {
         grants += use.tails.map { (.topic($0), .read) }
         // Never joined, and read without it; but librdkafka asks who coordinates it, and reports an error without it.
         if !use.tails.isEmpty { grants.append((.group(TopicUse.tailGroup(of: use.service)), .describe)) }
+        grants += use.watches.flatMap { [(.topic($0.topic), .describe), (.group($0.name), .describe)] as [Grant] }
         return grants
     }
 

@@ -33,6 +33,9 @@ enum FulfillmentMetrics {
         .counter(
             "countersign_verdicts_without_submission_total",
             help: "Verdicts without a row of their submission: they grant nothing."),
+        .counter(
+            "countersign_verdicts_repeated_total",
+            help: "Verdicts of signed transactions that were fulfilled before: they are dropped."),
         .counter("countersign_parked_orders_released_total", help: "Parked orders that were decided anew."),
         .counter(
             "countersign_subscriptions_ended_total", ["state"],

@@ -71,11 +71,12 @@ struct Assembly {
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), signatures: signatures,
             logger: logger)
+        let lag = GroupLagWatch([TopicUse.submissions, TopicUse.verdicts], monitor: monitor, logger: logger)
         registerMetrics(waiters)
         return ServiceAssembly(services: [
             pool, DatabaseGuard(pool: pool, context: context), keySets, reload, tail, producer, monitor,
             purchases.publisher, purchases.batcher, notifications.publisher, notifications.batcher,
-            redriver(store, publish),
+            lag.task(), redriver(store, lag, publish),
             ProofHeaderRefresh.task(headers, pool: pool, logger: logger) { await signatures.learn($0) },
             OldestSubmission(pool: pool).task(logger: logger),
             LateOutcomes(waiters: waiters, statuses: statuses).task(logger: logger), server,
@@ -100,12 +101,15 @@ struct Assembly {
         return (batcher, publisher)
     }
 
-    private func redriver(_ store: SubmissionStore, _ publish: @escaping SubmissionPublisher.Publish) -> Redriver {
+    private func redriver(
+        _ store: SubmissionStore, _ lag: GroupLagWatch, _ publish: @escaping SubmissionPublisher.Publish
+    ) -> Redriver {
+        let hold = RedriveHold(lease: configuration.submissionLease) { lag.lag }
         let redrive = SubmissionRedrive(
             claim: { [configuration] limit in
                 try await store.claimDue(
                     limit: limit, lease: configuration.submissionLease, leaseMaximum: SubmissionRedrive.leaseMaximum)
-            }, publish: publish)
+            }, publish: publish, isHeld: { hold.isHeld() })
         return Redriver(
             name: "submissions", interval: configuration.redriveInterval, batchMaximum: SubmissionRedrive.batchMaximum,
             logger: context.logger

@@ -36,6 +36,12 @@ enum IntakeMetrics {
         .counter("countersign_waiters_refused_total", help: "Requests that could not wait, because too many did."),
         .gauge(
             "countersign_oldest_submission_age_seconds", help: "Age of the oldest submission without an outcome."),
+        .gauge(
+            "countersign_redrive_held",
+            help: "1 while nothing is sent again, since the consumers lag behind by more than a lease."),
+        .gauge(
+            "countersign_redrive_lag_seconds",
+            help: "How long what is sent takes through the workers and fulfillment; 0 when that is not known."),
         .counter(
             "countersign_publications_dropped_total",
             help: "Submissions left to the redriver, because too many waited for the broker."),

@@ -1,5 +1,6 @@
 package import Kafka
 import Logging
+import Messages
 import ServiceLifecycle
 package import ServiceRuntime
 import Synchronization
@@ -135,7 +136,8 @@ package final class KafkaMonitor: Service {
             var view = GroupView(partitionCount: counts[consumer.topic])
             view.group = groups.first { $0.id == consumer.group }
             do throws(KafkaError) {
-                view.places = try await places(of: consumer, partitions: view.partitionCount ?? 0)
+                view.places = try await places(
+                    of: consumer.group, topic: consumer.topic, partitions: view.partitionCount ?? 0)
             } catch {
                 refusal = refusal ?? error
             }
@@ -144,14 +146,22 @@ package final class KafkaMonitor: Service {
         note(refusal: refusal)
     }
 
+    /// Where a group is that this process need not be a member of; empty where there is no such topic that we may see.
+    ///
+    /// Throws `.authorization`, and what the questions throw.
+    func places(of group: TopicUse.Group) async throws(KafkaError) -> [KafkaPartition: GroupView.Place] {
+        let count = try await admin.partitionCounts(timeout: Self.askTimeout)[group.topic]
+        return try await places(of: group.name, topic: group.topic, partitions: count ?? 0)
+    }
+
     private func places(
-        of consumer: WatchedConsumer, partitions count: Int
+        of group: String, topic: String, partitions count: Int
     ) async throws(KafkaError) -> [KafkaPartition: GroupView.Place] {
         guard count > 0 else { return [:] }
-        let partitions = (0..<Int32(count)).map { KafkaPartition(topic: consumer.topic, partition: $0) }
+        let partitions = (0..<Int32(count)).map { KafkaPartition(topic: topic, partition: $0) }
         // Commits first: asked the other way round, a group that is quick would seem to be past the end.
         let committed = try await admin.committedOffsets(
-            of: consumer.group, partitions: partitions, timeout: Self.askTimeout)
+            of: group, partitions: partitions, timeout: Self.askTimeout)
         let offsets = try await admin.offsets(of: partitions, timeout: Self.askTimeout)
         return offsets.reduce(into: [:]) { places, entry in
             places[entry.key] = GroupView.Place(

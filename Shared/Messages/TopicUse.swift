@@ -11,6 +11,12 @@ package struct TopicUse: Sendable {
         package let topic: String
         /// The service whose processes are its members.
         package let service: String
+
+        package init(name: String, topic: String, service: String) {
+            self.name = name
+            self.topic = topic
+            self.service = service
+        }
     }
 
     /// The service's name, which is also its client id and, where the cluster knows users, its user.
@@ -21,6 +27,8 @@ package struct TopicUse: Sendable {
     package let groups: [Group]
     /// The topics that each of its processes reads for itself, from the end, without a group.
     package let tails: [String]
+    /// The groups of others of which it asks how far they are.
+    package var watches: [Group] = []
 
     /// Judges what can be judged offline.
     package static let submissions = Group(
@@ -38,7 +46,7 @@ package struct TopicUse: Sendable {
     package static let all = [
         TopicUse(
             service: "receipt-intake", writes: [Topics.submissions, Topics.lookups], groups: [],
-            tails: [Topics.settlements]),
+            tails: [Topics.settlements], watches: [submissions, verdicts]),
         TopicUse(
             service: "verification-worker", writes: [Topics.lookups, Topics.verdicts, Topics.deadLetters],
             groups: [submissions, lookups], tails: []),

@@ -43,6 +43,14 @@ import Testing
         }
     }
 
+    @Test func intakeMayAskHowFarTheGroupsAreThatItSendsTo() {
+        for group in [TopicUse.submissions, TopicUse.verdicts] {
+            let rights = rules.filter { $0.principal == "User:receipt-intake" && $0.resource == .group(group.name) }
+            #expect(rights.map(\.operation) == [.describe])
+            #expect(users(.describe, group.topic).contains("User:receipt-intake"))
+        }
+    }
+
     @Test func nobodyMayChangeTopicsOrRules() {
         #expect(rules.allSatisfy { $0.operation != .create && $0.operation != .alter })
         #expect(rules.filter { $0.resource == .cluster }.allSatisfy { $0.operation == .idempotentWrite })

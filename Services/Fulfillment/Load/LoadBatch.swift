@@ -22,12 +22,22 @@ struct LoadBatch: Sendable {
 
     /// The verdicts whose submissions are there: one without its row grants nothing, since nothing says who posted it.
     ///
+    /// A signed transaction that is fulfilled, and comes again, is dropped before anything else is read of it: the same text
+    /// says the same, and all of it was granted.
+    ///
     /// - Throws: `PostgresError`.
     func judged(_ verdicts: [VerdictMessage], on connection: PostgresConnection) async throws -> [Judged] {
         let rows = try await SubmissionStore.rows(of: Array(Set(verdicts.map(\.submissionId))), on: connection)
-        let judged = verdicts.enumerated().compactMap { place, verdict in
-            rows[verdict.submissionId].map { Judged(verdict, row: $0, place: place) }
+        var repeatedCount = 0
+        let judged = verdicts.enumerated().compactMap { place, verdict -> Judged? in
+            guard let row = rows[verdict.submissionId] else { return nil }
+            if row.kind == .signedTransaction, row.state == .fulfilled {
+                repeatedCount += 1
+                return nil
+            }
+            return Judged(verdict, row: row, place: place)
         }
+        if repeatedCount > 0 { Counter(label: "countersign_verdicts_repeated_total").increment(by: repeatedCount) }
         let missing = verdicts.filter { rows[$0.submissionId] == nil }
         if !missing.isEmpty { tell(of: missing) }
         return judged

@@ -14,12 +14,17 @@ final class SubmissionRedrive: Sendable {
 
     private let claim: Claim
     private let publish: SubmissionPublisher.Publish
+    private let isHeld: @Sendable () -> Bool
     private let brokerAnswers = Mutex(true)
 
-    /// Redrives what `claim` takes, with `publish`.
-    init(claim: @escaping Claim, publish: @escaping SubmissionPublisher.Publish) {
+    /// Redrives what `claim` takes, with `publish`, unless it is held.
+    init(
+        claim: @escaping Claim, publish: @escaping SubmissionPublisher.Publish,
+        isHeld: @escaping @Sendable () -> Bool = { false }
+    ) {
         self.claim = claim
         self.publish = publish
+        self.isHeld = isHeld
     }
 
     /// Claims up to `limit` due rows and sends them.
@@ -29,6 +34,8 @@ final class SubmissionRedrive: Sendable {
     ///
     /// - Throws: `PostgresError`.
     func callAsFunction(limit: Int) async throws -> Redriver.Round {
+        // Rows stay due, and their leases as they are.
+        if isHeld() { return Redriver.Round(count: 0, isMoreDue: false) }
         if brokerAnswers.withLock({ $0 }) { return try await sendDue(limit) }
         let probed = try await sendDue(1)
         guard probed.count > 0, brokerAnswers.withLock({ $0 }) else {
