@@ -189,7 +189,7 @@ struct UpgradeTests {
             """
             SELECT count(*) AS n, pg_sleep(0.01)::text FROM pg_stat_activity
             WHERE datname = current_database() AND state = 'idle in transaction'
-                AND query LIKE '%pg_try_advisory_xact_lock%'
+                AND query LIKE 'SET LOCAL idle_in_transaction%'
             """)
         return try result.rows[0].decode("n")
     }

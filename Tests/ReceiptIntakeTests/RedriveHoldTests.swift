@@ -5,6 +5,7 @@ import Kafka
 import Logging
 import Messages
 import Persistence
+import Postgres
 import PurchaseModel
 import ServiceRuntime
 import Synchronization

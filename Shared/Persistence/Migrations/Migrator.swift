@@ -106,6 +106,7 @@ package struct Migrator: Sendable {
         return try await pool.withTransaction { holder in
             try await Self.lock(on: holder)
             let present = try await Self.version(on: holder)
+            try await Self.rest(on: holder)
             guard present <= Self.newestVersion else {
                 throw SchemaError(found: present, known: Self.newestVersion)
             }
@@ -146,16 +147,21 @@ package struct Migrator: Sendable {
     private static let lockInterval = Duration.milliseconds(100)
 
     /// Waits for whoever migrates, however long that takes; then others wait until the caller's transaction ends.
-    ///
-    /// Whoever waited in a statement would have a snapshot, for whose end the making of an index would wait in turn.
     private static func lock(on connection: PostgresConnection) async throws {
-        // Nothing is done in this transaction while indexes are made, which takes minutes.
-        _ = try await connection.query("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
         while true {
             let result = try await connection.query("SELECT pg_try_advisory_xact_lock($1) AS locked", [.int8(lockKey)])
             if try result.rows.first?.decode("locked", as: Bool.self) ?? false { return }
+            try await rest(on: connection)
             try await Task.sleep(for: lockInterval)
         }
+    }
+
+    /// Leaves a transaction open in which nothing is done for minutes.
+    ///
+    /// A statement keeps its snapshot until the next one takes its place, and the making of an index waits for older
+    /// snapshots, those of who waits for the lock, too. A script keeps none.
+    private static func rest(on connection: PostgresConnection) async throws {
+        try await connection.executeScript("SET LOCAL idle_in_transaction_session_timeout = 0")
     }
 
     /// Refuses a schema that is not the one this program was written for.

@@ -47,12 +47,14 @@ extension OrderStore {
         of requests: [ReleaseRequestStore.Request], limit: Int, on connection: PostgresConnection
     ) async throws -> (candidates: [Candidate], unfinished: [Int64: OrderKey]) {
         guard !requests.isEmpty else { return ([], [:]) }
+        // OFFSET 0: one look into the index for each, whatever the planner expects.
         let result = try await connection.query(
             """
             SELECT asked.id AS request, o.*
             FROM unnest($1::int8[], $2::text[], $3::uuid[], $4::text[], $5::text[])
                 AS asked (id, app, token, environment, transaction_id)
-            JOIN account_tokens t ON t.app = asked.app AND t.token = asked.token
+            CROSS JOIN LATERAL (
+                SELECT FROM account_tokens t WHERE t.app = asked.app AND t.token = asked.token OFFSET 0) registered
             CROSS JOIN LATERAL (
                 SELECT \(candidateColumns), state = 'parked' OR transaction ? 'environment' AS is_candidate FROM orders
                 WHERE \(isNobodysByToken) AND orders.app = asked.app AND app_account_token = asked.token
@@ -94,13 +96,15 @@ extension OrderStore {
     ) async throws -> (tokens: Set<AppToken>, last: TokenPlace?) {
         let result = try await connection.query(
             """
-            SELECT o.*, t.token IS NOT NULL AS is_registered FROM (
+            SELECT o.*, registered.token IS NOT NULL AS is_registered FROM (
                 SELECT app, app_account_token, environment, transaction_id FROM orders
                 WHERE \(isNobodysByToken)
                     AND (app, app_account_token, environment, transaction_id)
                         > ($1, coalesce($2, '00000000-0000-0000-0000-000000000000'::uuid), $3, $4)
                 ORDER BY app, app_account_token, environment, transaction_id LIMIT $5) o
-            LEFT JOIN account_tokens t ON t.app = o.app AND t.token = o.app_account_token
+            LEFT JOIN LATERAL (
+                SELECT token FROM account_tokens t WHERE t.app = o.app AND t.token = o.app_account_token OFFSET 0
+            ) registered ON true
             ORDER BY o.app, o.app_account_token, o.environment, o.transaction_id
             """,
             [
