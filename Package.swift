@@ -137,6 +137,7 @@ let package = Package(
                 .embedInCode("Migrations/0013_drop_idle_indexes.sql"),
                 .embedInCode("Migrations/0014_keep_revocations.sql"),
                 .embedInCode("Migrations/0015_read_few_rows.sql"),
+                .embedInCode("Migrations/0016_hold_deliveries.sql"),
             ]),
         shared(
             "ServiceRuntime",
@@ -242,8 +243,8 @@ let package = Package(
         suite(
             "NotificationTests",
             [
-                "Notification", "Persistence", "PersistenceTesting", "Postgres", "ServiceRuntime", "WebhookSigning",
-                httpClient, nio, nioHTTP, nioPosix, lifecycle, log,
+                "Notification", "Messages", "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel",
+                "ServiceRuntime", "WebhookSigning", httpClient, nio, nioHTTP, nioPosix, lifecycle, log,
             ]),
         suite(
             "ReceiptIntakeTests",

@@ -13,11 +13,10 @@ CORE = ("Shared/PurchaseModel/", "Services/Fulfillment/", STORES)
 # (table, type): why it writes a table of another's.
 OTHER_WRITERS = {
     ("account_tokens", "IntentStore"): "an intent and its token are written by one statement, on a player's request",
+    ("webhook_resends", "DeliveryStore"): "a request is done with in the statement that makes its delivery due",
 }
 # (path, table): why the text names a statement that nothing here runs.
-ADVICE = {
-    ("Services/CountersignTool/Doctor/DatabaseCheck.swift", "webhook_endpoints"): "a sentence that tells an operator",
-}
+ADVICE = {}
 WRITE = re.compile(r"\b(?:INSERT\s+INTO|(?<!DO )(?<!FOR )UPDATE(?:\s+ONLY)?|DELETE\s+FROM|MERGE\s+INTO|TRUNCATE(?:\s+TABLE)?)"
                    r"\s+(?:(\w+)|\\#*\()")
 TOP_LEVEL_TYPE = re.compile(r"^(?:[\w@]+[ \t]+)*(?:enum|struct|class|actor|extension)[ \t]+(\w+)", re.MULTILINE)

@@ -29,7 +29,9 @@ final class DeliverWebhooks: Service {
     private let settings: DeliverySettings
     private let clients: EndpointClients
     private let sender: SendWebhook
+    private let bringBack: BringBackDeliveries
     private let metrics: DeliveryMetrics
+    private let report: AttemptReport
     private let logger: Logger
     private let inbox = DeliveryInbox()
     private let clock = ContinuousClock()
@@ -46,7 +48,9 @@ final class DeliverWebhooks: Service {
         self.settings = settings
         self.clients = clients
         sender = SendWebhook(clients: clients, timeout: settings.timeout, version: version)
+        bringBack = BringBackDeliveries(pool: pool, lease: settings.lease, logger: logger)
         self.metrics = metrics
+        report = AttemptReport(metrics: metrics, logger: logger)
         self.logger = logger
     }
 
@@ -174,8 +178,14 @@ final class DeliverWebhooks: Service {
     private func record(_ memory: inout Memory) async throws {
         guard !memory.unrecorded.isEmpty else { return }
         let finished = memory.unrecorded
+        let recorded: [DeliveryStore.Recorded]
         do {
-            try await store.record(
+            // First how the endpoints fare: whether a delivery is given up depends on that.
+            let disabled = try await memory.health.note(finished)
+            queue.withBoard { board in
+                for id in disabled { board.disable(id) }
+            }
+            recorded = try await store.record(
                 finished.map { (eventId: $0.eventId, endpointId: $0.endpointId, result: $0.verdict.result) })
         } catch let error as PostgresError where !error.isRetriable {
             // The same statement would fail for ever. The leases bring these deliveries again.
@@ -183,15 +193,41 @@ final class DeliverWebhooks: Service {
             throw error
         }
         forget(&memory)
+        putOff(finished, recorded, &memory)
+    }
+
+    /// Notes when what was not taken falls due, and tells what became of deliveries whose schedule is used up.
+    private func putOff(
+        _ finished: [DeliveryInbox.Finished], _ recorded: [DeliveryStore.Recorded], _ memory: inout Memory
+    ) {
+        let failures = finished.filter { !$0.verdict.isSuccess }
+        guard !failures.isEmpty else { return }
+        let outcomes = Dictionary(recorded.map { (Telling($0), $0) }) { first, _ in first }
         let now = clock.now
-        for finished in finished {
-            if case .retry(_, _, let delay) = finished.verdict.result {
+        for finished in failures {
+            switch finished.verdict.result {
+            case .delivered: continue
+            case .retry(_, _, let delay): memory.putOff(finished.endpointId, until: now + delay)
+            case .exhausted(_, let error, let outageDelay, let anew):
+                guard let outcome = outcomes[Telling(finished)] else { continue }
+                report.exhausted(finished, outcome, error: error)
+                guard let delay = outcome.waitsForEndpoint ? outageDelay : anew else { continue }
                 memory.putOff(finished.endpointId, until: now + delay)
             }
         }
-        let disabled = try await memory.health.note(finished)
-        queue.withBoard { board in
-            for id in disabled { board.disable(id) }
+    }
+
+    /// What a delivery is found by.
+    private struct Telling: Hashable {
+        let eventId: String
+        let endpointId: String
+
+        init(_ recorded: DeliveryStore.Recorded) {
+            (eventId, endpointId) = (recorded.eventId, recorded.endpointId)
+        }
+
+        init(_ finished: DeliveryInbox.Finished) {
+            (eventId, endpointId) = (finished.eventId, finished.endpointId)
         }
     }
 
@@ -209,14 +245,16 @@ final class DeliverWebhooks: Service {
             try await endpointStore.register(endpointIds.sorted())
             memory.isRegistered = true
         }
-        let disabled = try await endpointStore.disabled(among: endpointIds)
+        let closed = try await endpointStore.closed(among: endpointIds)
+        let unfinished = try await bringBack.run(endpointIds: endpointIds, resuming: closed.resuming)
         queue.withBoard { board in
-            board.disable(only: disabled)
+            board.disable(only: closed.disabled.union(unfinished.resuming))
             board.lookEverywhere()
         }
-        metrics.record(disabled: disabled)
+        metrics.record(disabled: closed.disabled)
         memory.unasked.formUnion(endpointIds)
-        memory.nextLook = clock.now + settings.lookInterval
+        // What is left is gone on with at once, after the others' turn.
+        memory.nextLook = unfinished.isEmpty ? clock.now + settings.lookInterval : clock.now
     }
 
     /// Takes what is due to endpoints that may have something due, as far as there is room.
@@ -276,7 +314,7 @@ final class DeliverWebhooks: Service {
 
     /// Makes one attempt, unless it comes so late that the lease could end before it.
     private func attempt(_ delivery: LeasedDelivery) async {
-        let (due, endpoint) = (delivery.due, delivery.endpoint)
+        let due = delivery.due
         let start = clock.now
         guard start + settings.timeout < delivery.leasedAt + settings.lease else {
             queue.finished(delivery, nil)
@@ -286,27 +324,10 @@ final class DeliverWebhooks: Service {
         // Broken off by us: that says nothing about the endpoint.
         if Task.isCancelled { return }
         let verdict = DeliveryVerdict(
-            answer, attempts: due.attempts + 1, schedule: settings.schedule, chance: .random(in: -1...1))
-        metrics.record(
-            verdict, endpointId: endpoint.id, duration: clock.now - start,
-            age: .seconds(Date().timeIntervalSince(due.createdAt)))
-        log(verdict, due, endpoint)
+            answer, attempts: due.attempts + 1 - due.attemptsForgiven, waitsForEndpoint: due.waitsForEndpoint,
+            schedule: settings.schedule,
+            chance: .random(in: -1...1))
+        report.ended(verdict, due, duration: clock.now - start)
         queue.finished(delivery, verdict)
-    }
-
-    private func log(_ verdict: DeliveryVerdict, _ due: DeliveryStore.Due, _ endpoint: WebhookEndpoint) {
-        var metadata = Logger.Metadata.fields([
-            .event: "\(due.eventId)", .endpoint: "\(endpoint.id)", .attempt: "\(due.attempts + 1)",
-        ])
-        switch verdict.result {
-        case .delivered:
-            logger.debug("webhook delivered", metadata: metadata)
-        case .retry(_, let error, let delay):
-            metadata.merge(.fields([.error: "\(error)", .delay: "\(delay)"])) { first, _ in first }
-            logger.info("webhook not delivered, to be tried again", metadata: metadata)
-        case .abandoned(_, let error):
-            metadata.merge(.fields([.error: "\(error)"])) { first, _ in first }
-            logger.error("webhook given up", metadata: metadata)
-        }
     }
 }

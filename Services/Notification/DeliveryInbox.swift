@@ -6,6 +6,8 @@ final class DeliveryInbox: Sendable {
     struct Finished: Sendable {
         let eventId: String
         let endpointId: String
+        /// The number of the attempt, from 1.
+        let attempt: Int
         /// What follows.
         let verdict: DeliveryVerdict
     }

@@ -57,8 +57,15 @@ final class DeliveryMetrics: Sendable {
             // Two machines' clocks may make an age negative.
             endpoint.delay.record(duration: max(.zero, age))
         case .retry: endpoint.retried.increment()
-        case .abandoned: endpoint.abandoned.increment()
+        // What becomes of it is known when it is written down.
+        case .exhausted: break
         }
+    }
+
+    /// A delivery whose schedule is used up was given up, or is tried again.
+    func record(exhausted recorded: DeliveryStore.Recorded) {
+        guard let endpoint = endpoints.withLock({ $0[recorded.endpointId] }) else { return }
+        (recorded.isAbandoned ? endpoint.abandoned : endpoint.retried).increment()
     }
 
     /// How many deliveries wait for each endpoint.
@@ -79,6 +86,8 @@ extension DeliveryMetrics {
         .counter(
             "countersign_webhook_attempts_total", ["endpoint", "result"],
             help: "Attempts to deliver, by endpoint and result: delivered, retry or abandoned."),
+        .counter(
+            "countersign_webhook_resends_total", help: "Deliveries that are made again because somebody asked for it."),
         .histogram("countersign_webhook_attempt_duration_seconds", ["endpoint"], help: "How long an attempt took."),
         .histogram(
             "countersign_webhook_delivery_delay_seconds", ["endpoint"], help: "From take-over to delivery."),

@@ -77,7 +77,10 @@ final class DeliveryQueue: Sendable {
         let id = delivery.endpoint.id
         // First the news, then the room: a loop that sees an idle board has all the news.
         if let verdict {
-            inbox.add(.init(eventId: delivery.due.eventId, endpointId: id, verdict: verdict))
+            inbox.add(
+                .init(
+                    eventId: delivery.due.eventId, endpointId: id, attempt: delivery.due.attempts + 1, verdict: verdict)
+            )
         }
         let now = clock.now
         withBoard { board in

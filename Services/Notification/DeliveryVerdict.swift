@@ -29,34 +29,56 @@ struct DeliveryVerdict: Sendable {
     /// Judges an answer: 2xx is success; 410 switches the endpoint off; everything else, redirects too, is tried again.
     ///
     /// - Parameters:
-    ///   - attempts: made for the delivery, this one included.
+    ///   - attempts: made for the delivery in this run of its schedule, this one included.
+    ///   - waitsForEndpoint: whether it waited for its endpoint, an earlier run being used up.
     ///   - chance: from -1 to 1, for the jitter.
-    init(_ answer: EndpointAnswer, attempts: Int, schedule: RetrySchedule, chance: Double) {
-        let delay = schedule.delay(afterAttempts: attempts, chance: chance)
+    init(
+        _ answer: EndpointAnswer, attempts: Int, waitsForEndpoint: Bool = false, schedule: RetrySchedule, chance: Double
+    ) {
+        let next = Next(attempts: attempts, waitsForEndpoint: waitsForEndpoint, schedule: schedule, chance: chance)
         switch answer {
         case .answered(let status, _, _) where (200..<300).contains(status):
             result = .delivered(status: status)
             (isSuccess, disableReason, pause) = (true, nil, nil)
         case .answered(410, let excerpt, _):
             // It stays pending whatever the schedule says: it goes out when somebody switches the endpoint on again.
-            result = .retry(
-                status: 410, error: Self.error(410, excerpt), after: delay ?? schedule.delays.last ?? .zero)
+            result = .retry(status: 410, error: Self.error(410, excerpt), after: next.delay ?? next.outageDelay)
             (isSuccess, disableReason, pause) = (false, "it answered 410 Gone", nil)
         case .answered(let status, let excerpt, let retryAfter):
             let asked = status == 429 || status == 503 ? retryAfter : nil
-            result = Self.failure(status: status, error: Self.error(status, excerpt), delay: delay, asked: asked)
+            result = Self.failure(status: status, error: Self.error(status, excerpt), next: next, asked: asked)
             (isSuccess, disableReason, pause) = (false, nil, asked.map { min($0, Self.pauseMaximum) })
         case .failed(let reason):
-            result = Self.failure(status: nil, error: reason, delay: delay, asked: nil)
+            result = Self.failure(status: nil, error: reason, next: next, asked: nil)
             (isSuccess, disableReason, pause) = (false, nil, nil)
         }
     }
 
+    /// What the schedule says after a failure.
+    private struct Next {
+        /// The pause; nil when the schedule is used up.
+        let delay: Duration?
+        /// The pause where that is, and the endpoint takes nothing.
+        let outageDelay: Duration
+        /// The pause where that is, the delivery was held, and the endpoint takes others by now: nothing of what it used up
+        /// was its fault.
+        let anew: Duration?
+
+        init(attempts: Int, waitsForEndpoint: Bool, schedule: RetrySchedule, chance: Double) {
+            let delay = schedule.delay(afterAttempts: attempts, chance: chance)
+            outageDelay = schedule.outageDelay(chance: chance)
+            (self.delay, anew) = waitsForEndpoint ? (nil, delay ?? outageDelay) : (delay, nil)
+        }
+    }
+
     private static func failure(
-        status: Int?, error: String, delay: Duration?, asked: Duration?
+        status: Int?, error: String, next: Next, asked: Duration?
     ) -> DeliveryStore.AttemptResult {
-        guard let delay else { return .abandoned(status: status, error: error) }
-        return .retry(status: status, error: error, after: max(delay, asked ?? .zero))
+        let least = asked ?? .zero
+        if let delay = next.delay { return .retry(status: status, error: error, after: max(delay, least)) }
+        return .exhausted(
+            status: status, error: error, outageDelay: max(next.outageDelay, least),
+            anew: next.anew.map { max($0, least) })
     }
 
     private static func error(_ status: Int, _ excerpt: String) -> String {

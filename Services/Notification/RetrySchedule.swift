@@ -1,4 +1,4 @@
-/// How long to wait before a delivery is tried again, and after how many attempts it is given up.
+/// How long to wait before a delivery is tried again, and after how many attempts its schedule is used up.
 struct RetrySchedule: Sendable, Hashable {
     /// The schedule that Standard Webhooks recommends: ten attempts in about 75 hours, so that a weekend passes.
     ///
@@ -12,11 +12,16 @@ struct RetrySchedule: Sendable, Hashable {
     /// The longest delay that may be configured: a week.
     static let delaySecondsMaximum = 7.0 * 86_400
 
+    /// The shortest pause of what waits for its endpoint: that may last for days, however short the schedule is.
+    static let outageDelayMinimum = Duration.seconds(60)
+
     /// The pause after the first attempt, the second, and so on.
     let delays: [Duration]
+    private let outageDelayMinimum: Duration
 
-    init(delays: [Duration]) {
+    init(delays: [Duration], outageDelayMinimum: Duration = outageDelayMinimum) {
         self.delays = delays
+        self.outageDelayMinimum = outageDelayMinimum
     }
 
     /// A schedule of numbers of seconds; nil when one is none, or out of range.
@@ -37,5 +42,12 @@ struct RetrySchedule: Sendable, Hashable {
     func delay(afterAttempts attempts: Int, chance: Double) -> Duration? {
         guard attempts >= 1, attempts <= delays.count else { return nil }
         return delays[attempts - 1] * (1 + Self.jitter * chance)
+    }
+
+    /// The pause of a delivery whose schedule is used up, and that waits for its endpoint: the last one of the schedule.
+    ///
+    /// - Parameter chance: from -1 to 1.
+    func outageDelay(chance: Double) -> Duration {
+        max(delays.last ?? .zero, outageDelayMinimum) * (1 + Self.jitter * chance)
     }
 }

@@ -91,7 +91,7 @@ struct TakeOverEvents: Sendable {
             deliveries.append(
                 LeasedDelivery(
                     due: .init(
-                        eventId: made.eventId, endpointId: made.endpointId, attempts: 0, body: event.body,
+                        eventId: made.eventId, endpointId: made.endpointId, body: event.body,
                         createdAt: made.createdAt),
                     endpoint: endpoint, traceParent: event.traceParent, leasedAt: leasedAt))
         }

@@ -6,8 +6,9 @@ import Testing
 @Suite struct DeliveryVerdictTests {
     private let schedule = RetrySchedule(delays: [.seconds(5), .seconds(300)])
 
-    private func verdict(_ answer: EndpointAnswer, attempts: Int = 1) -> DeliveryVerdict {
-        DeliveryVerdict(answer, attempts: attempts, schedule: schedule, chance: 0)
+    private func verdict(_ answer: EndpointAnswer, attempts: Int = 1, waitsForEndpoint: Bool = false) -> DeliveryVerdict
+    {
+        DeliveryVerdict(answer, attempts: attempts, waitsForEndpoint: waitsForEndpoint, schedule: schedule, chance: 0)
     }
 
     private func text(_ verdict: DeliveryVerdict) -> String {
@@ -15,7 +16,9 @@ import Testing
         case .delivered(let status): "delivered \(status)"
         case .retry(let status, let error, let after):
             "retry \(status ?? 0) after \(after.components.seconds): \(error)"
-        case .abandoned(let status, let error): "abandoned \(status ?? 0): \(error)"
+        case .exhausted(let status, let error, let outageDelay, let anew):
+            "exhausted \(status ?? 0), held for \(outageDelay.components.seconds), "
+                + "anew after \(anew.map { "\($0.components.seconds)" } ?? "nothing"): \(error)"
         }
     }
 
@@ -36,9 +39,24 @@ import Testing
         let answer = EndpointAnswer.answered(status: 500, excerpt: "oops", retryAfter: .seconds(9))
         #expect(text(verdict(answer, attempts: 1)) == "retry 500 after 5: status 500: oops")
         #expect(text(verdict(answer, attempts: 2)) == "retry 500 after 300: status 500: oops")
-        #expect(text(verdict(answer, attempts: 3)) == "abandoned 500: status 500: oops")
+        #expect(
+            text(verdict(answer, attempts: 3))
+                == "exhausted 500, held for 300, anew after nothing: status 500: oops")
         #expect(text(verdict(.failed("no answer"), attempts: 1)) == "retry 0 after 5: no answer")
-        #expect(text(verdict(.failed("no answer"), attempts: 3)) == "abandoned 0: no answer")
+        #expect(
+            text(verdict(.failed("no answer"), attempts: 3))
+                == "exhausted 0, held for 300, anew after nothing: no answer")
+    }
+
+    @Test func whatWasHeldBeginsItsScheduleAnew() {
+        let answer = EndpointAnswer.answered(status: 503, excerpt: "", retryAfter: .seconds(9))
+        #expect(
+            text(verdict(answer, attempts: 1, waitsForEndpoint: true))
+                == "exhausted 503, held for 300, anew after 9: status 503")
+        #expect(
+            text(verdict(.failed("no answer"), attempts: 1, waitsForEndpoint: true))
+                == "exhausted 0, held for 300, anew after 5: no answer")
+        #expect(text(verdict(answer, attempts: 2)) == "retry 503 after 300: status 503")
     }
 
     @Test(arguments: [429, 503])

@@ -21,6 +21,14 @@ import Testing
         #expect(schedule.delay(afterAttempts: 1, chance: 1)?.components.seconds == 110)
     }
 
+    @Test func whatIsHeldIsTriedAfterTheLastDelayAndNotMoreOftenThanEveryMinute() {
+        #expect(RetrySchedule.standardWebhooks.outageDelay(chance: 0) == .seconds(86_400))
+        for short in [[Duration.seconds(1)], []] {
+            #expect(RetrySchedule(delays: short).outageDelay(chance: 0) == .seconds(60))
+        }
+        #expect(RetrySchedule(delays: [.seconds(100)]).outageDelay(chance: -1).components.seconds == 90)
+    }
+
     @Test func scheduleIsReadFromSeconds() {
         #expect(RetrySchedule(secondsTexts: ["1", "2.5"])?.delays == [.seconds(1), .seconds(2.5)])
         for wrong in [["x"], ["-1"], ["1", ""], ["nan"], ["1e9"]] {

@@ -50,6 +50,25 @@ struct TestDatabase: Sendable {
         try await waitUntil { try await delivery(eventId)?.state == state }
     }
 
+    /// Lets time pass for all that is written down: every instant is so much longer ago.
+    func pass(_ interval: String) async throws {
+        let columns = [
+            ("webhook_deliveries", ["created_at", "due_at", "failed_at"]), ("events", ["created_at"]),
+            ("webhook_endpoints", ["failing_since", "succeeded_at", "disabled_at", "resumed_at"]),
+        ]
+        let script = columns.map { table, columns in
+            "UPDATE \(table) SET " + columns.map { "\($0) = \($0) - interval '\(interval)'" }.joined(separator: ", ")
+        }.joined(separator: ";\n")
+        // One script is one transaction: no loop sees a part of it.
+        try await pool.withConnection { try await $0.executeScript(script) }
+    }
+
+    /// How many deliveries are in each state.
+    func states() async throws -> [String: Int] {
+        let rows = try await pool.query("SELECT state, count(*) AS count FROM webhook_deliveries GROUP BY state").rows
+        return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode("state"), try $0.decode("count")) })
+    }
+
     /// Counts the statements that update deliveries from now on: claims, those that find nothing as well, and records.
     func countUpdatesOfDeliveries() async throws {
         try await pool.withConnection { connection in

@@ -43,6 +43,9 @@ GRANT SELECT ON events TO countersign_intake;
 GRANT SELECT ON event_outbox TO countersign_intake;
 GRANT SELECT ON account_sequences TO countersign_intake;
 GRANT SELECT ON webhook_deliveries TO countersign_intake;
+-- POST /v1/webhooks/resend asks, and changes no delivery: it can have webhooks repeated, and none forgotten.
+GRANT INSERT ON webhook_resends TO countersign_intake;
+GRANT INSERT ON audit_log TO countersign_intake;
 GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_intake;
 
 -- POST /v1/accounts/{id}/spend, which is intake's.
@@ -88,7 +91,8 @@ GRANT SELECT, INSERT ON renewal_statements TO countersign_fulfillment;
 GRANT UPDATE (signed_date, statement) ON renewal_statements TO countersign_fulfillment;
 GRANT SELECT, INSERT ON events TO countersign_fulfillment;
 GRANT SELECT, INSERT ON event_outbox TO countersign_fulfillment;
-GRANT UPDATE (due_at, attempts) ON event_outbox TO countersign_fulfillment;
+-- When an event came into the outbox stays as it was written.
+GRANT UPDATE (due_at, attempts, alarmed_at) ON event_outbox TO countersign_fulfillment;
 -- What the version before has put there; its own rights, too, until it is gone.
 GRANT UPDATE (due_at, attempts) ON events TO countersign_fulfillment;
 GRANT SELECT, INSERT ON account_sequences TO countersign_fulfillment;
@@ -107,10 +111,14 @@ GRANT UPDATE (due_at) ON event_outbox TO countersign_notification;
 -- The version before writes it, until it is gone.
 GRANT UPDATE (due_at) ON events TO countersign_notification;
 GRANT SELECT, INSERT ON webhook_deliveries TO countersign_notification;
-GRANT UPDATE (state, due_at, attempts, last_status, last_error, delivered_at) ON webhook_deliveries TO
-    countersign_notification;
+GRANT UPDATE (state, due_at, attempts, last_status, last_error, delivered_at, attempts_forgiven, failed_at) ON
+    webhook_deliveries TO countersign_notification;
+GRANT SELECT, DELETE ON webhook_resends TO countersign_notification;
+-- Only because a row lock wants some column; nothing writes it.
+GRANT UPDATE (asked_at) ON webhook_resends TO countersign_notification;
 GRANT SELECT, INSERT ON webhook_endpoints TO countersign_notification;
-GRANT UPDATE (disabled_at, disabled_reason, failing_since) ON webhook_endpoints TO countersign_notification;
+GRANT UPDATE (disabled_at, disabled_reason, failing_since, succeeded_at, is_holding, resumed_at) ON webhook_endpoints TO
+    countersign_notification;
 
 -- The tool, looking: doctor, inspect, audit, bindings, double-grants, revenue, rates list.
 GRANT SELECT ON schema_migrations TO countersign_reader;
@@ -143,6 +151,7 @@ GRANT SELECT ON events TO countersign_reader;
 GRANT SELECT ON event_outbox TO countersign_reader;
 GRANT SELECT ON account_sequences TO countersign_reader;
 GRANT SELECT ON webhook_deliveries TO countersign_reader;
+GRANT SELECT ON webhook_resends TO countersign_reader;
 GRANT SELECT ON webhook_endpoints TO countersign_reader;
 GRANT SELECT ON catalogues TO countersign_reader;
 GRANT SELECT ON revoked_certificates TO countersign_reader;
@@ -152,10 +161,11 @@ GRANT SELECT ON app_commission_programs TO countersign_reader;
 GRANT SELECT ON audit_log TO countersign_reader;
 GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_reader;
 
--- The tool, acting: redrive, claim, adjust, rates set; what runbooks have a person mend. It reads as countersign_reader.
+-- The tool, acting: redrive, claim, adjust, rates set, webhooks enable and resend; what runbooks have a person mend. It reads as countersign_reader.
 GRANT INSERT ON audit_log TO countersign_operator;
 GRANT UPDATE (state, outcome, reason, settled_at, due_at, attempts) ON submissions TO countersign_operator;
 GRANT INSERT ON operator_claims TO countersign_operator;
+GRANT INSERT ON webhook_resends TO countersign_operator;
 -- Only because a row lock wants some column; nothing writes it.
 GRANT UPDATE (correlation_id) ON orders TO countersign_operator;
 GRANT INSERT ON ledger_entries TO countersign_operator;
@@ -163,6 +173,7 @@ GRANT INSERT ON balances TO countersign_operator;
 GRANT UPDATE (amount) ON balances TO countersign_operator;
 GRANT INSERT ON events TO countersign_operator;
 GRANT INSERT ON event_outbox TO countersign_operator;
+GRANT UPDATE (due_at) ON event_outbox TO countersign_operator;
 GRANT INSERT ON account_sequences TO countersign_operator;
 GRANT UPDATE (last_sequence) ON account_sequences TO countersign_operator;
 GRANT INSERT ON commission_rates TO countersign_operator;

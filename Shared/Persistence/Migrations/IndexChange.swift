@@ -85,4 +85,11 @@ extension IndexChange {
         // The two before find what they found, for a fulfillment of the version before, too.
         .drop("orders_in_doubt"), .drop("orders_nobodys_refunds"),
     ]
+
+    /// Of migration 16: of webhooks that were given up, those alone are looked for, among all that were ever delivered.
+    static let holdDeliveries: [IndexChange] = [
+        .make(
+            "webhook_deliveries_abandoned",
+            on: "webhook_deliveries (event_id, endpoint_id) WHERE state = 'abandoned'")
+    ]
 }

@@ -73,6 +73,10 @@ package struct Migrator: Sendable {
                 version: 15, name: "read_few_rows",
                 sql: String(decoding: PackageResources._015_read_few_rows_sql, as: UTF8.self),
                 indexes: IndexChange.readFewRows),
+            Migration(
+                version: 16, name: "hold_deliveries",
+                sql: String(decoding: PackageResources._016_hold_deliveries_sql, as: UTF8.self),
+                indexes: IndexChange.holdDeliveries),
         ]
     }
 

@@ -61,7 +61,7 @@ package struct DueRowsStore: Sendable {
             SELECT d.due FROM endpoints
             LEFT JOIN webhook_endpoints e ON e.id = endpoints.endpoint_id
             CROSS JOIN LATERAL (\(due("webhook_deliveries", and: "endpoint_id = endpoints.endpoint_id"))) d
-            WHERE e.disabled_at IS NULL
+            WHERE e.disabled_at IS NULL AND e.is_holding IS NOT TRUE
             """
         let queues = [
             queue("submissions", due("submissions")), queue("events", due("event_outbox")),

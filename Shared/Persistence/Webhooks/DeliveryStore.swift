@@ -3,7 +3,7 @@ package import Postgres
 
 /// The tables `webhook_deliveries` and `webhook_endpoints`: each telling, its attempts, and how endpoints fare.
 package struct DeliveryStore: Sendable {
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     /// Works on the database of a pool.
     package init(pool: PostgresPool) {
@@ -18,16 +18,34 @@ package struct DeliveryStore: Sendable {
         package let endpointId: String
         /// Attempts made before this one.
         package let attempts: Int
+        /// How many of them the schedule does not count.
+        package let attemptsForgiven: Int
+        /// Whether the attempt before left it waiting for its endpoint, since its schedule was used up.
+        package let waitsForEndpoint: Bool
         /// The exact bytes.
         package let body: [UInt8]
         /// When the delivery was first due.
         package let createdAt: Date
 
         /// Makes one, of what a take-over has leased.
-        package init(eventId: String, endpointId: String, attempts: Int, body: [UInt8], createdAt: Date) {
+        package init(eventId: String, endpointId: String, body: [UInt8], createdAt: Date) {
+            self.init(
+                eventId: eventId, endpointId: endpointId, attempts: 0, attemptsForgiven: 0, waitsForEndpoint: false,
+                body: body,
+                createdAt: createdAt)
+        }
+
+        /// Makes one, of what a claim has found.
+        init(
+            eventId: String, endpointId: String, attempts: Int, attemptsForgiven: Int, waitsForEndpoint: Bool,
+            body: [UInt8],
+            createdAt: Date
+        ) {
             self.eventId = eventId
             self.endpointId = endpointId
             self.attempts = attempts
+            self.attemptsForgiven = attemptsForgiven
+            self.waitsForEndpoint = waitsForEndpoint
             self.body = body
             self.createdAt = createdAt
         }
@@ -39,8 +57,23 @@ package struct DeliveryStore: Sendable {
         case delivered(status: Int)
         /// Not taken; try again after the delay.
         case retry(status: Int?, error: String, after: Duration)
-        /// Not taken, and not tried again.
-        case abandoned(status: Int?, error: String)
+        /// Not taken, and its schedule is used up.
+        ///
+        /// If its endpoint has taken nothing since the attempt before, it is held: tried again after `outageDelay`. Else it
+        /// fails alone: it is tried after `anew`, where its schedule begins anew, and given up where that is nil.
+        case exhausted(status: Int?, error: String, outageDelay: Duration, anew: Duration?)
+    }
+
+    /// What was written down of an attempt.
+    package struct Recorded: Sendable {
+        /// The event's id.
+        package let eventId: String
+        /// Where it goes.
+        package let endpointId: String
+        /// Whether it was given up.
+        package let isAbandoned: Bool
+        /// Whether it waits for its endpoint, its schedule being used up.
+        package let waitsForEndpoint: Bool
     }
 
     /// A delivery that is to be made, of an event that is taken over.
@@ -146,9 +179,12 @@ package struct DeliveryStore: Sendable {
             ), leased AS (
                 UPDATE webhook_deliveries d SET due_at = now() + $3 * interval '1 millisecond', attempts = attempts + 1
                 FROM due WHERE d.event_id = due.event_id AND d.endpoint_id = due.endpoint_id
-                RETURNING d.event_id, d.endpoint_id, d.attempts, d.created_at
+                RETURNING d.event_id, d.endpoint_id, d.attempts - 1 AS attempts, d.attempts_forgiven, d.created_at,
+                    d.failed_at
             )
-            SELECT leased.event_id, leased.endpoint_id, leased.attempts - 1 AS attempts, leased.created_at,
+            SELECT leased.event_id, leased.endpoint_id, leased.attempts, leased.attempts_forgiven, leased.created_at,
+                leased.attempts_forgiven > 0 AND leased.attempts_forgiven = leased.attempts
+                    AND leased.failed_at IS NOT NULL AS waits_for_endpoint,
                 convert_to(events.body, 'UTF8') AS body
             FROM leased JOIN events ON events.id = leased.event_id
             """,
@@ -156,50 +192,10 @@ package struct DeliveryStore: Sendable {
         return try result.rows.map { row in
             Due(
                 eventId: try row.decode("event_id"), endpointId: try row.decode("endpoint_id"),
-                attempts: Int(try row.decode("attempts", as: Int32.self)), body: try row.decode("body"),
+                attempts: Int(try row.decode("attempts", as: Int32.self)),
+                attemptsForgiven: Int(try row.decode("attempts_forgiven", as: Int32.self)),
+                waitsForEndpoint: try row.decode("waits_for_endpoint"), body: try row.decode("body"),
                 createdAt: try row.decode("created_at"))
-        }
-    }
-
-    /// Writes down what attempts led to.
-    ///
-    /// - Throws: `PostgresError`; the deliveries then come again when their lease ends.
-    package func record(_ results: [(eventId: String, endpointId: String, result: AttemptResult)]) async throws {
-        guard !results.isEmpty else { return }
-        let rows = results.map { Columns($0.result) }
-        _ = try await pool.query(
-            """
-            UPDATE webhook_deliveries d SET state = new.state, last_status = new.status, last_error = new.error,
-                due_at = now() + new.milliseconds * interval '1 millisecond',
-                delivered_at = CASE WHEN new.state = 'delivered' THEN now() END
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::text[], $6::int8[])
-                AS new (event_id, endpoint_id, state, status, error, milliseconds)
-            WHERE d.event_id = new.event_id AND d.endpoint_id = new.endpoint_id AND d.state = 'pending'
-            """,
-            [
-                .textArray(results.map(\.eventId)), .textArray(results.map(\.endpointId)),
-                .textArray(rows.map(\.state)), .int4Array(rows.map(\.status)), .textArray(rows.map(\.error)),
-                .int8Array(rows.map(\.milliseconds)),
-            ])
-    }
-
-    private struct Columns {
-        let state: String
-        let status: Int32?
-        let error: String?
-        let milliseconds: Int64?
-
-        init(_ result: AttemptResult) {
-            switch result {
-            case .delivered(let status):
-                (state, self.status, error, milliseconds) = ("delivered", Int32(clamping: status), nil, nil)
-            case .retry(let status, let error, let delay):
-                (state, self.status, self.error, milliseconds) =
-                    ("pending", status.map { Int32(clamping: $0) }, error, delay.wholeMilliseconds)
-            case .abandoned(let status, let error):
-                (state, self.status, self.error, milliseconds) =
-                    ("abandoned", status.map { Int32(clamping: $0) }, error, nil)
-            }
         }
     }
 

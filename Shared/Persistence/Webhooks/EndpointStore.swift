@@ -1,13 +1,27 @@
 package import Foundation
 package import Postgres
 
-/// The table `webhook_endpoints`: which endpoints were switched off by what they answered.
+/// The table `webhook_endpoints`: how endpoints fare, and which were switched off by what they answered.
 package struct EndpointStore: Sendable {
     private let pool: PostgresPool
 
     /// Works on the database of a pool.
     package init(pool: PostgresPool) {
         self.pool = pool
+    }
+
+    /// Endpoints that nothing may be sent to.
+    package struct Closed: Sendable, Equatable {
+        /// Those that are switched off.
+        package let disabled: Set<String>
+        /// Those that were switched on again, and whose deliveries are to be brought back first.
+        package let resuming: Set<String>
+
+        /// Makes one.
+        package init(disabled: Set<String>, resuming: Set<String>) {
+            self.disabled = disabled
+            self.resuming = resuming
+        }
     }
 
     /// Makes rows for endpoints that have none.
@@ -19,13 +33,40 @@ package struct EndpointStore: Sendable {
             [.textArray(ids)])
     }
 
-    /// Which of these endpoints are switched off.
+    /// Which of these endpoints nothing may be sent to.
+    ///
+    /// However an endpoint was switched off or on, also by hand, its row says from here on that it holds its deliveries,
+    /// and since when it is resumed.
     ///
     /// - Throws: `PostgresError`.
-    package func disabled(among ids: [String]) async throws -> Set<String> {
+    package func closed(among ids: [String]) async throws -> Closed {
         let result = try await pool.query(
-            "SELECT id FROM webhook_endpoints WHERE id = ANY($1) AND disabled_at IS NOT NULL", [.textArray(ids)])
-        return Set(try result.rows.map { try $0.decode("id", as: String.self) })
+            """
+            WITH changed AS (
+                UPDATE webhook_endpoints SET is_holding = true, resumed_at = CASE WHEN disabled_at IS NULL THEN now() END
+                WHERE id = ANY($1) AND CASE WHEN disabled_at IS NULL THEN is_holding AND resumed_at IS NULL
+                    ELSE NOT is_holding OR resumed_at IS NOT NULL END
+            )
+            SELECT id, disabled_at IS NOT NULL AS is_disabled FROM webhook_endpoints
+            WHERE id = ANY($1) AND (disabled_at IS NOT NULL OR is_holding)
+            """, [.textArray(ids)])
+        var (disabled, resuming): (Set<String>, Set<String>) = ([], [])
+        for row in result.rows {
+            let id: String = try row.decode("id")
+            if try row.decode("is_disabled") { disabled.insert(id) } else { resuming.insert(id) }
+        }
+        return Closed(disabled: disabled, resuming: resuming)
+    }
+
+    /// Writes down that all deliveries of an endpoint are brought back.
+    ///
+    /// - Throws: `PostgresError`.
+    package func finishResuming(_ id: String) async throws {
+        _ = try await pool.query(
+            """
+            UPDATE webhook_endpoints SET is_holding = false, resumed_at = NULL
+            WHERE id = $1 AND disabled_at IS NULL AND is_holding AND resumed_at IS NOT NULL
+            """, [.text(id)])
     }
 
     /// Switches an endpoint off; its deliveries stay pending and go out once it is switched on again.
@@ -34,9 +75,27 @@ package struct EndpointStore: Sendable {
     package func disable(_ id: String, reason: String) async throws {
         _ = try await pool.query(
             """
-            UPDATE webhook_endpoints SET disabled_at = now(), disabled_reason = $2
+            UPDATE webhook_endpoints SET disabled_at = now(), disabled_reason = $2, is_holding = true, resumed_at = NULL
             WHERE id = $1 AND disabled_at IS NULL
             """, [.text(id), .text(reason)])
+    }
+
+    /// Switches an endpoint on again, with a row in `audit_log`, in one transaction.
+    ///
+    /// - Returns: the id of the row; nil when the endpoint is not known, or not off: nothing was changed then.
+    /// - Throws: `PostgresError`.
+    package func enable(_ id: String, actor: String, reason: String) async throws -> Int64? {
+        try await pool.withTransaction { connection in
+            let result = try await connection.query(
+                """
+                UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL
+                WHERE id = $1 AND disabled_at IS NOT NULL RETURNING id
+                """, [.text(id)])
+            guard !result.rows.isEmpty else { return nil }
+            return try await AuditLog.write(
+                "enable_endpoint", of: id, actor: actor, reason: reason, on: connection
+            ).id
+        }
     }
 
     /// Notes a success or a failure of an endpoint.
@@ -47,7 +106,8 @@ package struct EndpointStore: Sendable {
         let result = try await pool.query(
             """
             UPDATE webhook_endpoints
-            SET failing_since = CASE WHEN $2 THEN NULL ELSE coalesce(failing_since, now()) END
+            SET failing_since = CASE WHEN $2 THEN NULL ELSE coalesce(failing_since, now()) END,
+                succeeded_at = CASE WHEN $2 THEN now() ELSE succeeded_at END
             WHERE id = $1 RETURNING failing_since
             """, [.text(id), .bool(succeeded)])
         return try result.rows.first?.decodeIfPresent("failing_since", as: Date.self)

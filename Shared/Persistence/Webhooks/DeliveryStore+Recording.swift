@@ -1,0 +1,77 @@
+import Postgres
+
+/// What attempts led to, and what becomes of a delivery whose schedule is used up.
+extension DeliveryStore {
+    /// Writes down what attempts led to.
+    ///
+    /// - Returns: what became of each that was pending, in no order.
+    /// - Throws: `PostgresError`; the deliveries then come again when their lease ends.
+    @discardableResult
+    package func record(
+        _ results: [(eventId: String, endpointId: String, result: AttemptResult)]
+    ) async throws -> [Recorded] {
+        guard !results.isEmpty else { return [] }
+        let rows = results.map { Columns($0.result) }
+        let result = try await pool.query(
+            Self.recordStatement,
+            [
+                .textArray(results.map(\.eventId)), .textArray(results.map(\.endpointId)),
+                .textArray(rows.map(\.state)), .int4Array(rows.map(\.status)), .textArray(rows.map(\.error)),
+                .int8Array(rows.map(\.milliseconds)), .int8Array(rows.map(\.outageMilliseconds)),
+            ])
+        return try result.rows.map { row in
+            Recorded(
+                eventId: try row.decode("event_id"), endpointId: try row.decode("endpoint_id"),
+                isAbandoned: try row.decode("is_abandoned"), waitsForEndpoint: try row.decode("waits_for_endpoint"))
+        }
+    }
+
+    /// That the endpoint has taken nothing since the attempt before: it fails as a whole, as far as anybody can know.
+    ///
+    /// Where it is not known when either was, which the version before did not write down, it counts as so.
+    /// Successes are noted now and then, so that this may hold for a little longer than it is true: a delivery is then
+    /// given up an attempt later, and never an attempt too early.
+    private static let endpointTakesNothing = """
+        (new.outage_milliseconds IS NOT NULL AND coalesce(e.succeeded_at <= d.failed_at, true))
+        """
+
+    private static let recordStatement = """
+        UPDATE webhook_deliveries d SET last_status = new.status, last_error = new.error,
+            state = CASE WHEN \(endpointTakesNothing) THEN 'pending' ELSE new.state END,
+            due_at = now() + CASE WHEN \(endpointTakesNothing) THEN new.outage_milliseconds ELSE new.milliseconds END
+                * interval '1 millisecond',
+            attempts_forgiven = CASE WHEN \(endpointTakesNothing) THEN d.attempts ELSE d.attempts_forgiven END,
+            failed_at = CASE WHEN new.state <> 'delivered' THEN now() END,
+            delivered_at = CASE WHEN new.state = 'delivered' THEN now() END
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::text[], $6::int8[], $7::int8[])
+            AS new (event_id, endpoint_id, state, status, error, milliseconds, outage_milliseconds)
+        LEFT JOIN webhook_endpoints e ON e.id = new.endpoint_id
+        WHERE d.event_id = new.event_id AND d.endpoint_id = new.endpoint_id AND d.state = 'pending'
+        RETURNING d.event_id, d.endpoint_id, d.state = 'abandoned' AS is_abandoned,
+            d.state = 'pending' AND d.attempts_forgiven = d.attempts AS waits_for_endpoint
+        """
+
+    private struct Columns {
+        let state: String
+        let status: Int32?
+        let error: String?
+        let milliseconds: Int64?
+        /// Not nil where the schedule is used up.
+        let outageMilliseconds: Int64?
+
+        init(_ result: AttemptResult) {
+            switch result {
+            case .delivered(let status):
+                (state, self.status, error) = ("delivered", Int32(clamping: status), nil)
+                (milliseconds, outageMilliseconds) = (nil, nil)
+            case .retry(let status, let error, let delay):
+                (state, self.status, self.error) = ("pending", status.map { Int32(clamping: $0) }, error)
+                (milliseconds, outageMilliseconds) = (delay.wholeMilliseconds, nil)
+            case .exhausted(let status, let error, let outageDelay, let anew):
+                (self.status, self.error) = (status.map { Int32(clamping: $0) }, error)
+                state = anew == nil ? "abandoned" : "pending"
+                (milliseconds, outageMilliseconds) = (anew?.wholeMilliseconds, outageDelay.wholeMilliseconds)
+            }
+        }
+    }
+}
