@@ -69,8 +69,8 @@ struct Assembly {
             notifications: NotificationSubmissions(batcher: notifications.batcher),
             accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
-            intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), signatures: signatures,
-            logger: logger)
+            intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
+            resends: WebhookResendStore(pool: pool), signatures: signatures, logger: logger)
         let lag = GroupLagWatch([TopicUse.submissions, TopicUse.verdicts], monitor: monitor, logger: logger)
         registerMetrics(waiters)
         return ServiceAssembly(services: [

@@ -26,14 +26,15 @@ struct IntakeServer: Service, CustomStringConvertible {
     private let accounts: AccountRoutes
     private let orders: OrderRoutes
     private let spends: SpendRoutes
+    private let resends: ResendRoutes
     private let intents: IntentRoutes
     private let notifications: NotificationRoutes
 
     init(
         configuration: Configuration, authenticator: Authenticator, submissions: PurchaseSubmissions,
         notifications: NotificationSubmissions, accountTokens: AccountTokens, accounts: AccountStore,
-        orders: OrderReadingStore, intents: IntentStore, spends: SpendStore, signatures: NotificationSignatures,
-        logger: Logger
+        orders: OrderReadingStore, intents: IntentStore, spends: SpendStore, resends: WebhookResendStore,
+        signatures: NotificationSignatures, logger: Logger
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -57,6 +58,7 @@ struct IntakeServer: Service, CustomStringConvertible {
             waits: VersionWaits { try await accounts.version(of: $0) }, connections: connections)
         self.orders = OrderRoutes(authenticator: authenticator, store: orders, turns: turns)
         self.spends = SpendRoutes(authenticator: authenticator, store: spends, body: body)
+        self.resends = ResendRoutes(authenticator: authenticator, store: resends, body: body)
         self.intents = IntentRoutes(
             authenticator: authenticator, store: intents, body: body, perDay: configuration.intentsPerDay)
         self.notifications = NotificationRoutes(
@@ -87,7 +89,7 @@ struct IntakeServer: Service, CustomStringConvertible {
 
     /// Every route, with what answers it.
     var routes: [IntakeRoute] {
-        IntakeRouter.routes(purchases, accountTokenRoutes, accounts, orders, intents, notifications, spends)
+        IntakeRouter.routes(purchases, accountTokenRoutes, accounts, orders, intents, notifications, spends, resends)
     }
 
     /// The server with its limits.

@@ -126,7 +126,7 @@ struct ReadingDocumentTests {
                 }
                 for more in [
                     "POST /v1/purchases 202", "GET /v1/purchases/{id} 202", "GET /v1/accounts/{id} 409",
-                    "POST /v1/accounts/{id}/spend 409",
+                    "POST /v1/accounts/{id}/spend 409", "POST /v1/webhooks/resend 202",
                 ] {
                     #expect(seen.contains(more))
                 }

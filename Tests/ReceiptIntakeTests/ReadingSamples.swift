@@ -16,7 +16,7 @@ enum SampleRequest {
     /// Asks every route but the document's, well and badly.
     static func all(_ intake: TestIntake, _ database: TestDatabase) async throws -> [Sample] {
         try await purchases(intake, database) + tokens(intake) + reading(intake) + IntentSamples.all(intake, database)
-            + WalletSamples.all(intake, database)
+            + WalletSamples.all(intake, database) + ResendSamples.all(intake, database)
     }
 
     private static func purchases(_ intake: TestIntake, _ database: TestDatabase) async throws -> [Sample] {

@@ -21,6 +21,7 @@ struct TestIntake: Sendable {
     static let otherApp = "com.example.other"
     static let serverKey = "csk_of_the_game"
     static let otherServerKey = "csk_of_the_other"
+    static let otherOperatorKey = "csk_of_the_others_operator"
     /// It may post and read for the game, and only read for the other.
     static let sharedKey = "csk_of_both"
 
@@ -82,8 +83,8 @@ struct TestIntake: Sendable {
             notifications: NotificationSubmissions(batcher: notifications),
             accountTokens: AccountTokens(store: Assembly.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
-            intents: IntentStore(pool: pool), spends: SpendStore(pool: pool), signatures: signatures,
-            logger: logger)
+            intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
+            resends: WebhookResendStore(pool: pool), signatures: signatures, logger: logger)
         let value = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await batcher.run() }
             group.addTask { try await notifications.run() }
@@ -121,7 +122,9 @@ struct TestIntake: Sendable {
                 authentication:
                   jwt: { hs256_secret: "the secret of the other app of the tests" }
                   api_keys_sha256: [\(hash(otherServerKey))]
-                  api_keys: [\(shared("read"))]
+                  api_keys:
+                    - \(shared("read"))
+                    - { name: operator, sha256: "\(hash(otherOperatorKey))", scopes: [operate] }
             """
     }
 

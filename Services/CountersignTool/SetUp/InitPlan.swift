@@ -27,7 +27,7 @@ struct InitPlan {
         var apps = try change.settings(.apps, template: SettingsTemplates.apps)
         guard apps.bundleIds.isEmpty, !apps.has([.field("authentication")]) else {
             throw ToolFailure(
-                "\(apps.path) is in use already; `countersign app add`, `key create` and `webhook add` add to it")
+                "\(apps.path) is in use already; `countersign app add`, `key create` and `webhooks add` add to it")
         }
         var access: [(name: String, value: SettingValue)] = []
         if makesJWTSecret {

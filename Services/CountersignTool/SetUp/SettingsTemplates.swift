@@ -20,7 +20,7 @@ enum SettingsTemplates {
         """
 
     static let webhooks = """
-        # Where webhooks go. Shared/ServiceRuntime/WebhooksFile.swift describes every field; `countersign webhook add` adds
+        # Where webhooks go. Shared/ServiceRuntime/WebhooksFile.swift describes every field; `countersign webhooks add` adds
         # to this file.
         endpoints: []
 

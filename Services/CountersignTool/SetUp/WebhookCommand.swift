@@ -3,13 +3,14 @@ import Foundation
 import ServiceRuntime
 import WebhookSigning
 
-/// `countersign webhook`: where webhooks go.
+/// `countersign webhooks`: where webhooks go, and which go again.
 struct WebhookCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "webhook", abstract: "Adds an endpoint to the webhooks file, or sends one a test message.",
-        subcommands: [Add.self, Ping.self])
+        commandName: "webhooks",
+        abstract: "Adds or tries an endpoint, switches one on again, and has webhooks sent again.",
+        subcommands: [Add.self, Ping.self, Enable.self, Resend.self], aliases: ["webhook"])
 
-    /// `countersign webhook add`.
+    /// `countersign webhooks add`.
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "add", abstract: "Adds an endpoint, with a secret that is made for it.")
@@ -39,12 +40,12 @@ struct WebhookCommand: AsyncParsableCommand {
                 print("\(id) is in \(places.webhooks)")
                 print("its backend checks signatures with the secret in \(places.secrets)/\(secret)")
                 SetUpAdvice.tell(change, in: places)
-                print("next: `countersign webhook ping \(id)`")
+                print("next: `countersign webhooks ping \(id)`")
             }
         }
     }
 
-    /// `countersign webhook ping`.
+    /// `countersign webhooks ping`.
     struct Ping: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "ping", abstract: "Sends an endpoint one signed message of the type countersign.ping.",

@@ -21,6 +21,7 @@ enum OpenAPIPaths {
           - { name: reading, description: 'What accounts have, and why' }
           - { name: notifications, description: What Apple's servers tell }
           - { name: wallet, description: Spending what accounts have }
+          - { name: webhooks, description: What the backend is told }
           - { name: document, description: This document }
         paths:
           /v1/purchases:

@@ -11,8 +11,9 @@ struct OpenAPIRoutes: Sendable {
 
     /// The document, the only copy: the parts of one text.
     static let document =
-        OpenAPIPaths.yaml + OpenAPIPaths.intentsAndNotifications + OpenAPIPaths.wallet + OpenAPIParts.yaml
-        + OpenAPISchemas.yaml + OpenAPISchemas.orders + OpenAPISchemas.intentsAndNotifications + OpenAPISchemas.wallet
+        OpenAPIPaths.yaml + OpenAPIPaths.intentsAndNotifications + OpenAPIPaths.wallet + OpenAPIPaths.webhooks
+        + OpenAPIParts.yaml + OpenAPISchemas.yaml + OpenAPISchemas.orders + OpenAPISchemas.intentsAndNotifications
+        + OpenAPISchemas.wallet + OpenAPISchemas.webhooks
 
     /// The document as it was written.
     @Sendable

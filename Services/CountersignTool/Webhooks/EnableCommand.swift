@@ -1,0 +1,34 @@
+import ArgumentParser
+import Persistence
+
+extension WebhookCommand {
+    /// `countersign webhooks enable`.
+    struct Enable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "enable", abstract: "Switches an endpoint on again, and notes who did it and why.",
+            discussion: """
+                What waited for it is due within seconds, the oldest event first, and as many at a time as \
+                COUNTERSIGN_DELIVERY_CONCURRENCY allows. Mend the endpoint first: `countersign webhooks ping`.
+                """)
+
+        @Argument(help: "The endpoint's name.") var id: String
+        @Option(help: "Why, for the audit log.") var reason: String
+        @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+
+        func validate() throws {
+            guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
+        }
+
+        func run() async throws {
+            try await failingPlainly {
+                let (id, reason, actor) = (id, reason, actor ?? ToolActor.sessionUser)
+                let auditId = try await ToolSettings.load().withDatabase { pool in
+                    try await EndpointStore(pool: pool).enable(id, actor: actor, reason: reason)
+                }
+                guard let auditId else { throw ToolFailure("\(id) is not known, or is not switched off") }
+                print("\(id) is on again, and what waited for it goes out within seconds")
+                print("written as audit \(auditId)")
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+package import Postgres
+
+/// The table `webhook_resends`: deliveries that somebody asked to be made again.
+///
+/// Who asks writes rows here and nothing else; the notification service, whose deliveries they are, takes them up. So a
+/// process that faces the players can have no webhook forgotten.
+package struct WebhookResendStore: Sendable {
+    /// The limits of one look and one request.
+    package enum Limit {
+        /// Deliveries that one statement looks at.
+        package static let rowsPerLook = 1_000
+        /// Deliveries that one transaction asks for.
+        package static let rowsPerBatch = 1_000
+    }
+
+    private let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// A place in the order of deliveries: what stands at it or before is done with.
+    package struct Position: Sendable, Equatable {
+        /// The event's id.
+        package let event: String
+        /// The endpoint's id.
+        package let endpoint: String
+
+        /// Makes one.
+        package init(event: String, endpoint: String) {
+            self.event = event
+            self.endpoint = endpoint
+        }
+    }
+
+    /// A delivery that is meant.
+    package struct Match: Sendable, Equatable {
+        /// Which.
+        package let position: Position
+        /// Its state when it was looked at.
+        package let state: String
+    }
+
+    /// Some of the deliveries that are meant, the oldest events first.
+    package struct Page: Sendable {
+        /// The deliveries.
+        package let matches: [Match]
+        /// Where to go on; nil where that was all.
+        package let next: Position?
+    }
+
+    /// Looks at some deliveries, and tells which of them are meant.
+    ///
+    /// - Parameters:
+    ///   - position: where a page before has ended.
+    ///   - limit: the most to find.
+    /// - Throws: `PostgresError`.
+    package func page(
+        of selection: WebhookSelection, after position: Position?, limit: Int
+    ) async throws -> Page {
+        var sql = WebhookSelectionSQL(selection, after: position)
+        let rowsMaximum = sql.bind(.int8(Int64(Limit.rowsPerLook)))
+        let result = try await pool.query(
+            """
+            WITH looked AS MATERIALIZED (
+                SELECT d.event_id, d.endpoint_id, d.state \(sql.source)
+                WHERE \((sql.reached + ["true"]).joined(separator: " AND "))
+                ORDER BY d.event_id, d.endpoint_id LIMIT \(rowsMaximum)
+            )
+            SELECT d.event_id, d.endpoint_id, d.state,
+                (\((sql.meant + ["true"]).joined(separator: " AND "))) AS is_meant
+            FROM looked d CROSS JOIN LATERAL (SELECT * FROM events WHERE id = d.event_id OFFSET 0) e
+            ORDER BY d.event_id, d.endpoint_id
+            """, sql.values)
+        var matches: [Match] = []
+        for row in result.rows {
+            let position = Position(event: try row.decode("event_id"), endpoint: try row.decode("endpoint_id"))
+            guard try row.decode("is_meant") else { continue }
+            matches.append(Match(position: position, state: try row.decode("state")))
+            if matches.count == limit { return Page(matches: matches, next: position) }
+        }
+        guard result.rows.count == Limit.rowsPerLook, let last = result.rows.last else {
+            return Page(matches: matches, next: nil)
+        }
+        let end = Position(event: try last.decode("event_id"), endpoint: try last.decode("endpoint_id"))
+        return Page(matches: matches, next: end)
+    }
+
+    /// Who asks, for the audit log.
+    package struct Asker: Sendable {
+        package let actor: String
+        /// Why, in the asker's words.
+        package let reason: String
+
+        /// Makes one.
+        package init(actor: String, reason: String) {
+            self.actor = actor
+            self.reason = reason
+        }
+    }
+
+    /// Asks for deliveries to be made again, with a row in `audit_log` unless there is one already, in one transaction.
+    ///
+    /// - Parameters:
+    ///   - subject: what is asked for, for the audit log.
+    ///   - auditId: the row of a batch before, of the same act.
+    /// - Returns: the id of the row.
+    /// - Throws: `PostgresError`.
+    package func ask(
+        for matches: [Match], subject: String, asker: Asker, auditId: Int64? = nil
+    ) async throws -> Int64 {
+        try await pool.withTransaction { connection in
+            _ = try await connection.query(
+                """
+                INSERT INTO webhook_resends (endpoint_id, event_id, state)
+                SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) ON CONFLICT DO NOTHING
+                """,
+                [
+                    .textArray(matches.map(\.position.endpoint)), .textArray(matches.map(\.position.event)),
+                    .textArray(matches.map(\.state)),
+                ])
+            if let auditId { return auditId }
+            return try await AuditLog.write(
+                "resend_webhooks", of: subject, actor: asker.actor, reason: asker.reason, on: connection
+            ).id
+        }
+    }
+}
