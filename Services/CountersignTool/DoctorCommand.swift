@@ -1,6 +1,8 @@
 import ArgumentParser
 import Kafka
+import Persistence
 import Postgres
+import ServiceRuntime
 
 /// `countersign doctor`: looks at everything, says what is wrong and how to mend it.
 struct DoctorCommand: AsyncParsableCommand {
@@ -49,8 +51,11 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private func database(_ settings: ToolSettings) async -> [Finding] {
         do {
+            let eventAge = try settings.reader.duration("event.alarm_age", default: EventStore.WaitingLimit.ageDefault)
             return try await settings.withDatabase { pool in
-                try await DatabaseCheck(pool: pool, grace: .seconds(grace), comparesTables: consistency).run()
+                try await DatabaseCheck(
+                    pool: pool, grace: .seconds(grace), comparesTables: consistency, eventAge: eventAge
+                ).run()
             }
         } catch {
             return [

@@ -64,8 +64,9 @@ struct Assembly {
                 CatalogueReload(
                     path: configuration.catalogueFile, every: configuration.catalogueInterval, current: catalogues,
                     logger: logger),
-                AlarmedGauge(store: alarms).task(logger: logger), BacklogGauges(pool: pool).task(logger: logger),
+                AlarmedGauge(store: alarms).task(logger: logger), Self.backlog(configuration, pool, logger),
                 RaiseAlarms.logging(to: logger, store: alarms, age: configuration.alarmAge).task(logger: logger),
+                Self.eventAlarms(configuration, pool, logger),
                 redriveEvents, Self.releasing(parked, configuration, logger), overlooked.task(logger: logger),
                 ends.subscriptions, ends.entitlements, consumer,
             ])
@@ -85,6 +86,20 @@ struct Assembly {
             let two = try await byCatalogue.look(limit: limit)
             return Redriver.Round(count: one.count + two.count, isMoreDue: one.isMoreDue || two.isMoreDue)
         }
+    }
+
+    private static func backlog(
+        _ configuration: Configuration, _ pool: PostgresPool, _ logger: Logger
+    ) -> PeriodicTask {
+        BacklogGauges(pool: pool, eventAge: configuration.eventAlarmAge).task(logger: logger)
+    }
+
+    private static func eventAlarms(
+        _ configuration: Configuration, _ pool: PostgresPool, _ logger: Logger
+    ) -> PeriodicTask {
+        RaiseEventAlarms.logging(
+            to: logger, store: EventStore(pool: pool), age: configuration.eventAlarmAge
+        ).task(logger: logger)
     }
 
     /// What the clock alone ends.

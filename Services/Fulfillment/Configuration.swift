@@ -1,5 +1,6 @@
 import EventProcessing
 import Kafka
+import Persistence
 import Postgres
 import PurchaseModel
 import ServiceRuntime
@@ -20,6 +21,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | verdicts settled in one commit | 500 |
 /// | `COUNTERSIGN_EVENT_LEASE` | seconds until an event is published again, doubled each time | 30 |
 /// | `COUNTERSIGN_EVENT_LEASE_MAXIMUM` | seconds where doubling ends | 600 |
+/// | `COUNTERSIGN_EVENT_ALARM_AGE` | seconds after which an event without a delivery raises an alarm; it is sent all the same | 300 |
 /// | `COUNTERSIGN_REDRIVE_INTERVAL` | seconds between looks for due events, parked orders, and ends by the clock | 1 |
 /// | `COUNTERSIGN_RETRY_DELAY_MAXIMUM` | seconds: the longest a submission of unknown verdict is put off | 3600 |
 /// | `COUNTERSIGN_ALARM_AGE` | seconds after which a submission without an outcome raises an alarm; it stays due | 3600 |
@@ -32,6 +34,7 @@ struct Configuration: Sendable {
     let batchMaximum: Int
     let eventLease: Duration
     let eventLeaseMaximum: Duration
+    let eventAlarmAge: Duration
     let redriveInterval: Duration
     let retryDelayMaximum: Duration
     let alarmAge: Duration
@@ -46,6 +49,7 @@ struct Configuration: Sendable {
         batchMaximum = try settings.int("batch.maximum", default: 500, in: 1...5_000)
         eventLease = try settings.duration("event.lease", default: .seconds(30))
         eventLeaseMaximum = try settings.duration("event.lease_maximum", default: .seconds(600))
+        eventAlarmAge = try settings.duration("event.alarm_age", default: EventStore.WaitingLimit.ageDefault)
         redriveInterval = try settings.duration("redrive.interval", default: .seconds(1))
         retryDelayMaximum = try settings.duration("retry.delay_maximum", default: .seconds(3600))
         alarmAge = try settings.duration("alarm.age", default: .seconds(3600))

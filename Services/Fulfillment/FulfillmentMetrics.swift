@@ -6,6 +6,8 @@ enum FulfillmentMetrics {
     static let undeliveredAge = "countersign_purchases_undelivered_oldest_age_seconds"
     static let dueRows = "countersign_due_rows"
     static let dueAge = "countersign_due_rows_oldest_age_seconds"
+    static let events = "countersign_events_without_delivery"
+    static let eventsAge = "countersign_events_without_delivery_oldest_age_seconds"
 
     static let families: [MetricFamily] = [
         .gauge(
@@ -26,6 +28,15 @@ enum FulfillmentMetrics {
         .gauge(
             "countersign_due_rows_oldest_age_seconds", ["table"],
             help: "For how long the oldest of the due rows has been due."),
+        .gauge(
+            "countersign_events_without_delivery",
+            help: """
+                Events that the notification service has not taken over for too long, however often they were sent; \
+                10,000 means at least as many.
+                """),
+        .gauge(
+            "countersign_events_without_delivery_oldest_age_seconds",
+            help: "For how long the oldest of them has waited; 0 where there is none."),
         .counter("countersign_submissions_settled_total", ["state", "reason"], help: "Outcomes of submissions."),
         .counter("countersign_orders_granted_total", help: "Orders that were granted."),
         .counter(

@@ -19,7 +19,8 @@ struct DoctorDatabaseTests {
             #expect(findings.map(\.level).allSatisfy { $0 == .good })
             #expect(
                 findings.map(\.subject) == [
-                    "PostgreSQL", "schema", "backlog", "alarms", "rejections", "parked posts", "parked orders",
+                    "PostgreSQL", "schema", "backlog", "events", "alarms", "rejections", "parked posts",
+                    "parked orders",
                     "purchases",
                     "endpoints", "consistency",
                 ])
@@ -96,6 +97,22 @@ struct DoctorDatabaseTests {
             #expect(unclaimed.map(\.level) == [.good])
             #expect(unclaimed.first?.detail.hasPrefix("2 purchases") == true)
             #expect(findings.last?.level == .good, "the tables agree")
+        }
+    }
+
+    @Test func eventsWithoutADeliveryAreToldHoweverFarTheyArePutOff() async throws {
+        try await TestDatabase.with { pool in
+            _ = try await pool.query(
+                """
+                INSERT INTO event_outbox (event_id, due_at, created_at, alarmed_at)
+                SELECT 'evt_' || n, now() + interval '1 year', now() - n * interval '4 minutes',
+                    CASE WHEN n = 4 THEN now() END
+                FROM generate_series(1, 4) AS n
+                """)
+            let found = try await findings(pool).filter { $0.subject == "events" }
+            #expect(found.map(\.level) == [.wrong])
+            #expect(
+                found.first?.detail == "3 events have no delivery to any endpoint, the oldest for 16 min")
         }
     }
 

@@ -103,9 +103,9 @@ enum FilledTables {
         FROM numbers;
         INSERT INTO account_sequences SELECT environment, app, account, max(sequence) FROM events GROUP BY 1, 2, 3;
         INSERT INTO webhook_endpoints (id) VALUES ('up'), ('down');
-        UPDATE webhook_endpoints SET disabled_at = now() WHERE id = 'down';
+        UPDATE webhook_endpoints SET disabled_at = now(), is_holding = true WHERE id = 'down';
         INSERT INTO webhook_deliveries (event_id, endpoint_id, state, due_at, attempts)
-        SELECT 'evt' || n, 'up', 'delivered', NULL, 1 FROM numbers
+        SELECT 'evt' || n, 'up', CASE WHEN n % 1000 = 1 THEN 'abandoned' ELSE 'delivered' END, NULL, 1 FROM numbers
         UNION ALL SELECT 'evt' || n, 'down', 'pending', bought, 3 FROM numbers WHERE n % 4 = 0;
         DROP TABLE numbers;
         """

@@ -18,7 +18,7 @@ struct FullTableTests {
 
     private typealias Step = MeasuredStep
 
-    private static let steps = fulfilling + lookingForDue + delivering + asking
+    private static let steps = fulfilling + lookingForDue + delivering + resending + asking
 
     private static let fulfilling = [
         Step("settle purchases") { pool in
@@ -74,6 +74,9 @@ struct FullTableTests {
             _ = try await alarms.raiseAlarms(olderThan: .seconds(3_600), limit: 100)
             _ = try await alarms.alarmed()
             _ = try await SubmissionStore(pool: pool).oldestUnsettled()
+            let events = EventStore(pool: pool)
+            _ = try await events.raiseAlarms(olderThan: .seconds(300), limit: 100)
+            _ = try await events.waiting(longerThan: .seconds(300))
         },
     ]
 
@@ -89,6 +92,35 @@ struct FullTableTests {
             #expect(try await !store.untilDue(endpointIds: ["up", "down"]).isEmpty)
             let new = ["evt1", "evt2"].map { DeliveryStore.NewDelivery(eventId: $0, endpointId: "new", body: nil) }
             _ = try await store.takeOver(eventIds: ["evt1", "evt2"], deliveries: new, lease: .seconds(60))
+        },
+    ]
+
+    private static let resending = [
+        Step("deliveries that were given up, among thousands that were not") { pool in
+            let store = WebhookResendStore(pool: pool)
+            let asker = WebhookResendStore.Asker(actor: "test", reason: "a test")
+            #expect(try await store.resend(.init(), .init(limit: 1_000), asker: asker).count == 20)
+            let taken = try await DeliveryStore(pool: pool).takeUp(
+                endpointIds: ["up"], limit: 1_000, lease: .seconds(60))
+            #expect(taken.deliveries == 20)
+        },
+        Step("an account's deliveries, whatever their state") { pool in
+            var selection = WebhookSelection()
+            (selection.account, selection.app, selection.state) = (customer.account, Bench.app, .all)
+            let found = try await WebhookResendStore(pool: pool).count(selection, .init(limit: 1_000))
+            #expect(found.count >= 2)
+        },
+        Step("one look at deliveries of which none is meant") { pool in
+            var selection = WebhookSelection()
+            (selection.type, selection.state) = ("iap.refund.*", .all)
+            let found = try await WebhookResendStore(pool: pool).page(of: selection, after: nil, limit: 10)
+            #expect(found.matches.isEmpty && found.next != nil)
+        },
+        Step("a part of the deliveries of an endpoint that is on again") { pool in
+            _ = try await pool.query("UPDATE webhook_endpoints SET disabled_at = NULL WHERE id = 'down'")
+            let endpoints = EndpointStore(pool: pool)
+            for _ in 1...2 { _ = try await endpoints.closed(among: ["up", "down"]) }
+            #expect(try await !DeliveryStore(pool: pool).resume("down", limit: 200))
         },
     ]
 

@@ -9,6 +9,8 @@ struct DatabaseCheck: Sendable {
     let grace: Duration
     /// Whether the tables are compared, which reads them whole.
     let comparesTables: Bool
+    /// How long an event may wait for the notification service; fulfillment's setting.
+    var eventAge = EventStore.WaitingLimit.ageDefault
 
     /// The findings; the first failure to reach the server ends it.
     ///
@@ -28,6 +30,7 @@ struct DatabaseCheck: Sendable {
         findings += Self.judge(
             overdue: try await backlog.overdue(grace: grace),
             oldestUnsettled: try await backlog.oldestUnsettledSeconds())
+        findings.append(Self.judge(waiting: try await EventStore(pool: pool).waiting(longerThan: eventAge)))
         findings += AlarmCheck.judge(try await SubmissionStore(pool: pool).alarmed())
         let outcomes = OutcomeCountStore(pool: pool)
         findings += OutcomeCheck.judge(rejected: try await outcomes.rejected(within: OutcomeCheck.Limit.rejectedWithin))
@@ -80,6 +83,17 @@ struct DatabaseCheck: Sendable {
         return [.good("backlog", "nothing is overdue; \(waiting ?? "every purchase has an outcome")")]
     }
 
+    static func judge(waiting: EventStore.Waiting) -> Finding {
+        guard waiting.count > 0 else { return .good("events", "the notification service has every event") }
+        let count =
+            waiting.count < EventStore.WaitingLimit.countMaximum ? "\(waiting.count)" : "at least \(waiting.count)"
+        return .wrong(
+            "events",
+            "\(count) events have no delivery to any endpoint, the oldest for \(ToolOutput.age(waiting.oldestSeconds))",
+            remedy: "nobody takes them over: is notification running and ready, and does Kafka take what fulfillment "
+                + "sends?")
+    }
+
     /// Doubts that need somebody, apart from purchases that only wait for their buyer to post them, and from those of
     /// `PurchaseCheck`.
     static func judge(parked: [BacklogStore.Parked]) -> [Finding] {
@@ -109,8 +123,7 @@ struct DatabaseCheck: Sendable {
             "endpoints",
             "\(first.id) is switched off (\(first.reason)); \(first.pending) deliveries wait"
                 + (disabled.count > 1 ? ", and \(disabled.count - 1) more are off" : ""),
-            remedy: "mend the endpoint, then UPDATE webhook_endpoints SET disabled_at = NULL, failing_since = NULL "
-                + "WHERE id = '\(first.id)'")
+            remedy: "mend the endpoint, then `countersign webhooks enable \(first.id) --reason …`: what waits goes out")
     }
 
     static func judge(_ report: ConsistencyCheck.Report) -> Finding {

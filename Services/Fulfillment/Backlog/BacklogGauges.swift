@@ -24,12 +24,17 @@ actor BacklogGauges {
 
     private let undelivered: UndeliveredStore
     private let dueRows: DueRowsStore
+    private let events: EventStore
+    /// How long an event may wait for the notification service.
+    private let eventAge: Duration
     /// Measured at least once, so that they go back to zero; environments, reasons and tables are a few fixed words.
     private var measured: Set<Series> = []
 
-    init(pool: PostgresPool) {
+    init(pool: PostgresPool, eventAge: Duration = EventStore.WaitingLimit.ageDefault) {
         undelivered = UndeliveredStore(pool: pool)
         dueRows = DueRowsStore(pool: pool)
+        events = EventStore(pool: pool)
+        self.eventAge = eventAge
     }
 
     /// What measures it.
@@ -65,6 +70,9 @@ actor BacklogGauges {
             values[Series(name: FulfillmentMetrics.dueAge, labels: ["table": queue.table])] = max(
                 0, queue.oldestSeconds)
         }
+        let waiting = try await events.waiting(longerThan: eventAge)
+        values[Series(name: FulfillmentMetrics.events, labels: [:])] = Double(waiting.count)
+        values[Series(name: FulfillmentMetrics.eventsAge, labels: [:])] = max(0, waiting.oldestSeconds)
         measured.formUnion(values.keys)
         for (series, value) in values {
             Gauge(label: series.name, dimensions: series.labels.map { ($0.key, $0.value) }).record(value)

@@ -4,7 +4,7 @@ package import PurchaseModel
 
 /// The tables `events`, `event_outbox` and `account_sequences`: what happened, due until the notification service has it.
 package struct EventStore: Sendable {
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     /// Works on the database of a pool.
     package init(pool: PostgresPool) {
@@ -133,9 +133,10 @@ package struct EventStore: Sendable {
             WITH old AS (
                 UPDATE events SET due_at = NULL WHERE id = ANY(ARRAY(
                     SELECT id FROM events WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED))
-                RETURNING id
+                RETURNING id, created_at
             )
-            INSERT INTO event_outbox (event_id, due_at) SELECT id, now() FROM old ON CONFLICT DO NOTHING
+            INSERT INTO event_outbox (event_id, due_at, created_at) SELECT id, now(), created_at FROM old
+            ON CONFLICT DO NOTHING
             """, [.int8(Int64(limit))])
     }
 

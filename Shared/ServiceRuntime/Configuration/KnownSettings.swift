@@ -9,8 +9,8 @@ enum KnownSettings {
         "admin.host", "admin.port", "alarm.age", "app_store.production_url", "app_store.sandbox_url", "apps.file",
         "apps.interval", "batch.maximum", "breaker.probe_delay", "breaker.probe_delay_maximum", "catalogue.file",
         "catalogue.interval", "delivery.concurrency", "delivery.concurrency_maximum", "delivery.disable_after",
-        "delivery.lease", "delivery.look_interval", "delivery.retry_schedule", "delivery.timeout", "event.lease",
-        "event.lease_maximum", "expired_certificates.receipts", "expired_certificates.signed_data",
+        "delivery.lease", "delivery.look_interval", "delivery.retry_schedule", "delivery.timeout", "event.alarm_age",
+        "event.lease", "event.lease_maximum", "expired_certificates.receipts", "expired_certificates.signed_data",
         "expired_certificates.tolerance", "http.host", "http.port", "instance", "intake.account_ids_per_minute",
         "intake.account_posts_per_minute", "intake.account_reads_per_minute", "intake.body_bytes_maximum",
         "intake.connections_maximum", "intake.held_bytes_maximum", "intake.intents_per_day", "intake.key_set_interval",
@@ -21,7 +21,7 @@ enum KnownSettings {
         "rate.orders_per_second", "rate.per_second", "rate.share", "receipt.roots", "receipt.sha1_until",
         "redrive.interval", "retry.delay_maximum", "shutdown.timeout", "submission.lease",
         "trusted.denied_certificates", "trusted.foreign_roots", "trusted.roots", "verify_receipt.production_url",
-        "verify_receipt.sandbox_url", "webhooks.file", "webhooks.interval",
+        "verify_receipt.sandbox_url", "webhooks", "webhooks.file", "webhooks.interval",
     ]
 
     /// A key of a configuration file that has no meaning.
