@@ -14,7 +14,8 @@ import ServiceRuntime
 /// | `COUNTERSIGN_POSTGRES_URL` | the database; or `…_FILE`, a file that holds it | required |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections | 8 |
 /// | `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | `false` behind PgBouncer before 1.21 in transaction mode | `true` |
-/// | `COUNTERSIGN_WEBHOOKS_FILE` | where to send webhooks, see `WebhooksFile`; read again when it changes | none: events are taken over, nothing is sent |
+/// | `COUNTERSIGN_WEBHOOKS_FILE` | where to send webhooks, see `WebhooksFile`; read again when it changes | required, or the next |
+/// | `COUNTERSIGN_WEBHOOKS` | `none`, in place of a file: events are taken over, nothing is ever sent of them | a file is required |
 /// | `COUNTERSIGN_WEBHOOKS_INTERVAL` | seconds between looks at it and at its secrets | 2 |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | events taken over in one commit | 500 |
 /// | `COUNTERSIGN_DELIVERY_LEASE` | seconds until another process may try a delivery whose process died | 60 |
@@ -27,7 +28,7 @@ import ServiceRuntime
 struct Configuration: Sendable {
     let kafka: KafkaConfiguration
     let postgres: PostgresConfiguration
-    /// The webhooks file as it was read; nil where there is none.
+    /// The webhooks file as it was read; nil where it is said that there is none.
     let webhooks: (path: String, endpoints: [WebhooksFile.Endpoint])?
     let endpoints: [WebhookEndpoint]
     /// The time between looks at the webhooks file.
@@ -38,9 +39,7 @@ struct Configuration: Sendable {
     init(_ settings: SettingReader) throws {
         kafka = try KafkaSettings.read(settings, clientId: "notification")
         postgres = try PostgresSettings.read(settings, applicationName: "notification")
-        webhooks = try settings.string("webhooks.file").map { path in
-            (path: path, endpoints: try WebhooksFile.load(path: path).endpoints)
-        }
+        webhooks = try Self.webhooks(settings)
         endpoints =
             try webhooks.map { file in
                 try file.endpoints.map { try WebhookEndpoint($0, path: file.path) }
@@ -49,5 +48,28 @@ struct Configuration: Sendable {
             "webhooks.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
         batchMaximum = try settings.int("batch.maximum", default: 500, in: 1...5_000)
         delivery = try DeliverySettings(settings)
+    }
+    /// The webhooks file, or nil where somebody said that none is meant: what is taken over without one is sent nowhere,
+    /// and nobody would notice a setting that was forgotten.
+    private static func webhooks(
+        _ settings: SettingReader
+    ) throws -> (path: String, endpoints: [WebhooksFile.Endpoint])? {
+        let word = try settings.string("webhooks")
+        guard word == nil || word?.lowercased() == "none" else {
+            throw SettingError.invalid("webhooks", expected: "none, or not set", found: word)
+        }
+        let path = try settings.string("webhooks.file")
+        switch (path, word) {
+        case (let path?, nil): return (path: path, endpoints: try WebhooksFile.load(path: path).endpoints)
+        case (nil, _?): return nil
+        case (nil, nil):
+            throw SettingError.missing(
+                "webhooks.file",
+                expected: "the path of the webhooks file, unless COUNTERSIGN_WEBHOOKS=none says that no webhooks are "
+                    + "meant")
+        case (_?, _?):
+            throw SettingError.invalid(
+                "webhooks", expected: "left out where COUNTERSIGN_WEBHOOKS_FILE names a file", found: word)
+        }
     }
 }

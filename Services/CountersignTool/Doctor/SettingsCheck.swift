@@ -20,11 +20,20 @@ struct SettingsCheck: Sendable {
             file("catalogue.file", "catalogue") { path in
                 Self.judge(try CatalogueFile.load(path: path).catalogue, apps: apps)
             },
-            file("webhooks.file", "webhooks") { path in Self.judge(try WebhooksFile.load(path: path)) },
+            webhooks(),
         ]
         findings.append(roots())
         if let denied = deniedCertificates() { findings.append(denied) }
         return findings
+    }
+
+    private func webhooks() -> Finding {
+        let word = try? settings.string("webhooks", default: "")
+        // A file beside it is a mistake to the notification service.
+        if word?.lowercased() == "none", (try? settings.string("webhooks.file", default: "")) == "" {
+            return .good("webhooks", "COUNTERSIGN_WEBHOOKS=none: nothing is sent, and that is meant")
+        }
+        return file("webhooks.file", "webhooks") { path in Self.judge(try WebhooksFile.load(path: path)) }
     }
 
     private func file(_ key: String, _ subject: String, _ judge: (String) throws -> Finding) -> Finding {
