@@ -138,6 +138,7 @@ let package = Package(
                 .embedInCode("Migrations/0014_keep_revocations.sql"),
                 .embedInCode("Migrations/0015_read_few_rows.sql"),
                 .embedInCode("Migrations/0016_hold_deliveries.sql"),
+                .embedInCode("Migrations/0017_forget_accounts.sql"),
             ]),
         shared(
             "ServiceRuntime",
@@ -250,8 +251,8 @@ let package = Package(
             "ReceiptIntakeTests",
             [
                 "ReceiptIntake", "AppStore", "AppStoreSimulator", "EventProcessing", "Kafka", "LogTesting", "Messages",
-                "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", configuration, crypto,
-                hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio, nioPosix,
+                "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", configuration,
+                crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio, nioPosix,
             ]),
         suite(
             "EventProcessingTests",

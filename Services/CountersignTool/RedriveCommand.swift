@@ -48,7 +48,9 @@ struct RedriveCommand: AsyncParsableCommand {
             print("\(redriven.count) redriven")
             let missed = Set(submissions).subtracting(redriven.map(\.id)).sorted()
             guard missed.isEmpty else {
-                throw ToolFailure("unknown or fulfilled already, left alone: \(missed.joined(separator: " "))")
+                throw ToolFailure(
+                    "unknown, fulfilled already, or of a forgotten account, left alone: \(missed.joined(separator: " "))"
+                )
             }
         }
     }

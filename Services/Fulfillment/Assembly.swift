@@ -4,6 +4,7 @@ import Logging
 import Messages
 import Persistence
 import Postgres
+import ServiceLifecycle
 import ServiceRuntime
 
 /// Makes everything, in start order; what starts first stops last.
@@ -59,7 +60,7 @@ struct Assembly {
         let ends = Self.ends(configuration, pool, subscriptions, announce, logger)
         let alarms = SubmissionStore(pool: pool)
         services = ServiceAssembly(
-            services: [
+            services: Self.forgetting(configuration, logger) + [
                 pool, DatabaseGuard(pool: pool, context: context), producer, monitor,
                 CatalogueReload(
                     path: configuration.catalogueFile, every: configuration.catalogueInterval, current: catalogues,
@@ -100,6 +101,16 @@ struct Assembly {
         RaiseEventAlarms.logging(
             to: logger, store: EventStore(pool: pool), age: configuration.eventAlarmAge
         ).task(logger: logger)
+    }
+
+    /// What forgets accounts, one at a time, with connections of its own.
+    private static func forgetting(_ configuration: Configuration, _ logger: Logger) -> [any Service] {
+        let pool = PostgresPool(configuration: ForgetAccounts.configuration(configuration.postgres), logger: logger)
+        let forget = ForgetAccounts(pool: pool)
+        let redriver = Redriver(
+            name: "forget-requests", interval: configuration.redriveInterval, batchMaximum: 1, logger: logger
+        ) { Redriver.Round(count: try await forget.forget(limit: $0), limit: $0) }
+        return [pool, redriver]
     }
 
     /// What the clock alone ends.

@@ -71,6 +71,7 @@ struct SettleVerdicts: Sendable {
         // Apple did not know these ids when somebody posted them; now there is an order.
         try await SubmissionStore.reopen(naming: decided.appeared, on: connection)
         let settlements = try await submissions.settle(judged, decided, on: connection)
+        try await SubmissionStore.eraseProofs(of: loaded.voided.sorted(), on: connection)
         return Settled(decided: decided, events: events, settlements: settlements)
     }
 

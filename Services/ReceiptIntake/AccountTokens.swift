@@ -11,6 +11,9 @@ import Synchronization
 final class AccountTokens: Sendable {
     /// The most pairs that are remembered; beyond it all are forgotten and learned again, a query each.
     static let rememberedMaximum = 50_000
+    /// How long they are remembered: an account may be forgotten meanwhile, and come back as another of the same name, whose
+    /// tokens are to be registered again.
+    static let rememberedTime = Duration.seconds(600)
 
     /// The nil UUID (RFC 9562, section 5.9) is what a field holds that nobody set: it would make everybody's purchases the
     /// first account's.
@@ -20,11 +23,21 @@ final class AccountTokens: Sendable {
     typealias Register = @Sendable (_ app: String, _ token: UUID, _ account: String) async throws -> String
 
     private let store: Register
-    private let remembered = Mutex<[AppToken: Account]>([:])
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let remembered: Mutex<Remembered>
+
+    private struct Remembered {
+        var accounts: [AppToken: Account] = [:]
+        var since: ContinuousClock.Instant
+    }
 
     /// Registers with `store`.
-    init(store: @escaping Register) {
+    init(
+        store: @escaping Register, now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+    ) {
         self.store = store
+        self.now = now
+        remembered = Mutex(Remembered(since: now()))
     }
 
     /// Says that a token means an account.
@@ -33,12 +46,17 @@ final class AccountTokens: Sendable {
     /// - Throws: `PostgresError`.
     func register(_ token: UUID, app: String, account: Account) async throws -> Bool {
         let key = AppToken(app: app, token: token)
-        // A token never changes its account, so what is remembered stays true.
-        if let known = remembered.withLock({ $0[key] }) { return known == account }
+        let now = now()
+        let known = remembered.withLock { remembered in
+            if now - remembered.since > Self.rememberedTime { remembered = Remembered(since: now) }
+            return remembered.accounts[key]
+        }
+        // A token never changes its account, so what is remembered stays true until the account is forgotten.
+        if let known { return known == account }
         guard let owner = Account(try await store(app, token, account.text)) else { return false }
         remembered.withLock { remembered in
-            if remembered.count >= Self.rememberedMaximum { remembered = [:] }
-            remembered[key] = owner
+            if remembered.accounts.count >= Self.rememberedMaximum { remembered.accounts = [:] }
+            remembered.accounts[key] = owner
         }
         return owner == account
     }

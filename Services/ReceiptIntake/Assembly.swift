@@ -24,10 +24,7 @@ struct Assembly {
     /// - Throws: `SettingsFileError`, `KeySetError`, `KafkaError`.
     func services() async throws -> ServiceAssembly {
         let logger = context.logger
-        context.metrics.describe(
-            EventMetrics.families + IntakeMetrics.families + SettingsReloadMetrics.families
-                + ForeignRootReport.families)
-        ForeignRootReport.tell([.signedData: configuration.roots], metrics: context.metrics, logger: logger)
+        describeMetrics()
         // The process that faces the players has no business with the keys to Apple.
         let apps = try AppsFile.load(path: configuration.appsFile, secrets: .callers)
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
@@ -70,7 +67,9 @@ struct Assembly {
             accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
-            resends: WebhookResendStore(pool: pool), signatures: signatures, logger: logger)
+            resends: WebhookResendStore(pool: pool), signatures: signatures,
+            export: { AccountExport(pool: pool, app: $0, account: $1) }, forgetting: ForgetRequestStore(pool: pool),
+            logger: logger)
         let lag = GroupLagWatch([TopicUse.submissions, TopicUse.verdicts], monitor: monitor, logger: logger)
         registerMetrics(waiters)
         return ServiceAssembly(services: [
@@ -81,6 +80,13 @@ struct Assembly {
             OldestSubmission(pool: pool).task(logger: logger),
             LateOutcomes(waiters: waiters, statuses: statuses).task(logger: logger), server,
         ])
+    }
+
+    private func describeMetrics() {
+        context.metrics.describe(
+            EventMetrics.families + IntakeMetrics.families + SettingsReloadMetrics.families
+                + ForeignRootReport.families)
+        ForeignRootReport.tell([.signedData: configuration.roots], metrics: context.metrics, logger: context.logger)
     }
 
     /// How account tokens are written down.

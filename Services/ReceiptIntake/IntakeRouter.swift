@@ -14,7 +14,7 @@ enum IntakeRouter {
     static func routes(
         _ purchases: PurchaseRoutes, _ accountTokens: AccountTokenRoutes, _ accounts: AccountRoutes,
         _ orders: OrderRoutes, _ intents: IntentRoutes, _ notifications: NotificationRoutes,
-        _ spends: SpendRoutes, _ resends: ResendRoutes
+        _ spends: SpendRoutes, _ resends: ResendRoutes, _ exports: ExportRoutes, _ forgets: ForgetRoutes
     ) -> [IntakeRoute] {
         let document = OpenAPIRoutes()
         return [
@@ -27,6 +27,9 @@ enum IntakeRouter {
             IntakeRoute(.get, "/v1/accounts/{id}", .playersAndServers(.read), accounts.account),
             IntakeRoute(.get, "/v1/accounts/{id}/transactions", .playersAndServers(.read), accounts.transactions),
             IntakeRoute(.post, "/v1/accounts/{id}/spend", .servers(.spend), spends.post),
+            IntakeRoute(.get, "/v1/accounts/{id}/export", .servers(.read), exports.get),
+            IntakeRoute(.post, "/v1/accounts/{id}/forget", .servers(.operate), forgets.post),
+            IntakeRoute(.get, "/v1/forget-requests/{id}", .servers(.operate), forgets.get),
             IntakeRoute(.post, "/v1/webhooks/resend", .servers(.operate), resends.post),
             IntakeRoute(.get, "/v1/orders/{transaction_id}", .playersAndServers(.read), orders.order),
             IntakeRoute(.get, "/v1/orders/{transaction_id}/why", .playersAndServers(.read), orders.why),

@@ -3,6 +3,7 @@ import HummingbirdCore
 import Logging
 import Persistence
 import Postgres
+import PurchaseModel
 import ServiceLifecycle
 import ServiceRuntime
 
@@ -29,12 +30,16 @@ struct IntakeServer: Service, CustomStringConvertible {
     private let resends: ResendRoutes
     private let intents: IntentRoutes
     private let notifications: NotificationRoutes
+    private let exports: ExportRoutes
+    private let forgets: ForgetRoutes
 
     init(
         configuration: Configuration, authenticator: Authenticator, submissions: PurchaseSubmissions,
         notifications: NotificationSubmissions, accountTokens: AccountTokens, accounts: AccountStore,
         orders: OrderReadingStore, intents: IntentStore, spends: SpendStore, resends: WebhookResendStore,
-        signatures: NotificationSignatures, logger: Logger
+        signatures: NotificationSignatures,
+        export: @escaping @Sendable (_ app: String, _ account: Account) -> AccountExport,
+        forgetting: ForgetRequestStore, logger: Logger
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -61,6 +66,8 @@ struct IntakeServer: Service, CustomStringConvertible {
         self.resends = ResendRoutes(authenticator: authenticator, store: resends, body: body)
         self.intents = IntentRoutes(
             authenticator: authenticator, store: intents, body: body, perDay: configuration.intentsPerDay)
+        exports = ExportRoutes(authenticator: authenticator, export: export)
+        forgets = ForgetRoutes(authenticator: authenticator, store: forgetting, body: body)
         self.notifications = NotificationRoutes(
             authenticator: authenticator, signatures: signatures, submissions: notifications,
             body: JSONBody(
@@ -89,7 +96,8 @@ struct IntakeServer: Service, CustomStringConvertible {
 
     /// Every route, with what answers it.
     var routes: [IntakeRoute] {
-        IntakeRouter.routes(purchases, accountTokenRoutes, accounts, orders, intents, notifications, spends, resends)
+        IntakeRouter.routes(
+            purchases, accountTokenRoutes, accounts, orders, intents, notifications, spends, resends, exports, forgets)
     }
 
     /// The server with its limits.

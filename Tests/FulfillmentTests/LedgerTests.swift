@@ -25,6 +25,8 @@ struct LedgerTests {
     @Test func `lines are never changed, and never removed`() async throws {
         try await Bench.withRefunds { bench in
             try await bench.post(Bench.bought("t1"))
+            _ = try await bench.trySpending(Self.gems(1), key: "k")
+            #expect(try await bench.number("SELECT count(*) FROM spends") == 1)
             for statement in [
                 "UPDATE ledger_entries SET amount = 7", "DELETE FROM ledger_entries",
                 "UPDATE spends SET reference = 'x'", "DELETE FROM spends",

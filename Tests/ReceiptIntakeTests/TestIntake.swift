@@ -73,8 +73,7 @@ struct TestIntake: Sendable {
         let (batcher, notifications) = (batcher(), batcher())
         let signatures = NotificationSignatures(roots: configuration.roots)
         defer { signatures.stop() }
-        let apps = try AppsFile.load(path: configuration.appsFile)
-        let authenticator = await Authenticator(apps: apps, keySets: [:])
+        let authenticator = await Authenticator(apps: try AppsFile.load(path: configuration.appsFile), keySets: [:])
         let server = IntakeServer(
             configuration: configuration, authenticator: authenticator,
             submissions: PurchaseSubmissions(
@@ -84,7 +83,9 @@ struct TestIntake: Sendable {
             accountTokens: AccountTokens(store: Assembly.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
-            resends: WebhookResendStore(pool: pool), signatures: signatures, logger: logger)
+            resends: WebhookResendStore(pool: pool), signatures: signatures,
+            export: { AccountExport(pool: pool, app: $0, account: $1) }, forgetting: ForgetRequestStore(pool: pool),
+            logger: logger)
         let value = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await batcher.run() }
             group.addTask { try await notifications.run() }

@@ -46,6 +46,14 @@ GRANT SELECT ON webhook_deliveries TO countersign_intake;
 -- POST /v1/webhooks/resend asks, and changes no delivery: it can have webhooks repeated, and none forgotten.
 GRANT INSERT ON webhook_resends TO countersign_intake;
 GRANT INSERT ON audit_log TO countersign_intake;
+-- Accounts are exported, and asked to be forgotten; fulfillment carries that out.
+GRANT SELECT, INSERT ON forget_requests TO countersign_intake;
+GRANT SELECT ON lineages TO countersign_intake;
+GRANT SELECT ON lineage_claims TO countersign_intake;
+GRANT SELECT ON renewal_statements TO countersign_intake;
+GRANT SELECT ON spends TO countersign_intake;
+GRANT SELECT ON double_grants TO countersign_intake;
+GRANT SELECT ON merged_orders TO countersign_intake;
 GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_intake;
 
 -- POST /v1/accounts/{id}/spend, which is intake's.
@@ -101,6 +109,36 @@ GRANT SELECT, INSERT ON catalogues TO countersign_fulfillment;
 -- For the gauges of what is due.
 GRANT SELECT ON webhook_deliveries TO countersign_fulfillment;
 GRANT SELECT ON webhook_endpoints TO countersign_fulfillment;
+
+-- An account is forgotten: these columns become a pseudonym, or nothing; triggers keep the rest of what is written once.
+GRANT SELECT ON forget_requests TO countersign_fulfillment;
+GRANT UPDATE (tokens, due_at, attempts, waits_for, changed, finished_at, account, pseudonym, asked_by, reason)
+    ON forget_requests TO countersign_fulfillment;
+GRANT UPDATE (id, account, partition_key, correlation_id, named_transaction_id, proof, proof_header, proof_rest)
+    ON submissions TO countersign_fulfillment;
+GRANT UPDATE (submission_id) ON submission_transactions TO countersign_fulfillment;
+GRANT UPDATE (submission_id) ON order_transactions TO countersign_fulfillment;
+GRANT UPDATE (submission_id) ON purchase_conflicts TO countersign_fulfillment;
+GRANT SELECT ON merged_orders TO countersign_fulfillment;
+GRANT UPDATE (row) ON merged_orders TO countersign_fulfillment;
+GRANT DELETE ON account_tokens TO countersign_fulfillment;
+GRANT SELECT, DELETE ON purchase_intents TO countersign_fulfillment;
+GRANT DELETE ON lineage_claims TO countersign_fulfillment;
+GRANT UPDATE (submission_id) ON lineage_claims TO countersign_fulfillment;
+GRANT UPDATE (from_account, to_account, submission_id) ON binding_history TO countersign_fulfillment;
+GRANT UPDATE (account) ON operator_claims TO countersign_fulfillment;
+GRANT UPDATE (account) ON ledger_entries TO countersign_fulfillment;
+GRANT DELETE ON balances TO countersign_fulfillment;
+GRANT SELECT ON spends TO countersign_fulfillment;
+GRANT UPDATE (account, idempotency_key, request_sha256, reference) ON spends TO countersign_fulfillment;
+GRANT SELECT ON double_grants TO countersign_fulfillment;
+GRANT UPDATE (account) ON double_grants TO countersign_fulfillment;
+GRANT DELETE ON account_sequences TO countersign_fulfillment;
+GRANT UPDATE (account, sequence, partition_key, body) ON events TO countersign_fulfillment;
+GRANT UPDATE (last_error) ON webhook_deliveries TO countersign_fulfillment;
+GRANT SELECT, INSERT ON audit_log TO countersign_fulfillment;
+GRANT UPDATE (subject, reason) ON audit_log TO countersign_fulfillment;
+GRANT EXECUTE ON FUNCTION without_tokens(jsonb, text[]) TO countersign_fulfillment;
 
 -- notification: takes events over, delivers them.
 GRANT SELECT ON schema_migrations TO countersign_notification;
@@ -159,6 +197,7 @@ GRANT SELECT ON commission_rates TO countersign_reader;
 GRANT SELECT ON tax_rates TO countersign_reader;
 GRANT SELECT ON app_commission_programs TO countersign_reader;
 GRANT SELECT ON audit_log TO countersign_reader;
+GRANT SELECT ON forget_requests TO countersign_reader;
 GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_reader;
 
 -- The tool, acting: redrive, claim, adjust, rates set, webhooks enable and resend; what runbooks have a person mend. It reads as countersign_reader.
@@ -166,6 +205,7 @@ GRANT INSERT ON audit_log TO countersign_operator;
 GRANT UPDATE (state, outcome, reason, settled_at, due_at, attempts) ON submissions TO countersign_operator;
 GRANT INSERT ON operator_claims TO countersign_operator;
 GRANT INSERT ON webhook_resends TO countersign_operator;
+GRANT INSERT ON forget_requests TO countersign_operator;
 -- Only because a row lock wants some column; nothing writes it.
 GRANT UPDATE (correlation_id) ON orders TO countersign_operator;
 GRANT INSERT ON ledger_entries TO countersign_operator;

@@ -22,6 +22,8 @@ struct Loaded: Sendable {
     var operatorClaims: [OrderKey: OperatorClaimStore.Due] = [:]
     /// Orders to be decided anew although nothing is said of them: their doubt may be over.
     var candidates: Set<OrderKey> = []
+    /// The submissions in which tokens stood that say nothing any more, since their account was forgotten.
+    var voided: Set<String> = []
     /// The JSON of what the batch says.
     var bodies = TransactionBodies.none
     let catalogue: Catalogue

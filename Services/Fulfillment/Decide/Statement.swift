@@ -74,6 +74,12 @@ final class Statement: Sendable {
         }
     }
 
+    /// The same without its token.
+    var withoutToken: Statement {
+        Statement(
+            transaction: transaction.withoutToken, environment: environment, judged: judged, isClaimed: isClaimed)
+    }
+
     var lineage: LineageKey {
         LineageKey(environment: environment, originalTransactionId: transaction.originalTransactionId)
     }

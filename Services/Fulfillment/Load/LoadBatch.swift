@@ -60,15 +60,23 @@ struct LoadBatch: Sendable {
         _ verdicts: [Judged], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> Loaded {
         var loaded = Loaded(catalogue: catalogue, now: now())
-        let statements = Statement.all(in: verdicts)
+        var statements = Statement.all(in: verdicts)
         guard !statements.isEmpty else { return loaded }
         let named = Set(statements.compactMap(\.transaction.appToken))
         loaded.tokens = try await AccountTokenStore.accounts(of: named, on: connection)
         // Lineages first: who holds one is alone with its orders, and with the ids of their purchases.
         loaded.lineages = try await lineages(of: statements, by: catalogue, on: connection)
+        Self.voidTokens(in: &statements, &loaded) { [lineages = loaded.lineages] _, statement in
+            lineages[statement.lineage]?.voidsToken(of: statement.transaction) ?? false
+        }
         loaded.bodies = try TransactionBodies(of: statements.map(\.transaction))
         let matches = try await OrderStore.matches(
             of: statements.map { ($0.environment, $0.transaction) }, loaded.bodies, on: connection)
+        // What has no lineage says it by its order.
+        let forgotten = Set(
+            matches.filter { $0.path == .id && $0.order.account?.isPseudonym ?? false && $0.order.token == nil }
+                .filter { $0.order.productType == .consumable }.map(\.place))
+        Self.voidTokens(in: &statements, &loaded) { place, _ in forgotten.contains(place) }
         let matching = PurchaseMatching(statements, matches: matches, catalogue: catalogue)
         loaded.purchases = matching.purchases
         loaded.conflicts = matching.conflicts
@@ -76,6 +84,17 @@ struct LoadBatch: Sendable {
         loaded.evidence = Self.evidence(of: matching.purchases, in: loaded.lineages)
         try await lockOrders(&loaded, named: named, on: connection)
         return loaded
+    }
+
+    /// Takes tokens of forgotten accounts out of statements, and notes whose submissions had them.
+    private static func voidTokens(
+        in statements: inout [Statement], _ loaded: inout Loaded, where isVoid: (Int, Statement) -> Bool
+    ) {
+        for (place, statement) in statements.enumerated()
+        where statement.transaction.appAccountToken != nil && isVoid(place, statement) {
+            statements[place] = statement.withoutToken
+            loaded.voided.insert(statement.judged.verdict.submissionId)
+        }
     }
 
     /// Locks the orders that may change, and reads what is known of lineages that may.

@@ -66,6 +66,10 @@ enum OpenAPIParts {
               description: Where to ask for the outcome.
               required: true
               schema: { type: string, pattern: '^/v1/purchases/' }
+            ForgetLocation:
+              description: Where to ask how far it is.
+              required: true
+              schema: { type: string, pattern: '^/v1/forget-requests/' }
           responses:
             Settled:
               description: The submission has an outcome.

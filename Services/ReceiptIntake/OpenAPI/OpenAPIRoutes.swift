@@ -12,8 +12,9 @@ struct OpenAPIRoutes: Sendable {
     /// The document, the only copy: the parts of one text.
     static let document =
         OpenAPIPaths.yaml + OpenAPIPaths.intentsAndNotifications + OpenAPIPaths.wallet + OpenAPIPaths.webhooks
-        + OpenAPIParts.yaml + OpenAPISchemas.yaml + OpenAPISchemas.orders + OpenAPISchemas.intentsAndNotifications
-        + OpenAPISchemas.wallet + OpenAPISchemas.webhooks
+        + OpenAPIPaths.forgetting + OpenAPIParts.yaml + OpenAPISchemas.yaml + OpenAPISchemas.orders
+        + OpenAPISchemas.intentsAndNotifications + OpenAPISchemas.wallet + OpenAPISchemas.webhooks
+        + OpenAPISchemas.forgetting
 
     /// The document as it was written.
     @Sendable

@@ -92,4 +92,10 @@ extension IndexChange {
             "webhook_deliveries_abandoned",
             on: "webhook_deliveries (event_id, endpoint_id) WHERE state = 'abandoned'")
     ]
+
+    /// Of migration 17: what an account posted, and which tokens it has.
+    static let forgetAccounts: [IndexChange] = [
+        .make("submissions_account", on: "submissions (account, app) WHERE account <> ''"),
+        .make("account_tokens_account", on: "account_tokens (account, app)"),
+    ]
 }

@@ -77,6 +77,10 @@ package struct Migrator: Sendable {
                 version: 16, name: "hold_deliveries",
                 sql: String(decoding: PackageResources._016_hold_deliveries_sql, as: UTF8.self),
                 indexes: IndexChange.holdDeliveries),
+            Migration(
+                version: 17, name: "forget_accounts",
+                sql: String(decoding: PackageResources._017_forget_accounts_sql, as: UTF8.self),
+                indexes: IndexChange.forgetAccounts),
         ]
     }
 

@@ -18,8 +18,8 @@ package struct DueRowsStore: Sendable {
 
     /// One queue.
     package struct Queue: Sendable, Hashable {
-        /// The table: `submissions`, `events`, `webhook_deliveries`, `operator_claims`, `release_requests`, `subscriptions`
-        /// or `entitlements`.
+        /// The table: `submissions`, `events`, `webhook_deliveries`, `operator_claims`, `release_requests`, `subscriptions`,
+        /// `entitlements` or `forget_requests`.
         package let table: String
         /// How many have been due for longer than each of ``DueRowsStore/ages``.
         package let counts: [Int64]
@@ -68,7 +68,7 @@ package struct DueRowsStore: Sendable {
             queue("operator_claims", due("operator_claims")), queue("release_requests", due("release_requests")),
             queue("subscriptions", due("subscriptions")),
             queue("entitlements", due("entitlements", "expires_at", and: "end_told_at IS NULL AND revoked_at IS NULL")),
-            queue("webhook_deliveries", deliveries),
+            queue("webhook_deliveries", deliveries), queue("forget_requests", due("forget_requests")),
         ]
         return "WITH RECURSIVE \(endpoints)\n" + queues.joined(separator: "\nUNION ALL\n")
     }()

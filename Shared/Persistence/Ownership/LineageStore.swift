@@ -25,7 +25,7 @@ package enum LineageStore {
             """
             SELECT l.environment, l.original_transaction_id, l.app, l.account, l.cause, l.token, l.token_purchase_date,
                 l.token_signed_date, l.bound_at, l.bound_signed_date, l.open_since,
-                l.claimed_purchase_date
+                l.claimed_purchase_date, l.tokens_void_until
             FROM lineages l
             WHERE (l.environment, l.original_transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
             ORDER BY l.environment, l.original_transaction_id
@@ -47,6 +47,7 @@ package enum LineageStore {
             lineage.boundSignedDate = try row.decodeIfPresent("bound_signed_date")
             lineage.openSince = try row.decodeIfPresent("open_since")
             lineage.claimedPurchaseDate = try row.decodeIfPresent("claimed_purchase_date")
+            lineage.tokensVoidUntil = try row.decodeIfPresent("tokens_void_until")
             locked[key] = lineage
         }
         return locked

@@ -25,7 +25,7 @@ extension SubmissionStore {
     /// Sets submissions back to received and due now, with a row in `audit_log` for each, in one transaction.
     ///
     /// - Parameters:
-    ///   - selection: which; those that are fulfilled are always left alone.
+    ///   - selection: which; those that are fulfilled, or have no proof any more, are always left alone.
     ///   - reason: why, in the operator's words.
     ///   - actor: who.
     ///   - limit: the most to redrive at once.
@@ -43,7 +43,9 @@ extension SubmissionStore {
             let result = try await connection.query(
                 """
                 WITH chosen AS (
-                    SELECT id, state FROM submissions WHERE \(condition) ORDER BY id LIMIT $2 FOR UPDATE
+                    SELECT id, state FROM submissions
+                    -- Without a proof nothing can be judged: its account was forgotten.
+                    WHERE \(condition) AND proof IS DISTINCT FROM '' ORDER BY id LIMIT $2 FOR UPDATE
                 ), changed AS (
                     UPDATE submissions SET state = 'received', outcome = NULL, reason = NULL, settled_at = NULL,
                         due_at = now(), attempts = 0

@@ -17,7 +17,7 @@ extension SubmissionStore {
     /// What was rejected because Apple knows no such id; the words of the index submissions_not_found.
     private static let isNotFound = """
         submissions.state = 'rejected' AND submissions.reason IN ('transaction_not_found', 'transaction_not_in_receipt')
-            AND submissions.kind IN ('transaction_id', 'receipt')
+            AND submissions.kind IN ('transaction_id', 'receipt') AND submissions.proof IS DISTINCT FROM ''
             AND length(coalesce(submissions.named_transaction_id, submissions.proof)) < 100
         """
     /// A new beginning; the reason stays until there is another.

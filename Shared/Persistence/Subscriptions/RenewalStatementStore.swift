@@ -32,7 +32,7 @@ package enum RenewalStatementStore {
         return try result.rows.map { try $0.lineageKey() }
     }
 
-    // A row is locked by DO UPDATE even where its WHERE does not hold; the statement after this one sees what whoever
+    // Of an account that was forgotten no token comes back. A row is locked by DO UPDATE even where its WHERE does not hold; the statement after this one sees what whoever
     // held it before has committed.
     private static let keepStatement = """
         WITH subscribed AS (
@@ -49,7 +49,13 @@ package enum RenewalStatementStore {
             UNION ALL SELECT * FROM unnest($3::text[], $4::text[], $5::timestamptz[], $6::jsonb[])
         ), kept AS (
             INSERT INTO renewal_statements AS known (environment, original_transaction_id, signed_date, statement)
-            SELECT DISTINCT ON (environment, original_transaction_id) * FROM said
+            SELECT DISTINCT ON (environment, original_transaction_id)
+                environment, original_transaction_id, signed_date,
+                CASE WHEN EXISTS (SELECT FROM lineages l
+                    WHERE (l.environment, l.original_transaction_id) = (said.environment, said.original_transaction_id)
+                        AND l.tokens_void_until IS NOT NULL)
+                    THEN statement - 'app_account_token' - 'evidence' ELSE statement END
+            FROM said
             ORDER BY environment, original_transaction_id, signed_date DESC NULLS LAST,
                 statement::text COLLATE "C" DESC
             ON CONFLICT (environment, original_transaction_id)

@@ -65,4 +65,6 @@ package struct ReasonCode: RawRepresentable, Codable, Sendable, Hashable, Custom
     package static let transactionIncomplete = ReasonCode(rawValue: "transaction_incomplete")
     /// Only the transaction's number was posted, and Apple's data does not say that it is the poster's.
     package static let possessionUnproven = ReasonCode(rawValue: "possession_unproven")
+    /// Nothing was learnt of it until its account was forgotten.
+    package static let accountForgotten = ReasonCode(rawValue: "account_forgotten")
 }

@@ -9,9 +9,9 @@ package struct Account: Sendable, Hashable, Comparable, Codable, CustomStringCon
     /// The name as it came; nothing is normalised.
     package let text: String
 
-    /// Takes a name from outside; nil when it is empty, too long, or has control characters or line separators.
+    /// Takes a name from outside; nil when it is empty, too long, a pseudonym, or has control characters or line separators.
     package init?(_ text: String) {
-        guard PrintableText.isOne(text, lengthMaximum: Self.lengthMaximum) else { return nil }
+        guard PrintableText.isOne(text, lengthMaximum: Self.lengthMaximum), !Self.isPseudonym(text) else { return nil }
         self.text = text
     }
 

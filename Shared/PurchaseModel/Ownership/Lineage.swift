@@ -24,6 +24,8 @@ package struct Lineage: Sendable, Hashable {
     package var openSince: Date?
     /// When the newest period was bought of which its owner showed evidence.
     package var claimedPurchaseDate: Date?
+    /// When an account of it was forgotten: its tokens say nothing of purchases until then, and of their renewals.
+    package var tokensVoidUntil: Date?
     /// The accounts that may use it beside its owner.
     package var sharers: Set<Account>
     /// Whether its row was there before this transaction of the database.
@@ -39,6 +41,26 @@ package struct Lineage: Sendable, Hashable {
         self.cause = cause
         self.sharers = sharers
         self.isStored = isStored
+    }
+}
+
+extension Lineage {
+    /// Whether a transaction of it has a token of an account that was forgotten: then it goes where the lineage goes.
+    ///
+    /// A renewal has the token of the purchase that it renews, for years. What is bought anew names an account anew.
+    package func voidsToken(of transaction: Transaction) -> Bool {
+        guard let end = tokensVoidUntil, let named = transaction.appAccountToken, named != token else { return false }
+        return transaction.purchaseDate <= end || transaction.transactionReason == "RENEWAL"
+    }
+}
+
+extension Transaction {
+    /// The same without its token, and without the text that Apple signed, which has it, too.
+    package var withoutToken: Transaction {
+        var bare = self
+        bare.appAccountToken = nil
+        bare.evidence = nil
+        return bare
     }
 }
 

@@ -1,0 +1,90 @@
+import ArgumentParser
+import Persistence
+import Postgres
+import PurchaseModel
+
+/// `countersign forget`: an account's name becomes a pseudonym in every table.
+struct ForgetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget",
+        abstract: "Replaces an account's name by a pseudonym in every table; shows first what there is of it.",
+        discussion: """
+            Without --yes it only shows. Fulfillment carries it out, and the audit log keeps who asked and why. Tokens, intents
+            and proofs are removed; sums stay. It cannot be undone. Close the account in the game first: what it buys later is a new
+            account's.
+            """)
+
+    private enum Pace {
+        /// Between looks of the tool's own.
+        static let pause = Duration.milliseconds(250)
+    }
+
+    @Argument(help: "The account: 1 to 255 printable characters.") var account: Account
+    @Option(help: "The app's bundle id.") var app: String
+    @Option(help: "Why, for the audit log.") var reason = "asked for"
+    @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+    @Flag(help: "Does it.") var yes = false
+    @Option(help: "Seconds to wait for fulfillment.") var wait = 60.0
+
+    func validate() throws {
+        guard !app.isEmpty else { throw ValidationError("--app must be named") }
+        guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
+        guard (0...86_400).contains(wait) else { throw ValidationError("--wait is from 0 to 86400 seconds") }
+    }
+
+    func run() async throws {
+        try await failingPlainly {
+            let (app, account) = (app, account)
+            let isAsked = yes
+            let (actor, reason, wait) = (actor ?? ToolActor.sessionUser, reason, Duration.seconds(wait))
+            try await ToolSettings.load().withDatabase { pool in
+                let counts = try await AccountExport(pool: pool, app: app, account: account).counts()
+                for count in counts { print("\(ToolOutput.padded(count.table, 20)) \(count.count)") }
+                guard isAsked else {
+                    guard !counts.isEmpty else { throw Self.unknown(account, app) }
+                    print("nothing is changed; --yes replaces the name in these rows, and in what follows from them")
+                    return
+                }
+                // What is left of a request that was not finished may be in no list of an export.
+                let status = try await ForgetRequestStore(pool: pool).ask(
+                    app: app, account: account, actor: actor, reason: reason)
+                let ended = try await Self.ended(status, app: app, within: wait, pool: pool)
+                guard ended.finishedAt != nil else {
+                    throw ToolFailure(
+                        "\(ended.id) is not finished"
+                            + (ended.waitsFor.map { ", it waits for \($0)" } ?? ": is fulfillment running?")
+                            + "; the request stays, and the same command asks how far it is")
+                }
+                print(Self.text(ended))
+            }
+        }
+    }
+
+    static func unknown(_ account: Account, _ app: String) -> ToolFailure {
+        ToolFailure("nothing is known of \(account.text) in \(app)")
+    }
+
+    /// What was changed, a line a table.
+    static func text(_ status: ForgetRequestStore.Status) -> String {
+        let lines = status.changed.sorted { $0.key < $1.key }.map {
+            "\(ToolOutput.padded($0.key, 20)) \($0.value) changed"
+        }
+        return (lines + ["\(status.id) is finished: nothing names the account any more"]).joined(separator: "\n")
+    }
+
+    /// Looks until it is finished, or the time is over.
+    // Never inlined: the optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
+    private static func ended(
+        _ first: ForgetRequestStore.Status, app: String, within time: Duration, pool: PostgresPool
+    ) async throws -> ForgetRequestStore.Status {
+        let deadline = ContinuousClock.now + time
+        let store = ForgetRequestStore(pool: pool)
+        var status = first
+        while status.finishedAt == nil, ContinuousClock.now < deadline {
+            try await Task.sleep(for: Pace.pause)
+            status = try await store.find(first.id, app: app) ?? status
+        }
+        return status
+    }
+}

@@ -1,0 +1,160 @@
+package import Foundation
+package import Postgres
+package import PurchaseModel
+
+/// The table `forget_requests`: which accounts are to be forgotten, until they are.
+package struct ForgetRequestStore: Sendable {
+    private let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    package enum Limit {
+        /// Characters of who asks, and of why: sentences, no essays.
+        package static let text = 1_000
+    }
+
+    /// How far a request is.
+    package struct Status: Sendable, Hashable {
+        /// `fgt_` and 32 hexadecimal digits, which say nothing.
+        package let id: String
+        package let requestedAt: Date
+        /// Nil while it is under way.
+        package let finishedAt: Date?
+        /// Why nothing was done until now; nil where nothing is in the way.
+        package let waitsFor: String?
+        /// How many rows were changed or removed, by table.
+        package let changed: [String: Int64]
+    }
+
+    /// A request that is to be carried out.
+    package struct Due: Sendable, Hashable {
+        package let id: String
+        package let app: String
+        package let account: Account
+        package let pseudonym: Account
+        package let requestedAt: Date
+    }
+
+    /// Asks for an account to be forgotten; while that is under way, asking again is the same request.
+    ///
+    /// - Parameters:
+    ///   - actor: who asks, for the audit log; at most ``Limit/text`` characters, as the reason.
+    ///   - reason: why.
+    /// - Throws: `PostgresError`.
+    @inline(never)  // Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    package func ask(app: String, account: Account, actor: String, reason: String) async throws -> Status {
+        let id = "fgt_" + UUID().uuidString.lowercased().filter { $0 != "-" }
+        let result = try await pool.query(
+            """
+            INSERT INTO forget_requests (id, app, account, pseudonym, asked_by, reason) VALUES ($1, $2, $3, $4, $5, $6)
+            ON CONFLICT (account, app) WHERE account IS NOT NULL DO NOTHING RETURNING \(Self.columns)
+            """,
+            [
+                .text(id), .text(app), .text(account.text), .text(Account.pseudonym(UUID()).text),
+                .text(String(actor.prefix(Limit.text))), .text(String(reason.prefix(Limit.text))),
+            ])
+        if let row = result.rows.first { return try Self.status(row) }
+        let known = try await pool.query(
+            "SELECT \(Self.columns) FROM forget_requests WHERE account = $1 AND app = $2",
+            [.text(account.text), .text(app)])
+        // It was finished in this very moment: whatever came since is another request.
+        guard let row = known.rows.first else {
+            return try await ask(app: app, account: account, actor: actor, reason: reason)
+        }
+        return try Self.status(row)
+    }
+
+    /// How far a request of an app is.
+    ///
+    /// - Returns: nil when the app has no such request.
+    /// - Throws: `PostgresError`.
+    package func find(_ id: String, app: String) async throws -> Status? {
+        let result = try await pool.query(
+            "SELECT \(Self.columns) FROM forget_requests WHERE id = $1 AND app = $2", [.text(id), .text(app)])
+        return try result.rows.first.map(Self.status)
+    }
+
+    /// Takes requests that are due, the oldest first, and leases each.
+    ///
+    /// - Throws: `PostgresError`.
+    package func claimDue(limit: Int, lease: Duration) async throws -> [Due] {
+        let result = try await pool.query(
+            """
+            UPDATE forget_requests SET due_at = now() + $2 * interval '1 millisecond', attempts = attempts + 1
+            WHERE id = ANY(ARRAY(
+                SELECT id FROM forget_requests WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED))
+            RETURNING id, app, account, pseudonym, requested_at
+            """, [.int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
+        return try result.rows.map { row in
+            Due(
+                id: try row.decode("id"), app: try row.decode("app"), account: try row.account(),
+                pseudonym: try row.account("pseudonym"), requestedAt: try row.decode("requested_at"))
+        }
+    }
+
+    /// Says when to go on, and what is in the way.
+    ///
+    /// - Throws: `PostgresError`.
+    package func putOff(_ request: Due, by delay: Duration, waitsFor: String?) async throws {
+        _ = try await pool.query(
+            """
+            UPDATE forget_requests SET due_at = now() + $2 * interval '1 millisecond', waits_for = $3
+            WHERE id = $1 AND finished_at IS NULL
+            """, [.text(request.id), .int8(delay.wholeMilliseconds), .text(waitsFor)])
+    }
+
+    /// Writes down the account's tokens before they are removed from everywhere else.
+    static func remember(tokens: [String], of request: Due, in pool: PostgresPool) async throws {
+        _ = try await pool.query(
+            "UPDATE forget_requests SET tokens = $2 WHERE id = $1 AND finished_at IS NULL",
+            [.text(request.id), .textArray(tokens)])
+    }
+
+    /// Adds to what was changed, in the transaction that changed it.
+    static func count(_ changed: [String: Int], of request: Due, on connection: PostgresConnection) async throws {
+        let rows = changed.filter { $0.value > 0 }.sorted { $0.key < $1.key }
+        guard !rows.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            UPDATE forget_requests SET waits_for = NULL, changed = changed || coalesce((
+                SELECT jsonb_object_agg(name, coalesce((changed ->> name)::int8, 0) + count)
+                FROM unnest($2::text[], $3::int8[]) AS new (name, count)), '{}')
+            WHERE id = $1 AND finished_at IS NULL
+            """, [.text(request.id), .textArray(rows.map(\.key)), .int8Array(rows.map { Int64($0.value) })])
+    }
+
+    /// Ends a request: the row names nobody any more, and the audit log says who asked, why, and what the account became.
+    ///
+    /// - Throws: `PostgresError`.
+    @inline(never)
+    static func finish(_ request: Due, on connection: PostgresConnection) async throws {
+        let result = try await connection.query(
+            "SELECT asked_by, reason FROM forget_requests WHERE id = $1 AND finished_at IS NULL FOR UPDATE",
+            [.text(request.id)])
+        guard let row = result.rows.first else { return }
+        let (actor, reason): (String, String) = (try row.decode("asked_by"), try row.decode("reason"))
+        _ = try await AuditLog.write(
+            "forget", of: "\(request.app) \(request.pseudonym.text)",
+            actor: actor.replacingOccurrences(of: request.account.text, with: request.pseudonym.text),
+            reason: reason.replacingOccurrences(of: request.account.text, with: request.pseudonym.text),
+            on: connection)
+        _ = try await connection.query(
+            """
+            UPDATE forget_requests SET finished_at = now(), due_at = NULL, account = NULL, pseudonym = NULL, tokens = '{}',
+                asked_by = NULL, reason = NULL, waits_for = NULL
+            WHERE id = $1
+            """, [.text(request.id)])
+    }
+
+    private static let columns = "id, requested_at, finished_at, waits_for, changed"
+
+    private static func status(_ row: PostgresRow) throws -> Status {
+        Status(
+            id: try row.decode("id"), requestedAt: try row.decode("requested_at"),
+            finishedAt: try row.decodeIfPresent("finished_at"), waitsFor: try row.decodeIfPresent("waits_for"),
+            changed: try row.json("changed", as: [String: Int64].self))
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Messages
+import Postgres
+import PurchaseModel
+
+/// What an account was told, and others of it. What was delivered cannot be called back; what was not yet goes out with the
+/// pseudonym.
+extension ForgettingStore {
+    /// Names as events' bodies have them.
+    struct JSONNames {
+        /// With its quotation marks.
+        let name: String
+        let pseudonym: String
+
+        init(_ request: ForgetRequestStore.Due) throws {
+            name = String(decoding: try MessageCoding.encode(request.account), as: UTF8.self)
+            pseudonym = String(decoding: try MessageCoding.encode(request.pseudonym), as: UTF8.self)
+        }
+
+        /// Without them.
+        var inner: String { String(name.dropFirst().dropLast()) }
+    }
+
+    /// What stands in place of a free text about an account.
+    static let removedText = "removed: the account was forgotten"
+
+    /// A body without the account in its binding and its correlation id.
+    ///
+    /// `$1` is the name, `$4` and `$5` are name and pseudonym as JSON. Keys are sorted, and there are no spaces, so that each of these
+    /// texts is one member.
+    private static func nameless(_ body: String) -> String {
+        let correlation = #"substring(\#(body) FROM '"correlation_id":"([^"]*)"')"#
+        let bound =
+            #"replace(replace(\#(body), '"from":' || $4::text, '"from":' || $5::text), '"to":' || $4::text, '"to":' || $5::text)"#
+        return """
+            CASE WHEN length($1) >= \(nameLengthMinimum) AND strpos(\(correlation), $1) > 0
+                THEN replace(\(bound), \(correlation), replace(\(correlation), $1, 'forgotten')) ELSE \(bound) END
+            """
+    }
+
+    /// Others' events: who had it before, and tokens.
+    static func forgetMentions(
+        _ traces: Traces, _ request: ForgetRequestStore.Due, on connection: PostgresConnection
+    ) async throws -> Int {
+        guard !traces.mentions.isEmpty else { return 0 }
+        let json = try JSONNames(request)
+        return try await rows(
+            """
+            UPDATE events SET body = new.body FROM (
+                SELECT id, \(nameless("bare.body")) AS body FROM (
+                    SELECT e.id, CASE WHEN \(tokenInBody) = ANY($3)
+                        THEN regexp_replace(e.body, '"app_account_token":"[0-9A-Fa-f-]{36}",', '', 'g') ELSE e.body END
+                        AS body
+                    FROM events e WHERE e.id = ANY($2) ORDER BY e.id FOR UPDATE) bare) new
+            WHERE events.id = new.id AND events.body <> new.body
+            RETURNING 1 AS one
+            """,
+            [
+                .text(request.account.text), .textArray(traces.mentions), .textArray(traces.tokens),
+                .text(json.name), .text(json.pseudonym),
+            ], on: connection)
+    }
+
+    /// The account's own events, which go on with the pseudonym's numbers.
+    static func forgetEvents(
+        of request: ForgetRequestStore.Due, _ changed: inout [String: Int], on connection: PostgresConnection
+    ) async throws {
+        let names = names(request)
+        let json = try JSONNames(request)
+        // Held by whoever writes an event for it; both, in the order of accounts.
+        let known = try await connection.query(
+            """
+            SELECT account FROM account_sequences WHERE account IN ($1, $3) AND app = $2
+            ORDER BY account, app, environment FOR UPDATE
+            """, names)
+        guard try known.rows.contains(where: { try $0.account() == request.account }) else { return }
+        let renamed = try await connection.query(
+            """
+            WITH numbered AS (
+                SELECT e.id, e.environment, e.sequence, coalesce(s.last_sequence, 0)
+                    + row_number() OVER (PARTITION BY e.environment ORDER BY e.sequence) AS number
+                FROM (SELECT * FROM events WHERE account = $1 AND app = $2
+                    ORDER BY environment, sequence LIMIT \(Limit.rows)) e
+                LEFT JOIN account_sequences s ON (s.account, s.app, s.environment) = ($3, $2, e.environment)
+            ), bodies AS (
+                SELECT n.id, n.number, replace(
+                    regexp_replace(e.body, '"app_account_token":"[0-9A-Fa-f-]{36}",', '', 'g'),
+                    '"id":' || $4::text || ',"sequence":' || n.sequence || '}',
+                    '"id":' || $5::text || ',"sequence":' || n.number || '}') AS body
+                FROM numbered n JOIN events e USING (id)
+            ), counted AS (
+                INSERT INTO account_sequences AS s (environment, app, account, last_sequence)
+                SELECT environment, $2, $3, max(number) FROM numbered GROUP BY environment ORDER BY environment
+                ON CONFLICT (account, app, environment) DO UPDATE SET last_sequence = excluded.last_sequence
+            )
+            UPDATE events SET account = $3, sequence = bodies.number,
+                partition_key = CASE WHEN partition_key = $1 THEN $3 ELSE partition_key END,
+                body = \(nameless("bodies.body"))
+            FROM bodies WHERE events.id = bodies.id
+            RETURNING events.id
+            """, names + [.text(json.name), .text(json.pseudonym)])
+        changed["events"] = renamed.rows.count
+        changed["webhook_deliveries"] = try await rows(
+            """
+            UPDATE webhook_deliveries SET last_error = $2 WHERE event_id = ANY($1) AND last_error IS NOT NULL
+            RETURNING 1 AS one
+            """,
+            [.textArray(try renamed.rows.map { try $0.decode("id", as: String.self) }), .text(removedText)],
+            on: connection)
+        changed["account_sequences"] = try await rows(
+            """
+            DELETE FROM account_sequences s WHERE account = $1 AND app = $2 AND NOT EXISTS (
+                SELECT FROM events e WHERE (e.account, e.app, e.environment) = (s.account, s.app, s.environment))
+            RETURNING 1 AS one
+            """, Array(names.prefix(2)), on: connection)
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+package import Postgres
+import PurchaseModel
+
+/// Replaces an account's name by a pseudonym in every table, and removes its tokens, its intents and its proofs.
+///
+/// A look finds all rows, without locks; steps of at most ``Limit/rows`` rows of each table change them, in the order of locks
+/// that fulfillment has. Each is a transaction, nearly always a single one. It is repeated until a look finds nothing: whatever was
+/// written meanwhile by who had read the name before is found by the next.
+package struct ForgettingStore: Sendable {
+    let pool: PostgresPool
+    private let rowsMaximum: Int
+
+    package enum Limit {
+        /// Rows of each table that one transaction changes.
+        package static let rows = 2_000
+        /// How long purchases that were posted before are waited for; then they are rejected.
+        static let waitForPurchases = Duration.seconds(86_400)
+        /// Looks of one call; whoever goes on buying is looked for again later.
+        static let looks = 10
+        /// How long a batch of purchases that is under way may hold up the last look.
+        static let barrier = Duration.seconds(5)
+    }
+
+    /// - Parameters:
+    ///   - pool: whose statements may take as long as reading the largest table takes.
+    ///   - rowsMaximum: rows of each table that one transaction changes.
+    package init(pool: PostgresPool, rowsMaximum: Int = Limit.rows) {
+        self.pool = pool
+        self.rowsMaximum = rowsMaximum
+    }
+
+    /// What one call came to.
+    package enum Progress: Sendable, Hashable {
+        /// Nothing was done: something has to be over first.
+        case waiting(for: String)
+        /// Rows were changed, and perhaps not all.
+        case underWay
+        /// Nothing has the name any more.
+        case finished
+    }
+
+    /// Goes on with a request; harmless to repeat, and to run in two processes at once.
+    ///
+    /// - Throws: `PostgresError`; then the same call goes on.
+    @inline(never)  // Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    package func advance(_ request: ForgetRequestStore.Due) async throws -> Progress {
+        if try await hasPurchasesUnderWay(request) { return .waiting(for: "purchases that have no outcome yet") }
+        for _ in 0..<Limit.looks {
+            let traces = try await traces(of: request)
+            var changed = 0
+            try await prepare(traces, request)
+            for slice in traces.slices(of: rowsMaximum) {
+                changed += try await change(slice, request)
+            }
+            if changed == 0 {
+                try await finish(request)
+                return .finished
+            }
+            try await waitForBatches()
+        }
+        return .underWay
+    }
+
+    /// Whether something that the account posted is not settled: it is settled with the account's name and tokens, and
+    /// forgotten then.
+    private func hasPurchasesUnderWay(_ request: ForgetRequestStore.Due) async throws -> Bool {
+        let result = try await pool.query(
+            """
+            SELECT EXISTS (SELECT FROM submissions WHERE account = $1 AND app = $2 AND state = 'received')
+                AND now() < r.requested_at + $4 * interval '1 millisecond' AS is_waiting
+            FROM forget_requests r WHERE r.id = $3
+            """,
+            [
+                .text(request.account.text), .text(request.app), .text(request.id),
+                .int8(Limit.waitForPurchases.wholeMilliseconds),
+            ])
+        return try result.rows.first?.decode("is_waiting") ?? false
+    }
+
+    /// What cannot be found any more once names and tokens are gone.
+    private func prepare(_ traces: Traces, _ request: ForgetRequestStore.Due) async throws {
+        for slice in traces.slices(of: rowsMaximum) {
+            try await pool.withTransaction { connection in
+                var changed: [String: Int] = [:]
+                changed["submissions"] = try await Self.eraseProofs(slice.proofs, on: connection)
+                try await Self.voidTokens(of: slice, request, on: connection)
+                changed["renewal_statements"] = try await Self.forgetRenewals(of: slice, on: connection)
+                changed["events"] = try await Self.forgetMentions(slice, request, on: connection)
+                try await ForgetRequestStore.count(changed, of: request, on: connection)
+            }
+        }
+    }
+
+    // The order of locks is that of `SettleVerdicts`: consents; lineages; orders by key; balances; subscriptions; sequences;
+    // submissions by id.
+    @inline(never)
+    private func change(_ traces: Traces, _ request: ForgetRequestStore.Due) async throws -> Int {
+        try await pool.withTransaction { connection in
+            var changed: [String: Int] = [:]
+            try await ConsentStore.lock(takesUp: false, on: connection)
+            try await Self.forgetTokens(of: request, &changed, on: connection)
+            try await Self.forgetOwners(traces, request, &changed, on: connection)
+            try await Self.forgetOrders(traces, request, &changed, on: connection)
+            try await Self.forgetLedger(traces, request, &changed, on: connection)
+            try await Self.forgetRights(of: request, &changed, on: connection)
+            try await Self.forgetEvents(of: request, &changed, on: connection)
+            try await Self.forgetSubmissions(traces, request, &changed, on: connection)
+            try await Self.forgetActs(traces, request, &changed, on: connection)
+            try await ForgetRequestStore.count(changed, of: request, on: connection)
+            return changed.values.reduce(0, +)
+        }
+    }
+
+    /// Returns when every batch of purchases is over that may have read the name before it was gone.
+    ///
+    /// Batches share this lock; those that begin meanwhile wait for as long as the ones before them take, as they do for a
+    /// rescinded consent.
+    private func waitForBatches() async throws {
+        try await pool.withTransaction { connection in
+            try await connection.executeScript("SET LOCAL lock_timeout = '\(Limit.barrier.wholeMilliseconds)ms'")
+            try await ConsentStore.lock(takesUp: true, on: connection)
+        }
+    }
+
+    @inline(never)
+    private func finish(_ request: ForgetRequestStore.Due) async throws {
+        try await pool.withTransaction { connection in
+            try await ForgetRequestStore.finish(request, on: connection)
+        }
+    }
+
+    /// How many rows a statement gave back.
+    static func rows(
+        _ sql: String, _ parameters: [PostgresValue], on connection: PostgresConnection
+    ) async throws -> Int {
+        try await connection.query(sql, parameters).rows.count
+    }
+
+    /// `$1` the account, `$2` the app, `$3` the pseudonym.
+    static func names(_ request: ForgetRequestStore.Due) -> [PostgresValue] {
+        [.text(request.account.text), .text(request.app), .text(request.pseudonym.text)]
+    }
+}
