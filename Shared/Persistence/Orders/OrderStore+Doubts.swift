@@ -66,8 +66,16 @@ extension OrderStore {
                 .text(doubt.product.app), .text(doubt.product.productId), .text(doubt.reason.rawValue),
                 .text(key?.environment.rawValue ?? ""), .text(key?.transactionId ?? ""), .int8(Int64(limit)),
             ])
-        let candidates = try result.rows.filter { try isEnded($0, by: product) }.map(candidate)
-        return (candidates, result.rows.count == limit ? try result.rows.last?.orderKey() : nil)
+        return try candidates(in: result.rows, endedBy: product, limit: limit)
+    }
+
+    // Not inlined, as below.
+    @inline(never)
+    private static func candidates(
+        in rows: [PostgresRow], endedBy product: Catalogue.Product, limit: Int
+    ) throws -> (candidates: [Candidate], last: OrderKey?) {
+        let candidates = try rows.filter { try isEnded($0, by: product) }.map(candidate)
+        return (candidates, rows.count == limit ? try rows.last?.orderKey() : nil)
     }
 
     /// The next orders that are in doubt in the order of their products, and the products that release one after all.
@@ -92,12 +100,20 @@ extension OrderStore {
                 .text(place?.doubt.reason.rawValue ?? ""), .text(place?.key.environment.rawValue ?? ""),
                 .text(place?.key.transactionId ?? ""), .int8(Int64(limit)),
             ])
+        return try doubtsEnded(in: result.rows, by: catalogue, limit: limit)
+    }
+
+    // Not inlined: Swift 6.3.1 crashes when it inlines this into the function before ("While splitting coroutine").
+    @inline(never)
+    private static func doubtsEnded(
+        in rows: [PostgresRow], by catalogue: Catalogue, limit: Int
+    ) throws -> (products: Set<AppProduct>, last: DoubtPlace?) {
         var products: Set<AppProduct> = []
-        for row in result.rows {
+        for row in rows {
             let key = try doubt(row).product
             if let product = catalogue.product(key), try isEnded(row, by: product) { products.insert(key) }
         }
-        let last = result.rows.count == limit ? result.rows.last : nil
+        let last = rows.count == limit ? rows.last : nil
         return (products, try last.map { DoubtPlace(doubt: try doubt($0), key: try $0.orderKey()) })
     }
 
