@@ -3,6 +3,7 @@ import HTTPTypes
 import Persistence
 import Postgres
 import PurchaseModel
+import ServiceRuntime
 import Testing
 
 @testable import ReceiptIntake

@@ -3,6 +3,7 @@ import HTTPTypes
 import Messages
 import Persistence
 import Postgres
+import ServiceRuntime
 
 @testable import ReceiptIntake
 
