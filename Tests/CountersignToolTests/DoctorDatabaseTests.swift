@@ -104,7 +104,7 @@ struct DoctorDatabaseTests {
         try await TestDatabase.with { pool in
             _ = try await pool.query(
                 """
-                INSERT INTO event_outbox (event_id, due_at, created_at, alarmed_at)
+                INSERT INTO event_outbox (event_id, due_at, queued_at, alarmed_at)
                 SELECT 'evt_' || n, now() + interval '1 year', now() - n * interval '4 minutes',
                     CASE WHEN n = 4 THEN now() END
                 FROM generate_series(1, 4) AS n

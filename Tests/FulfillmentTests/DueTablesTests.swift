@@ -101,7 +101,8 @@ struct DueTablesTests {
         },
         MeasuredStep("due rows, counted", Bound.gauge) { pool in
             let queues = try await DueRowsStore(pool: pool).queues()
-            for queue in queues where queue.table != "release_requests" {
+            // Tokens' requests are gone within a second, and people ask to be forgotten one by one.
+            for queue in queues where !["release_requests", "forget_requests"].contains(queue.table) {
                 #expect(queue.counts.first == 10_000, "\(queue.table)")
             }
         },

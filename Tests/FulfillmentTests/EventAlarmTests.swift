@@ -18,7 +18,7 @@ struct EventAlarmTests {
             """, [.textArray(ids)])
         _ = try await pool.query(
             """
-            INSERT INTO event_outbox (event_id, due_at, created_at)
+            INSERT INTO event_outbox (event_id, due_at, queued_at)
             SELECT id, now() + interval '30 seconds', now() - $2 * interval '1 second' FROM unnest($1::text[]) AS id
             """, [.textArray(ids), .int8(Int64(secondsAgo))])
     }
@@ -40,7 +40,7 @@ struct EventAlarmTests {
                 try await look(pool, lines)
             }
             #expect(lines.all.isEmpty)
-            _ = try await pool.query("UPDATE event_outbox SET created_at = created_at - interval '11 seconds'")
+            _ = try await pool.query("UPDATE event_outbox SET queued_at = queued_at - interval '11 seconds'")
             for _ in 1...3 { try await look(pool, lines) }
             #expect(lines.all.count == 1)
             let fields = try #require(lines.all.first?.fields)
@@ -91,7 +91,7 @@ struct EventAlarmTests {
         try await TestDatabase.with { pool in
             _ = try await pool.query(
                 """
-                INSERT INTO events (id, type, environment, app, transaction_id, partition_key, body, due_at, created_at)
+                INSERT INTO events (id, type, environment, app, transaction_id, partition_key, body, due_at, queued_at)
                 VALUES ('evt_1', 't', 'production', 'a', '1', '1', '{}', now(), now() - interval '1 hour')
                 """)
             _ = try await EventStore(pool: pool).claimDue(limit: 10, lease: .seconds(30), leaseMaximum: .seconds(600))
@@ -104,7 +104,7 @@ struct EventAlarmTests {
         try await TestDatabase.with { pool in
             _ = try await pool.query(
                 """
-                INSERT INTO event_outbox (event_id, due_at, created_at, alarmed_at)
+                INSERT INTO event_outbox (event_id, due_at, queued_at, alarmed_at)
                 SELECT 'evt_' || n, now(), now() - n * interval '1 second', CASE WHEN n % 2 = 0 THEN now() END
                 FROM generate_series(301, \(EventStore.WaitingLimit.countMaximum * 2 + 600)) AS n
                 """)

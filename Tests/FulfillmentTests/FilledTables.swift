@@ -27,7 +27,7 @@ enum FilledTables {
             CASE WHEN n % 10 >= 8 THEN now() + (n % 50 - 40) * interval '1 day' - interval '1 minute' END AS ends
         FROM generate_series(1, \(count)) AS n;
         INSERT INTO account_tokens (app, token, account) SELECT app, token, account FROM numbers WHERE reason IS NULL;
-        DELETE FROM release_requests;
+        TRUNCATE release_requests;
         INSERT INTO purchase_intents (id, app, account, product_id) SELECT token, app, account, 'gems.100' FROM numbers;
         INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, proof, state, settled_at, outcome)
         SELECT 'sub' || n, app, account, 'signed_transaction', original, 'req', repeat('x', 5000),

@@ -48,12 +48,12 @@ extension EventStore {
             WITH marked AS (
                 UPDATE event_outbox SET alarmed_at = now() WHERE event_id = ANY(ARRAY(
                     SELECT event_id FROM event_outbox
-                    WHERE alarmed_at IS NULL AND created_at <= now() - $1 * interval '1 millisecond'
-                    ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED))
-                RETURNING event_id, created_at
+                    WHERE alarmed_at IS NULL AND queued_at <= now() - $1 * interval '1 millisecond'
+                    ORDER BY queued_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+                RETURNING event_id, queued_at
             )
-            SELECT marked.event_id, events.type, extract(epoch FROM now() - marked.created_at)::float8 AS age
-            FROM marked JOIN events ON events.id = marked.event_id ORDER BY marked.created_at, marked.event_id
+            SELECT marked.event_id, events.type, extract(epoch FROM now() - marked.queued_at)::float8 AS age
+            FROM marked JOIN events ON events.id = marked.event_id ORDER BY marked.queued_at, marked.event_id
             """, [.int8(age.wholeMilliseconds), .int8(Int64(limit))])
         return try result.rows.map { row in
             Alarm(
@@ -67,15 +67,15 @@ extension EventStore {
     package func waiting(longerThan age: Duration) async throws -> Waiting {
         let result = try await pool.query(
             """
-            SELECT least(count(*), $2) AS count, coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS oldest
+            SELECT least(count(*), $2) AS count, coalesce(extract(epoch FROM now() - min(queued_at)), 0)::float8 AS oldest
             FROM (
-                (SELECT created_at FROM event_outbox
-                WHERE alarmed_at IS NOT NULL AND created_at <= now() - $1 * interval '1 millisecond'
-                ORDER BY created_at LIMIT $2)
+                (SELECT queued_at FROM event_outbox
+                WHERE alarmed_at IS NOT NULL AND queued_at <= now() - $1 * interval '1 millisecond'
+                ORDER BY queued_at LIMIT $2)
                 UNION ALL
-                (SELECT created_at FROM event_outbox
-                WHERE alarmed_at IS NULL AND created_at <= now() - $1 * interval '1 millisecond'
-                ORDER BY created_at LIMIT $2)
+                (SELECT queued_at FROM event_outbox
+                WHERE alarmed_at IS NULL AND queued_at <= now() - $1 * interval '1 millisecond'
+                ORDER BY queued_at LIMIT $2)
             ) waiting
             """, [.int8(age.wholeMilliseconds), .int8(Int64(WaitingLimit.countMaximum))])
         guard let row = result.rows.first else { return Waiting(count: 0, oldestSeconds: 0) }

@@ -135,7 +135,7 @@ package struct EventStore: Sendable {
                     SELECT id FROM events WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED))
                 RETURNING id, created_at
             )
-            INSERT INTO event_outbox (event_id, due_at, created_at) SELECT id, now(), created_at FROM old
+            INSERT INTO event_outbox (event_id, due_at, queued_at) SELECT id, now(), created_at FROM old
             ON CONFLICT DO NOTHING
             """, [.int8(Int64(limit))])
     }

@@ -14,11 +14,12 @@ ALTER TABLE webhook_endpoints
 UPDATE webhook_endpoints SET is_holding = true WHERE disabled_at IS NOT NULL;
 
 -- When an event came into the outbox: due_at is put off again and again. Rows that are there begin to count now.
+-- Not created_at: programs of the version before join the table with events, and ask for that by its bare name.
 ALTER TABLE event_outbox
-    ADD COLUMN created_at timestamptz NOT NULL DEFAULT now(),
+    ADD COLUMN queued_at timestamptz NOT NULL DEFAULT now(),
     ADD COLUMN alarmed_at timestamptz;
-CREATE INDEX event_outbox_waiting ON event_outbox (created_at) WHERE alarmed_at IS NULL;
-CREATE INDEX event_outbox_alarmed ON event_outbox (created_at) WHERE alarmed_at IS NOT NULL;
+CREATE INDEX event_outbox_waiting ON event_outbox (queued_at) WHERE alarmed_at IS NULL;
+CREATE INDEX event_outbox_alarmed ON event_outbox (queued_at) WHERE alarmed_at IS NOT NULL;
 
 -- Last, since it locks the largest table for as long as the transaction still takes.
 ALTER TABLE webhook_deliveries

@@ -32,19 +32,21 @@ extension DeliveryStore {
     private static func resumeStatement(_ condition: String) -> String {
         """
         WITH chosen AS (
-            SELECT d.event_id, d.endpoint_id, e.resumed_at
+            SELECT d.event_id
             FROM (SELECT id, resumed_at FROM webhook_endpoints
                 WHERE id = $1 AND is_holding AND disabled_at IS NULL AND resumed_at IS NOT NULL OFFSET 0) e
             CROSS JOIN LATERAL (
-                SELECT d.event_id, d.endpoint_id FROM webhook_deliveries d
+                SELECT d.event_id FROM webhook_deliveries d
                 WHERE d.endpoint_id = e.id AND \(condition) ORDER BY d.due_at LIMIT $2 FOR UPDATE SKIP LOCKED
             ) d
         ), changed AS (
             UPDATE webhook_deliveries d SET attempts_forgiven = d.attempts, failed_at = NULL,
-                due_at = chosen.resumed_at - \(span) * extract(epoch FROM least(
-                    greatest(chosen.resumed_at - d.created_at, interval '0'), \(ageMaximum)))::float8
+                due_at = e.resumed_at - \(span) * extract(epoch FROM least(
+                    greatest(e.resumed_at - d.created_at, interval '0'), \(ageMaximum)))::float8
                     / extract(epoch FROM \(ageMaximum))::float8
-            FROM chosen WHERE d.event_id = chosen.event_id AND d.endpoint_id = chosen.endpoint_id
+            -- An array: one look into the index for each, however many the planner expects.
+            FROM webhook_endpoints e
+            WHERE e.id = $1 AND d.endpoint_id = e.id AND d.event_id = ANY(ARRAY(SELECT event_id FROM chosen))
             RETURNING 1 AS one
         )
         SELECT count(*) AS count FROM changed
