@@ -95,7 +95,8 @@ struct ForgetRoutesTests {
                 let refused = try await intake.send(method, path, token: player, body: body)
                 #expect(refused.status == 403, "\(path) \(refused.text)")
                 #expect(refused.slug == "server-key-required")
-                let another = try await intake.send(method, path, token: TestIntake.otherServerKey, body: body)
+                let key = path.contains("export") ? TestIntake.otherServerKey : TestIntake.otherOperatorKey
+                let another = try await intake.send(method, path, token: key, body: body)
                 #expect(another.status == 401, "\(path)")
                 #expect(try await intake.send(method, path, token: nil, body: body).status == 401)
             }

@@ -119,7 +119,7 @@ struct ResendRoutesTests {
             let player = try await intake.resend([:], token: ReadingFixture.player())
             #expect(player.status == 403 && player.slug == "server-key-required")
             #expect(try await intake.resend([:], token: nil).slug == "authentication-required")
-            let other = try await intake.resend([:], token: TestIntake.otherServerKey)
+            let other = try await intake.resend([:], token: TestIntake.otherOperatorKey)
             #expect(other.slug == "authentication-failed")
             let theirs = try await intake.resend(["app": TestIntake.otherApp], token: TestIntake.otherOperatorKey)
             #expect(theirs.status == 200 && theirs.fields["deliveries"] as? Int == 0)
