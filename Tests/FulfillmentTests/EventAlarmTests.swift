@@ -91,7 +91,7 @@ struct EventAlarmTests {
         try await TestDatabase.with { pool in
             _ = try await pool.query(
                 """
-                INSERT INTO events (id, type, environment, app, transaction_id, partition_key, body, due_at, queued_at)
+                INSERT INTO events (id, type, environment, app, transaction_id, partition_key, body, due_at, created_at)
                 VALUES ('evt_1', 't', 'production', 'a', '1', '1', '{}', now(), now() - interval '1 hour')
                 """)
             _ = try await EventStore(pool: pool).claimDue(limit: 10, lease: .seconds(30), leaseMaximum: .seconds(600))
