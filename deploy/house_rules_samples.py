@@ -49,6 +49,8 @@ BAD = [
     ("Shared/Persistence/A.swift", "enum RateStore {\n    let a = \"INSERT INTO \\(table) (b)\"\n}\n", "name out", 2),
     ("Services/Fulfillment/A.swift", "struct OrderStore {\n    let a = \"UPDATE orders SET b = 1\"\n}\n",
      "written in Shared/Persistence/ only", 2),
+    ("Shared/Persistence/Migrations/0010_whose_refunds.sql",
+     "CREATE TABLE orders_other PARTITION OF orders DEFAULT;\nCREATE TABLE coupons_other (\n);\n", "coupons_other has no writer", 2),
     ("Shared/Persistence/Migrations/0010_whose_refunds.sql", "CREATE TABLE orders (\n);\nCREATE TABLE coupons (\n);\n",
      "coupons has no writer", 3),
     ("Shared/PurchaseModel/A.swift", "struct A {\n    let account: String?\n}\n", "an account is an `Account`", 2),
