@@ -139,6 +139,7 @@ let package = Package(
                 .embedInCode("Migrations/0015_read_few_rows.sql"),
                 .embedInCode("Migrations/0016_hold_deliveries.sql"),
                 .embedInCode("Migrations/0017_forget_accounts.sql"),
+                .embedInCode("Migrations/0018_divide_by_month.sql"),
             ]),
         shared(
             "ServiceRuntime",

@@ -69,7 +69,8 @@ struct Assembly {
                 RaiseAlarms.logging(to: logger, store: alarms, age: configuration.alarmAge).task(logger: logger),
                 Self.eventAlarms(configuration, pool, logger),
                 redriveEvents, Self.releasing(parked, configuration, logger), overlooked.task(logger: logger),
-                ends.subscriptions, ends.entitlements, consumer,
+                ends.subscriptions, ends.entitlements,
+                ApplyRetention(pool: pool, retention: configuration.retention, logger: logger).task(), consumer,
             ])
     }
 

@@ -25,6 +25,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_REDRIVE_INTERVAL` | seconds between looks for due events, parked orders, and ends by the clock | 1 |
 /// | `COUNTERSIGN_RETRY_DELAY_MAXIMUM` | seconds: the longest a submission of unknown verdict is put off | 3600 |
 /// | `COUNTERSIGN_ALARM_AGE` | seconds after which a submission without an outcome raises an alarm; it stays due | 3600 |
+/// | `COUNTERSIGN_RETENTION_…` | days after which what expires goes | see ``Retention`` |
 struct Configuration: Sendable {
     let kafka: KafkaConfiguration
     let postgres: PostgresConfiguration
@@ -38,6 +39,7 @@ struct Configuration: Sendable {
     let redriveInterval: Duration
     let retryDelayMaximum: Duration
     let alarmAge: Duration
+    let retention: Retention
 
     init(_ settings: SettingReader) throws {
         kafka = try KafkaSettings.read(settings, clientId: "fulfillment")
@@ -53,5 +55,6 @@ struct Configuration: Sendable {
         redriveInterval = try settings.duration("redrive.interval", default: .seconds(1))
         retryDelayMaximum = try settings.duration("retry.delay_maximum", default: .seconds(3600))
         alarmAge = try settings.duration("alarm.age", default: .seconds(3600))
+        retention = try Retention(settings)
     }
 }

@@ -9,6 +9,8 @@ enum FulfillmentMetrics {
     static let events = "countersign_events_without_delivery"
     static let eventsAge = "countersign_events_without_delivery_oldest_age_seconds"
 
+    static let monthsAhead = "countersign_partitions_ahead_seconds"
+
     static let families: [MetricFamily] = [
         .gauge(
             "countersign_purchases_undelivered", ["stage", "environment", "reason"],
@@ -37,6 +39,20 @@ enum FulfillmentMetrics {
         .gauge(
             "countersign_events_without_delivery_oldest_age_seconds",
             help: "For how long the oldest of them has waited; 0 where there is none."),
+        .gauge(
+            "countersign_partitions_ahead_seconds", ["table"],
+            help: """
+                For how long new rows of a table that is divided by month have a partition meant for them; 0 where they \
+                go into the default one.
+                """),
+        .counter(
+            "countersign_partitions_dropped_total", ["table"], help: "Months whose retention was over, and are gone."),
+        .counter(
+            "countersign_retention_rows_removed_total", ["what"],
+            help: """
+                What retention removed row by row: rejected_proofs, inline_proofs of before there were months, \
+                notifications, rejected submissions.
+                """),
         .counter("countersign_submissions_settled_total", ["state", "reason"], help: "Outcomes of submissions."),
         .counter("countersign_orders_granted_total", help: "Orders that were granted."),
         .counter(

@@ -119,4 +119,8 @@ package struct ProofKind: RawRepresentable, Codable, Sendable, Hashable {
     package static let orderId = ProofKind(rawValue: "order_id")
     /// A server notification of Apple's, a JWS in compact form; no account posted it.
     package static let serverNotification = ProofKind(rawValue: "server_notification")
+
+    /// Whether the proof is an id alone: it stays in the submission's row, where it is looked for, and says no more than
+    /// the row does.
+    package var isInRow: Bool { self == .transactionId || self == .orderId }
 }

@@ -188,6 +188,14 @@ struct AuditRulesTests {
             rule: "proofs_have_their_header",
             sql: "UPDATE submissions SET proof = NULL, proof_header = 'gone', proof_rest = '' WHERE id = 'sub_c1'",
             named: "sub_c1"),
+        Damage(
+            rule: "proofs_have_their_header",
+            sql:
+                "INSERT INTO submission_proofs (submission_id, received_at, header, rest) VALUES ('sub_c1', now(), 'gone', '')",
+            named: "sub_c1"),
+        Damage(
+            rule: "unsettled_submissions_have_their_proof",
+            sql: "UPDATE submissions SET proof_at = now() WHERE id = 'sub_p1'", named: "sub_p1 of fay: parked"),
     ]
 
     private static let owners = [
@@ -285,5 +293,18 @@ struct AuditRulesTests {
             rule: "sequences_have_no_gaps",
             sql: "UPDATE account_sequences SET last_sequence = 99 WHERE account = 'ben'",
             named: "production a ben: last 99, events 1, highest 1"),
+        Damage(
+            rule: "sequences_have_no_gaps",
+            sql: "DELETE FROM account_sequences WHERE account = 'ben'; \(eventsDropped)",
+            named: "production a ben: last , events 1, highest 1"),
+        Damage(
+            rule: "orders_have_their_submission",
+            sql: "UPDATE orders SET submission_id = 'gone', created_at = now() WHERE transaction_id = 'p1'; "
+                + "INSERT INTO retention_marks VALUES ('notifications', now() - interval '200 days')",
+            named: "production p1: submission gone is not there"),
     ]
+
+    /// Retention has dropped what is older than a year: what is younger is compared all the same.
+    private static let eventsDropped =
+        "INSERT INTO retention_marks VALUES ('events', now() - interval '400 days')"
 }

@@ -21,8 +21,7 @@ struct DoctorDatabaseTests {
                 findings.map(\.subject) == [
                     "PostgreSQL", "schema", "backlog", "events", "alarms", "rejections", "parked posts",
                     "parked orders",
-                    "purchases",
-                    "endpoints", "consistency",
+                    "purchases", "months", "endpoints", "consistency",
                 ])
         }
     }

@@ -32,8 +32,10 @@ extension EndToEnd {
             // A row may lack the header, which is kept once.
             try await database.number(
                 """
-                SELECT count(*) AS n FROM submissions LEFT JOIN proof_headers ON fingerprint = proof_header
-                WHERE kind = 'server_notification' AND coalesce(proof, header || '.' || proof_rest) = $1
+                SELECT count(*) AS n FROM submissions s
+                JOIN submission_proofs p ON p.received_at = s.proof_at AND p.submission_id = s.id
+                LEFT JOIN proof_headers h ON h.fingerprint = p.header
+                WHERE s.kind = 'server_notification' AND coalesce(p.proof, h.header || '.' || p.rest) = $1
                 """, [.text(notification)])
         }
 

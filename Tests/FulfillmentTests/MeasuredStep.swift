@@ -44,8 +44,13 @@ struct MeasuredStep: Sendable {
         while try await pool.query(running, [.text(sessionName)]).rows[0].decode("n", as: Int64.self) > 0 {}
         let result = try await pool.query(
             """
-            SELECT t.relname::text AS name, (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::int8 AS rows
-            FROM pg_stat_user_tables t LEFT JOIN pg_stat_user_indexes i USING (relid) GROUP BY t.relid, 1, t.seq_tup_read
+            SELECT name, sum(rows)::int8 AS rows FROM (
+                -- What was read of a partition was read of its table.
+                SELECT coalesce(pg_partition_root(t.relid), t.relid::regclass)::text AS name,
+                    t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0) AS rows
+                FROM pg_stat_user_tables t LEFT JOIN pg_stat_user_indexes i USING (relid)
+                GROUP BY t.relid, t.seq_tup_read) parts
+            GROUP BY name
             """)
         return Dictionary(
             uniqueKeysWithValues: try result.rows.map { (try $0.decode("name"), try $0.decode("rows")) })

@@ -133,7 +133,8 @@ struct OldDatabase: Sendable {
                 ])
             let sequence = try await EventStore.reserveSequences([customer: 1], on: connection)[customer] ?? 0
             let event = PurchaseEvent(
-                id: "evt_\(environment.rawValue)_\(transaction.transactionId)", type: PurchaseEvent.fulfilled,
+                id: "evt_000000000000_\(environment.rawValue)_\(transaction.transactionId)",
+                type: PurchaseEvent.fulfilled,
                 timestamp: Date(), environment: environment, app: transaction.bundleId,
                 customer: PurchaseEvent.Customer(
                     id: account, sequence: sequence, token: transaction.appAccountToken),

@@ -40,7 +40,7 @@ struct ProofHeadersTests {
     /// Ids of the rows whose proof is without its header.
     private func shortened(in pool: PostgresPool) async throws -> Set<String> {
         let result = try await pool.query(
-            "SELECT id FROM submissions WHERE proof IS NULL AND octet_length(proof_rest) < 100", [])
+            "SELECT submission_id AS id FROM submission_proofs WHERE proof IS NULL AND octet_length(rest) < 100")
         return Set(try result.rows.map { try $0.decode("id", as: String.self) })
     }
 

@@ -28,7 +28,7 @@ struct TestDatabase: Sendable {
         let result = try await pool.query(
             """
             SELECT count(*) AS n FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'INSERT INTO submissions%'
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%INSERT INTO submissions (%'
             """)
         return try Int(#require(result.rows.first).decode("n", as: Int64.self))
     }

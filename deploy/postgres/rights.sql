@@ -24,6 +24,8 @@ GRANT SELECT, INSERT ON submissions TO countersign_intake;
 -- Who posted what stays as it was written. A post of what was rejected opens it again.
 GRANT UPDATE (due_at, attempts, state, outcome, settled_at, alarmed_at, is_server, not_found_count, not_found_attempt,
     first_not_found_at, reopened_at, reopened_count) ON submissions TO countersign_intake;
+GRANT UPDATE (proof, proof_at, proof_header, proof_rest) ON submissions TO countersign_intake;
+GRANT SELECT, INSERT ON submission_proofs TO countersign_intake;
 GRANT SELECT, INSERT ON proof_headers TO countersign_intake;
 GRANT SELECT, INSERT ON account_tokens TO countersign_intake;
 GRANT SELECT, INSERT ON purchase_intents TO countersign_intake;
@@ -63,7 +65,8 @@ GRANT SELECT, INSERT ON balances TO countersign_wallet;
 GRANT UPDATE (amount) ON balances TO countersign_wallet;
 
 -- verification-worker: proofs that are too large for a message.
-GRANT SELECT (id, proof, proof_header, proof_rest) ON submissions TO countersign_worker;
+GRANT SELECT (id, proof, proof_at, proof_header, proof_rest) ON submissions TO countersign_worker;
+GRANT SELECT ON submission_proofs TO countersign_worker;
 GRANT SELECT ON proof_headers TO countersign_worker;
 -- What responders have said is revoked: learnt by one worker, known by all.
 GRANT SELECT, INSERT ON revoked_certificates TO countersign_worker;
@@ -114,8 +117,9 @@ GRANT SELECT ON webhook_endpoints TO countersign_fulfillment;
 GRANT SELECT ON forget_requests TO countersign_fulfillment;
 GRANT UPDATE (tokens, due_at, attempts, waits_for, changed, finished_at, account, pseudonym, asked_by, reason)
     ON forget_requests TO countersign_fulfillment;
-GRANT UPDATE (id, account, partition_key, correlation_id, named_transaction_id, proof, proof_header, proof_rest)
+GRANT UPDATE (id, account, partition_key, correlation_id, named_transaction_id, proof, proof_at, proof_header, proof_rest)
     ON submissions TO countersign_fulfillment;
+GRANT SELECT, INSERT, DELETE ON submission_proofs TO countersign_fulfillment;
 GRANT UPDATE (submission_id) ON submission_transactions TO countersign_fulfillment;
 GRANT UPDATE (submission_id) ON order_transactions TO countersign_fulfillment;
 GRANT UPDATE (submission_id) ON purchase_conflicts TO countersign_fulfillment;
@@ -140,6 +144,13 @@ GRANT SELECT, INSERT ON audit_log TO countersign_fulfillment;
 GRANT UPDATE (subject, reason) ON audit_log TO countersign_fulfillment;
 GRANT EXECUTE ON FUNCTION without_tokens(jsonb, text[]) TO countersign_fulfillment;
 
+-- Retention: it makes and drops months by these alone, which hold back what is still wanted.
+GRANT SELECT ON table_months TO countersign_fulfillment;
+GRANT SELECT, INSERT, UPDATE ON retention_marks TO countersign_fulfillment;
+GRANT EXECUTE ON FUNCTION make_month(text, date) TO countersign_fulfillment;
+GRANT EXECUTE ON FUNCTION drop_month(text, text) TO countersign_fulfillment;
+GRANT EXECUTE ON FUNCTION drop_submissions(text, timestamptz, bigint) TO countersign_fulfillment;
+
 -- notification: takes events over, delivers them.
 GRANT SELECT ON schema_migrations TO countersign_notification;
 GRANT SELECT ON events TO countersign_notification;
@@ -162,6 +173,9 @@ GRANT UPDATE (disabled_at, disabled_reason, failing_since, succeeded_at, is_hold
 GRANT SELECT ON schema_migrations TO countersign_reader;
 GRANT SELECT ON submissions TO countersign_reader;
 GRANT SELECT ON proof_headers TO countersign_reader;
+GRANT SELECT ON submission_proofs TO countersign_reader;
+GRANT SELECT ON table_months TO countersign_reader;
+GRANT SELECT ON retention_marks TO countersign_reader;
 GRANT SELECT ON submission_transactions TO countersign_reader;
 GRANT SELECT ON account_tokens TO countersign_reader;
 GRANT SELECT ON release_requests TO countersign_reader;

@@ -47,6 +47,7 @@ struct DatabaseCheck: Sendable {
                     "\(revoked.count) certificates that signed for the App Store, the newest learnt "
                         + "\(ToolOutput.age(revoked.newestSeconds)) ago"))
         }
+        findings += Self.judge(ahead: try await PartitionStore(pool: pool).secondsAhead())
         findings.append(Self.judge(disabled: try await backlog.disabledEndpoints()))
         if comparesTables {
             findings.append(Self.judge(try await ConsistencyCheck(pool: pool).run(examplesMaximum: 1)))
@@ -69,6 +70,25 @@ struct DatabaseCheck: Sendable {
         }
         return .good(subject, "version \(server.version), fsync on, synchronous_commit \(server.synchronousCommit)")
     }
+
+    /// New rows are taken without a month, too, by the default partition: only that never goes.
+    static func judge(ahead: [PartitionStore.Table: Double]) -> [Finding] {
+        let subject = "months"
+        let missing = PartitionStore.Table.allCases.filter { (ahead[$0] ?? 0) < monthsAheadMinimum }
+        guard missing.isEmpty else {
+            return [
+                .warning(
+                    subject, "no month is made ahead for \(missing.map(\.rawValue).joined(separator: ", "))",
+                    remedy: "fulfillment makes them every five minutes: is it running, and what does its log say of "
+                        + "`retention`?")
+            ]
+        }
+        let least = ahead.values.min() ?? 0
+        return [.good(subject, "made ahead for \(Int(least / 86_400)) days")]
+    }
+
+    /// Seconds; a fulfillment that runs is never below a month.
+    private static let monthsAheadMinimum = 14 * 86_400.0
 
     static func judge(overdue: [BacklogStore.Overdue], oldestUnsettled: Double?) -> [Finding] {
         let services = ["submissions": "receipt-intake", "webhook_deliveries": "notification"]

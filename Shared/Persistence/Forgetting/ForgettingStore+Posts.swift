@@ -6,14 +6,7 @@ import PurchaseModel
 extension ForgettingStore {
     /// Removes what Apple or others posted with a token inside; what became of it stays.
     static func eraseProofs(_ ids: [String], on connection: PostgresConnection) async throws -> Int {
-        guard !ids.isEmpty else { return 0 }
-        return try await rows(
-            """
-            UPDATE submissions SET proof = '', proof_header = NULL, proof_rest = NULL
-            WHERE id IN (SELECT id FROM submissions WHERE id = ANY($1) AND state <> 'received' ORDER BY id FOR UPDATE)
-                AND proof IS DISTINCT FROM ''
-            RETURNING 1 AS one
-            """, [.textArray(ids)], on: connection)
+        try await SubmissionStore.eraseProofs(of: ids, on: connection)
     }
 
     /// An id is a hash of app, account and proof, so that it gets another; whatever names it goes along.
@@ -22,6 +15,13 @@ extension ForgettingStore {
         on connection: PostgresConnection
     ) async throws {
         guard !traces.submissions.isEmpty else { return }
+        // By the ids that they have until now; what was under way loses its proof, too.
+        _ = try await connection.query(
+            """
+            DELETE FROM submission_proofs p USING submissions s
+            WHERE s.id = ANY($3) AND s.account = $1 AND s.app = $2
+                AND p.received_at = s.proof_at AND p.submission_id = s.id
+            """, [.text(request.account.text), .text(request.app), .textArray(traces.submissions)])
         let fresh = traces.submissions.map { _ in "sub_" + UUID().uuidString.lowercased().filter { $0 != "-" } }
         let ids: [PostgresValue] = [.textArray(traces.submissions), .textArray(fresh)]
         changed["submissions", default: 0] += try await rows(
@@ -30,8 +30,8 @@ extension ForgettingStore {
                 SELECT s.id FROM submissions s WHERE s.id = ANY($4) AND s.account = $1 AND s.app = $2
                 ORDER BY s.id FOR UPDATE
             )
-            UPDATE submissions s SET id = new.new_id, account = $3, proof = '', proof_header = NULL, proof_rest = NULL,
-                named_transaction_id = NULL,
+            UPDATE submissions s SET id = new.new_id, account = $3, proof = '', proof_at = NULL,
+                proof_header = NULL, proof_rest = NULL, named_transaction_id = NULL,
                 partition_key = CASE WHEN partition_key = $1 THEN $3 ELSE partition_key END,
                 correlation_id = \(bare("correlation_id")),
                 state = CASE WHEN state = 'received' THEN 'rejected' ELSE state END,

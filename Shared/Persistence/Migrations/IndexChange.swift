@@ -98,4 +98,19 @@ extension IndexChange {
         .make("submissions_account", on: "submissions (account, app) WHERE account <> ''"),
         .make("account_tokens_account", on: "account_tokens (account, app)"),
     ]
+
+    /// Of migration 18: what retention looks for.
+    ///
+    /// A purchase has no entry in any of them.
+    static let divideByMonth: [IndexChange] = [
+        .make(
+            "submissions_inline_proofs",
+            on: """
+                submissions (received_at) WHERE proof IS DISTINCT FROM ''
+                    AND kind NOT IN ('transaction_id', 'order_id') AND (proof IS NOT NULL OR proof_rest IS NOT NULL)
+                """),
+        .make(
+            "submissions_notifications",
+            on: "submissions (settled_at) WHERE account = '' AND state IN ('fulfilled', 'rejected')"),
+    ]
 }

@@ -17,6 +17,10 @@ package struct Migrator: Sendable {
         package let sql: String
         /// What is done before the SQL, outside of any transaction.
         package var indexes: [IndexChange] = []
+        /// What else precedes the SQL, outside of any transaction, beside running services; it may have been done before.
+        var preparation: (@Sendable (PostgresConnection) async throws -> Void)?
+        /// Whether it locks tables that purchases need: its locks are waited for as ``LockWait`` says.
+        var locksTables = false
         /// What SQL alone does badly; it sees the schema as this migration leaves it, and never a later one.
         var step: (@Sendable (PostgresConnection) async throws -> Void)?
     }
@@ -81,6 +85,11 @@ package struct Migrator: Sendable {
                 version: 17, name: "forget_accounts",
                 sql: String(decoding: PackageResources._017_forget_accounts_sql, as: UTF8.self),
                 indexes: IndexChange.forgetAccounts),
+            Migration(
+                version: 18, name: "divide_by_month",
+                sql: String(decoding: PackageResources._018_divide_by_month_sql, as: UTF8.self),
+                indexes: IndexChange.divideByMonth, preparation: { try await FirstPartition.prepare(on: $0) },
+                locksTables: true),
         ]
     }
 
@@ -122,6 +131,7 @@ package struct Migrator: Sendable {
             var applied: [String] = []
             while let first = missing.first {
                 try await make(first.indexes)
+                if let preparation = first.preparation { try await pool.withConnection { try await preparation($0) } }
                 let batch = [first] + missing.dropFirst().prefix { $0.indexes.isEmpty }
                 try await apply(batch)
                 applied += batch.map(\.name)
@@ -140,7 +150,15 @@ package struct Migrator: Sendable {
     }
 
     private func apply(_ migrations: [Migration]) async throws {
+        guard migrations.contains(where: \.locksTables) else { return try await applyOnce(migrations) }
+        try await LockWait.retrying { try await applyOnce(migrations) }
+    }
+
+    private func applyOnce(_ migrations: [Migration]) async throws {
         try await pool.withTransaction { connection in
+            if migrations.contains(where: \.locksTables) {
+                try await connection.executeScript("SET LOCAL lock_timeout = '\(LockWait.patience)'")
+            }
             for migration in migrations {
                 try await connection.executeScript(migration.sql)
                 try await migration.step?(connection)

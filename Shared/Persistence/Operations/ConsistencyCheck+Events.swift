@@ -20,6 +20,13 @@ extension ConsistencyCheck {
         FROM events v LEFT JOIN merged_orders m USING (environment, transaction_id))
         """
 
+    /// The time since when every event is there, as SQL: older ones may have been dropped by retention.
+    ///
+    /// An id is of the event's clock and all else of the database's, so that a day is left between them.
+    static let eventsSince = """
+        coalesce((SELECT dropped_before + interval '1 day' FROM retention_marks WHERE name = 'events'), '-infinity')
+        """
+
     private static func list(_ names: [String]) -> String { names.map { "'\($0)'" }.joined(separator: ", ") }
 
     private static func announcedAndWritten(types: [String], kinds: [String]) -> String {
@@ -32,8 +39,11 @@ extension ConsistencyCheck {
             WHERE e.type IN (\(list(types))) GROUP BY 1, 2, 3) told
         FULL JOIN (
             SELECT environment, transaction_id, item, sum(amount) AS amount FROM ledger_entries
-            WHERE kind IN (\(list(kinds))) GROUP BY 1, 2, 3) written USING (environment, transaction_id, item)
+            WHERE kind IN (\(list(kinds))) GROUP BY 1, 2, 3) written USING (environment, transaction_id, item) AS own
         WHERE coalesce(told.amount, 0) <> coalesce(written.amount, 0)
+            AND NOT EXISTS (SELECT FROM ledger_entries l
+                WHERE (l.environment, l.transaction_id) = (own.environment, own.transaction_id)
+                    AND l.kind IN (\(list(kinds))) AND l.created_at < \(eventsSince))
         """
     }
 
@@ -44,14 +54,17 @@ extension ConsistencyCheck {
             + "it, and no other order has one",
         sql: """
             SELECT format('%s %s: %s events', environment, transaction_id, coalesce(e.events, 0)) AS subject
-            FROM (SELECT environment, transaction_id, true AS is_granted FROM orders WHERE granted_at IS NOT NULL) o
+            FROM (
+                SELECT environment, transaction_id, true AS is_granted, granted_at < \(eventsSince) AS is_old FROM orders
+                WHERE granted_at IS NOT NULL) o
             FULL JOIN (
                 SELECT environment, transaction_id, count(*) AS events FROM \(eventsOfOrders) e
                 WHERE type = 'iap.transaction.fulfilled' GROUP BY 1, 2) e USING (environment, transaction_id)
             LEFT JOIN (
                 SELECT environment, order_transaction_id AS transaction_id, count(*) AS merged FROM merged_orders
                 WHERE row ->> 'granted_at' IS NOT NULL GROUP BY 1, 2) m USING (environment, transaction_id)
-            WHERE coalesce(e.events, 0) NOT BETWEEN greatest(1, coalesce(m.merged, 0)) AND 1 + coalesce(m.merged, 0)
+            WHERE coalesce(e.events, 0) NOT BETWEEN
+                    CASE WHEN o.is_old THEN 0 ELSE greatest(1, coalesce(m.merged, 0)) END AND 1 + coalesce(m.merged, 0)
                 OR o.is_granted IS NULL
             """)
 
@@ -74,7 +87,7 @@ extension ConsistencyCheck {
                 WHERE type IN (\(list(refundTypes)), 'iap.refund.reversed') AND account IS NOT NULL
                 ORDER BY environment, transaction_id, app, account, sequence DESC) heard
                 USING (environment, transaction_id, app, account)
-            WHERE o.granted_at IS NOT NULL
+            WHERE o.granted_at >= \(eventsSince)
                 AND (o.state = 'revoked' AND told.environment IS NULL
                     OR (heard.type <> 'iap.refund.reversed') <> (o.state = 'revoked')
                         AND NOT EXISTS (SELECT FROM binding_history h
@@ -83,14 +96,19 @@ extension ConsistencyCheck {
             """)
 
     private static let sequences = Rule(
-        name: "sequences_have_no_gaps", sentence: "the events of every account are numbered 1, 2, 3, … without a gap",
+        name: "sequences_have_no_gaps",
+        sentence:
+            "the events of every account are numbered 1, 2, 3, … without a gap, but for old ones that were dropped",
         sql: """
             SELECT format('%s %s %s: last %s, events %s, highest %s', environment, app, account,
                 s.last_sequence, e.events, e.highest) AS subject
             FROM account_sequences s
             FULL JOIN (
-                SELECT environment, app, account, count(*) AS events, max(sequence) AS highest FROM events
-                WHERE account IS NOT NULL GROUP BY 1, 2, 3) e USING (environment, app, account)
-            WHERE s.last_sequence IS DISTINCT FROM e.events OR s.last_sequence IS DISTINCT FROM e.highest
+                SELECT environment, app, account, count(*) AS events, min(sequence) AS lowest, max(sequence) AS highest
+                FROM events WHERE account IS NOT NULL GROUP BY 1, 2, 3) e USING (environment, app, account)
+            WHERE CASE WHEN \(eventsSince) = '-infinity'
+                THEN s.last_sequence IS DISTINCT FROM e.events OR s.last_sequence IS DISTINCT FROM e.highest
+                ELSE s.last_sequence IS NULL OR e.highest <> s.last_sequence
+                    OR e.events <> e.highest - e.lowest + 1 END
             """)
 }

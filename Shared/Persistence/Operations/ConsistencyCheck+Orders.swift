@@ -1,14 +1,14 @@
 /// Rules of orders and submissions: what is granted is there, and what the app was told is so.
 extension ConsistencyCheck {
     static let orderRules = [grants, unclaimed, catalogues]
-    static let submissionRules = [settled, waiting, proofs]
+    static let submissionRules = [settled, waiting, proofs, unsettledProofs]
 
     private static let grants = Rule(
         name: "granted_orders_have_entries",
         sentence: "every order that was granted has entries or entitlements, unless its product grants nothing",
         sql: """
             SELECT format('%s %s of %s', o.environment, o.transaction_id, o.account) AS subject FROM orders o
-            WHERE o.granted_at IS NOT NULL
+            WHERE o.granted_at >= \(eventsSince)
                 AND NOT EXISTS (SELECT FROM ledger_entries l WHERE l.kind = 'grant'
                     AND (l.environment, l.transaction_id) = (o.environment, o.transaction_id))
                 AND NOT EXISTS (SELECT FROM entitlements e
@@ -77,8 +77,20 @@ extension ConsistencyCheck {
         name: "proofs_have_their_header",
         sentence: "proof_headers has the header of every proof that is stored without it",
         sql: """
-            SELECT s.id AS subject FROM submissions s
-            WHERE s.proof_header IS NOT NULL
-                AND NOT EXISTS (SELECT FROM proof_headers h WHERE h.fingerprint = s.proof_header)
+            SELECT proof.id AS subject FROM (
+                SELECT id, proof_header AS header FROM submissions
+                UNION ALL SELECT submission_id, header FROM submission_proofs) proof
+            WHERE proof.header IS NOT NULL
+                AND NOT EXISTS (SELECT FROM proof_headers h WHERE h.fingerprint = proof.header)
+            """)
+
+    private static let unsettledProofs = Rule(
+        name: "unsettled_submissions_have_their_proof",
+        sentence: "no proof was dropped of a submission that is still to be decided",
+        sql: """
+            SELECT format('%s of %s: %s', s.id, s.account, s.state) AS subject FROM submissions s
+            WHERE s.state IN ('received', 'parked') AND s.proof_at IS NOT NULL
+                AND NOT EXISTS (SELECT FROM submission_proofs p
+                    WHERE p.received_at = s.proof_at AND p.submission_id = s.id)
             """)
 }

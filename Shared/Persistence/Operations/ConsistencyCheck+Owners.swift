@@ -54,6 +54,7 @@ extension ConsistencyCheck {
                 coalesce(t.account, 'nobody')) AS subject
             FROM orders o LEFT JOIN account_tokens t ON t.app = o.app AND t.token = o.app_account_token
             WHERE o.state = 'granted' AND o.app_account_token IS NOT NULL AND t.account IS DISTINCT FROM o.account
+                AND o.granted_at >= \(eventsSince)
                 AND NOT EXISTS (SELECT FROM binding_history h
                     WHERE (h.environment, h.original_transaction_id) = (o.environment, o.original_transaction_id)
                         AND h.to_account = o.account AND (h.from_account IS NOT NULL OR h.cause = 'operator'))

@@ -109,13 +109,20 @@ extension ConsistencyCheck {
             WHERE o.app IS NOT NULL OR i.order_transaction_id IS DISTINCT FROM m.order_transaction_id
             """)
 
+    /// The time since when every submission is there, as SQL: older notifications and rejected ones may have been removed by
+    /// retention.
+    static let submissionsSince = """
+        coalesce((SELECT max(dropped_before) FROM retention_marks WHERE name IN ('notifications', 'rejected')), '-infinity')
+        """
+
     private static let broughtBy = Rule(
         name: "orders_have_their_submission",
         sentence: "every order has the submission or notification that brought it, of its own app",
         sql: """
             SELECT format('%s %s: submission %s is %s', o.environment, o.transaction_id, o.submission_id,
                 coalesce('of ' || s.app, 'not there')) AS subject
-            FROM orders o LEFT JOIN submissions s ON s.id = o.submission_id WHERE s.app IS DISTINCT FROM o.app
+            FROM orders o LEFT JOIN submissions s ON s.id = o.submission_id
+            WHERE s.app IS DISTINCT FROM o.app AND (s.id IS NOT NULL OR o.created_at >= \(submissionsSince))
             """)
 
     private static let idSources = Rule(
@@ -124,7 +131,8 @@ extension ConsistencyCheck {
         sql: """
             SELECT format('%s %s: submission %s is not there', i.environment, i.transaction_id, i.submission_id)
                 AS subject
-            FROM order_transactions i LEFT JOIN submissions s ON s.id = i.submission_id WHERE s.id IS NULL
+            FROM order_transactions i LEFT JOIN submissions s ON s.id = i.submission_id
+            WHERE s.id IS NULL AND i.created_at >= \(submissionsSince)
             """)
 
     private static let ends = Rule(

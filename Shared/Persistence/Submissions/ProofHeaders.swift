@@ -21,7 +21,7 @@ package final class ProofHeaders: Sendable {
     /// The most proofs that are remembered of each; the newest are.
     package static let candidateProofsMaximum = 8
     /// What refuses a row whose header is not in the table.
-    static let constraint = "submissions_have_a_proof"
+    static let constraint = "submission_proofs_are_whole"
 
     /// How a proof is written: as it is, or without its header.
     struct Stored {
@@ -111,8 +111,9 @@ package final class ProofHeaders: Sendable {
             INSERT INTO proof_headers (fingerprint, header)
             SELECT DISTINCT sha256(convert_to(header, 'UTF8')), header
             FROM (
-                SELECT split_part(proof, '.', 1) AS header FROM submissions
-                WHERE id = ANY($1) AND state = 'fulfilled' AND kind = 'signed_transaction' AND proof IS NOT NULL
+                SELECT split_part(p.proof, '.', 1) AS header FROM submissions s
+                JOIN submission_proofs p ON p.received_at = s.proof_at AND p.submission_id = s.id
+                WHERE s.id = ANY($1) AND s.state = 'fulfilled' AND s.kind = 'signed_transaction' AND p.proof IS NOT NULL
             ) AS verified
             WHERE octet_length(header) BETWEEN 1 AND $2 AND (SELECT count(*) FROM proof_headers) < $3
             ON CONFLICT (fingerprint) DO NOTHING

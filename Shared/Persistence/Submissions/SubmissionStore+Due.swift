@@ -80,14 +80,20 @@ extension SubmissionStore {
         return .init(count: Int(try row.decode("not_found_count", as: Int32.self)), seconds: seconds)
     }
 
-    // A proof's length is in its row, so that a large one is measured without being read; a header that is kept elsewhere
-    // counts for the largest. Rows that are locked and then
-    // left for their size are free again with this statement's end.
+    // A proof's length is told without reading a large one; a header that is stored elsewhere counts for the largest. Rows
+    // that are locked and then left for their size are free again with this statement's end.
     private static let claimStatement = """
-        WITH due AS MATERIALIZED (
-            SELECT id, due_at, coalesce(octet_length(proof), octet_length(proof_rest) + \(ProofHeaders.bytesMaximum))
-                AS bytes
+        WITH locked AS MATERIALIZED (
+            SELECT id, due_at, proof_at,
+                coalesce(octet_length(proof), octet_length(proof_rest) + \(ProofHeaders.bytesMaximum)) AS bytes
             FROM submissions WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+        ), due AS MATERIALIZED (
+            SELECT locked.id, locked.due_at, coalesce(locked.bytes, apart.bytes) AS bytes FROM locked
+            -- OFFSET 0: one look into the month of each.
+            LEFT JOIN LATERAL (
+                SELECT coalesce(octet_length(proof), octet_length(rest) + \(ProofHeaders.bytesMaximum)) AS bytes
+                FROM submission_proofs WHERE received_at = locked.proof_at AND submission_id = locked.id OFFSET 0
+            ) apart ON true
         ), measured AS (
             SELECT id, bytes, sum(bytes) FILTER (WHERE bytes <= $4) OVER (
                 ORDER BY due_at, id ROWS UNBOUNDED PRECEDING) AS total

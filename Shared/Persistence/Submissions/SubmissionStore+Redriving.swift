@@ -44,8 +44,8 @@ extension SubmissionStore {
                 """
                 WITH chosen AS (
                     SELECT id, state FROM submissions
-                    -- Without a proof nothing can be judged: its account was forgotten.
-                    WHERE \(condition) AND proof IS DISTINCT FROM '' ORDER BY id LIMIT $2 FOR UPDATE
+                    -- Without a proof nothing can be judged: its account was forgotten, or retention has dropped it.
+                    WHERE \(condition) AND \(Self.hasProof) ORDER BY id LIMIT $2 FOR UPDATE
                 ), changed AS (
                     UPDATE submissions SET state = 'received', outcome = NULL, reason = NULL, settled_at = NULL,
                         due_at = now(), attempts = 0

@@ -43,7 +43,7 @@ extension SubmissionStore {
                 -- OFFSET 0: one look into the index for each, however few rejections the planner expects.
                 CROSS JOIN LATERAL (
                     SELECT id FROM submissions
-                    WHERE submissions.app = named.app AND \(isNotFound)
+                    WHERE submissions.app = named.app AND \(isNotFound) AND \(hasProof)
                         AND coalesce(submissions.named_transaction_id, submissions.proof) = named.transaction_id
                     OFFSET 0) AS lookup
             ), found AS (
@@ -81,6 +81,7 @@ extension SubmissionStore {
         let unproven = servers.filter { existing[$0]?.outcome?.reason == .possessionUnproven }
         let missing = existing.filter { $0.value.isRejectedAsNotFound }.map(\.key)
         guard !unproven.isEmpty || !missing.isEmpty else { return [:] }
+        try await restoreProofs(of: posted.filter { unproven.contains($0.id) || missing.contains($0.id) })
         let result = try await pool.query(
             """
             WITH found AS (
@@ -112,6 +113,10 @@ extension SubmissionStore {
         }
         return reopened
     }
+}
+
+extension SubmissionStore.NewSubmission {
+    fileprivate var id: String { message.submissionId }
 }
 
 extension SubmissionStore.Status {

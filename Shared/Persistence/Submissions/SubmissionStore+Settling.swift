@@ -70,17 +70,4 @@ extension SubmissionStore {
             """, [.textArray(settlements.map(\.submissionId)), .jsonbArray(settled.map(\.body))])
         return settled
     }
-
-    /// Removes the proofs of submissions that have an outcome, in the caller's transaction: a token of a forgotten account
-    /// stands in them.
-    ///
-    /// - Throws: `PostgresError`.
-    package static func eraseProofs(of ids: [String], on connection: PostgresConnection) async throws {
-        guard !ids.isEmpty else { return }
-        _ = try await connection.query(
-            """
-            UPDATE submissions SET proof = '', proof_header = NULL, proof_rest = NULL
-            WHERE id = ANY($1) AND state <> 'received'
-            """, [.textArray(ids)])
-    }
 }

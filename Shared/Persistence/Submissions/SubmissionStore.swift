@@ -119,21 +119,7 @@ package struct SubmissionStore: Sendable {
     ) async throws -> Set<String> {
         let messages = submissions.map(\.message)
         let inserted = try await pool.query(
-            """
-            INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, named_transaction_id,
-                expected_environment, is_server, proof, proof_rest, proof_header, due_at)
-            SELECT new.id, new.app, new.account, new.kind, new.partition_key, new.correlation_id,
-                new.named_transaction_id, new.expected_environment, new.is_server, new.proof, new.proof_rest,
-                -- NULL, which is refused, where no such header is kept.
-                (SELECT fingerprint FROM proof_headers WHERE fingerprint = new.proof_header),
-                now() + $13 * interval '1 millisecond'
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                $9::bool[], $10::text[], $11::text[], $12::bytea[]) AS new (id, app, account, kind, partition_key,
-                correlation_id, named_transaction_id, expected_environment, is_server, proof, proof_rest, proof_header)
-            ORDER BY id
-            ON CONFLICT (id) DO NOTHING
-            RETURNING id
-            """,
+            Self.insertStatement,
             [
                 .textArray(messages.map(\.submissionId)), .textArray(messages.map(\.app)),
                 .textArray(messages.map(\.account)), .textArray(messages.map(\.kind.rawValue)),
@@ -141,10 +127,36 @@ package struct SubmissionStore: Sendable {
                 .textArray(messages.map(\.namedTransactionId)),
                 .textArray(messages.map(\.expectedEnvironment?.rawValue)), .boolArray(submissions.map(\.isServer)),
                 .textArray(proofs.map(\.proof)), .textArray(proofs.map(\.rest)), .byteaArray(proofs.map(\.header)),
-                .int8(lease.wholeMilliseconds),
+                .int8(lease.wholeMilliseconds), .boolArray(messages.map { !$0.kind.isInRow }),
             ])
         return Set(try inserted.rows.map { try $0.decode("id", as: String.self) })
     }
+
+    // A submission and its proof are one statement, so that none is without the other.
+    private static let insertStatement = """
+        WITH new AS MATERIALIZED (
+            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                $8::text[], $9::bool[], $10::text[], $11::text[], $12::bytea[], $14::bool[]) AS new (id, app, account, kind,
+                partition_key, correlation_id, named_transaction_id, expected_environment, is_server, proof, proof_rest,
+                proof_header, is_apart)
+        ), inserted AS (
+            INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, named_transaction_id,
+                expected_environment, is_server, proof, proof_at, due_at)
+            SELECT id, app, account, kind, partition_key, correlation_id, named_transaction_id, expected_environment,
+                is_server, CASE WHEN NOT is_apart THEN proof END, CASE WHEN is_apart THEN now() END,
+                now() + $13 * interval '1 millisecond'
+            FROM new ORDER BY id
+            ON CONFLICT (id) DO NOTHING
+            RETURNING id
+        ), proofs AS (
+            INSERT INTO submission_proofs (submission_id, received_at, proof, rest, header)
+            SELECT id, now(), proof, proof_rest, \(headerIfKnown) FROM new JOIN inserted USING (id) WHERE is_apart
+        )
+        SELECT id FROM inserted
+        """
+
+    /// NULL, which the table refuses, where no such header is stored.
+    static let headerIfKnown = "(SELECT fingerprint FROM proof_headers WHERE fingerprint = new.proof_header)"
 
     /// The status of submissions by id; unknown ids are left out.
     ///
@@ -170,11 +182,23 @@ package struct SubmissionStore: Sendable {
         return statuses
     }
 
-    /// The proof of a row of `submissions`, whole, as SQL; NULL where its header is missing, and never a part of it.
+    /// The proof of a row of `submissions`, whole, as SQL; NULL where it or its header is missing, and never a part of it.
     static let wholeProof = """
-        CASE WHEN submissions.proof_header IS NULL THEN submissions.proof
+        CASE WHEN submissions.proof_at IS NOT NULL THEN (
+                SELECT coalesce(apart.proof, (SELECT known.header || '.' || apart.rest FROM proof_headers known
+                    WHERE known.fingerprint = apart.header))
+                FROM submission_proofs apart
+                WHERE apart.received_at = submissions.proof_at AND apart.submission_id = submissions.id)
+            WHEN submissions.proof_header IS NULL THEN submissions.proof
             ELSE (SELECT header || '.' || submissions.proof_rest FROM proof_headers
                 WHERE fingerprint = submissions.proof_header) END
+        """
+
+    /// Whether a row of `submissions` has its proof still, as SQL.
+    static let hasProof = """
+        (submissions.proof IS DISTINCT FROM '' AND (submissions.proof_at IS NULL OR EXISTS (
+            SELECT FROM submission_proofs apart
+            WHERE apart.received_at = submissions.proof_at AND apart.submission_id = submissions.id)))
         """
 
     /// The proof of a submission, whole: for who was sent a claim check.

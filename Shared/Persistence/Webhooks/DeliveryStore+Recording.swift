@@ -46,7 +46,8 @@ extension DeliveryStore {
         FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::text[], $6::int8[], $7::int8[])
             AS new (event_id, endpoint_id, state, status, error, milliseconds, outage_milliseconds)
         LEFT JOIN webhook_endpoints e ON e.id = new.endpoint_id
-        WHERE d.event_id = new.event_id AND d.endpoint_id = new.endpoint_id AND d.state = 'pending'
+        WHERE d.event_id = ANY($1) AND d.event_id = new.event_id AND d.endpoint_id = new.endpoint_id
+            AND d.state = 'pending'
         RETURNING d.event_id, d.endpoint_id, d.state = 'abandoned' AS is_abandoned,
             d.state = 'pending' AND d.attempts_forgiven = d.attempts AS waits_for_endpoint
         """

@@ -149,7 +149,8 @@ package struct DeliveryStore: Sendable {
             SELECT new.event_id, new.endpoint_id,
                 CASE WHEN new.body IS NULL THEN false ELSE convert_to(events.body, 'UTF8') = new.body END AS is_leased
             FROM unnest($2::text[], $3::text[], $4::bytea[]) AS new (event_id, endpoint_id, body)
-            JOIN events ON events.id = new.event_id
+            -- ANY: the months that they are in, and no other.
+            JOIN events ON events.id = new.event_id AND events.id = ANY($1)
             ORDER BY new.event_id, new.endpoint_id
         ) wanted
         ON CONFLICT DO NOTHING

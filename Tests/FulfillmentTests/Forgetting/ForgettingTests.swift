@@ -54,15 +54,16 @@ struct ForgettingTests {
             let before = try await TableDump(story.bench.pool)
             // The look sees what it is for: in rows, within proofs, and within proofs within proofs.
             #expect(before.places(of: name).count > 40)
-            #expect(
-                before.rows(of: "submissions", with: "n-vip").contains { TableDump.holds($0, story.token.uuidString) })
-            #expect(!before.rows(of: "submissions", with: "n-vip").contains { $0.contains(story.token.uuidString) })
+            let proofs = before.rows(of: "submission_proofs", with: "n-vip")
+            #expect(proofs.contains { TableDump.holds($0, story.token.uuidString) })
+            #expect(!proofs.isEmpty && !proofs.contains { $0.contains(story.token.uuidString) })
             let tables = Set(before.places(of: name).compactMap { $0.split(separator: ":").first.map(String.init) })
             #expect(
                 tables == [
                     "account_sequences", "account_tokens", "audit_log", "balances", "binding_history", "entitlements",
                     "events", "ledger_entries", "lineage_claims", "lineage_shares", "lineages", "operator_claims",
-                    "orders", "purchase_intents", "spends", "submissions", "subscriptions", "webhook_deliveries",
+                    "orders", "purchase_intents", "spends", "submissions", "subscriptions",
+                    "webhook_deliveries",
                 ])
             let sums = try await sums(story.bench)
             let held = try await holdings(of: story.account, story.bench.pool)

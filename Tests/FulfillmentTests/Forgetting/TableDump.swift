@@ -8,7 +8,10 @@ struct TableDump: Sendable {
 
     init(_ pool: PostgresPool) async throws {
         let tables = try await pool.query(
-            "SELECT relname::text AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'")
+            """
+            SELECT relname::text AS name FROM pg_class
+            WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+            """)
         var rows: [String: [String]] = [:]
         for table in tables.rows {
             let name: String = try table.decode("name")

@@ -1,0 +1,132 @@
+import Logging
+import Metrics
+import Persistence
+import Postgres
+import ServiceRuntime
+
+/// The use case: months are made ahead of their time, and what retention says goes.
+///
+/// Every process may do this at once: a month is made and dropped once, and a row that another process removes is passed
+/// over.
+struct ApplyRetention: Sendable {
+    let partitions: PartitionStore
+    let submissions: SubmissionStore
+    let retention: Retention
+    let logger: Logger
+
+    enum Pace {
+        /// How often it looks.
+        static let interval = Duration.seconds(300)
+        /// Months that are made ahead, beside the one that it is.
+        static let monthsAhead = 2
+        /// How often it tries to have the tables for itself for a moment.
+        static let tries = 20
+        /// How long others go first.
+        static let pause = Duration.milliseconds(500)
+    }
+
+    init(pool: PostgresPool, retention: Retention, logger: Logger) {
+        partitions = PartitionStore(pool: pool)
+        submissions = SubmissionStore(pool: pool)
+        self.retention = retention
+        self.logger = logger
+    }
+
+    /// What looks again and again.
+    func task() -> PeriodicTask {
+        PeriodicTask("retention", schedule: .init(every: Pace.interval), logger: logger) { try await look() }
+    }
+
+    /// Looks once: first what is missing, then what is to go.
+    ///
+    /// - Throws: `PostgresError`, `CancellationError`; the next look goes on.
+    func look() async throws {
+        for table in PartitionStore.Table.allCases { try await make(table) }
+        try await tellAhead()
+        if let age = retention.rejectedProofs {
+            try await remove("rejected_proofs") {
+                try await submissions.removeRejectedProofs(olderThan: age, limit: $0)
+            }
+        }
+        if let age = retention.proofs {
+            try await remove("inline_proofs") { try await submissions.removeInlineProofs(olderThan: age, limit: $0) }
+            try await drop(.submissionProofs, age)
+        }
+        if let age = retention.notifications { try await remove(.notifications, age) }
+        if let age = retention.rejected { try await remove(.rejected, age) }
+        // Deliveries before events: an event stays as long as a delivery of it.
+        if let age = retention.deliveries { try await drop(.webhookDeliveries, age) }
+        if let age = retention.events { try await drop(.events, age) }
+    }
+
+    private func make(_ table: PartitionStore.Table) async throws {
+        for _ in 0..<Pace.tries {
+            if try await partitions.makeMonths(of: table, ahead: Pace.monthsAhead) { return }
+            try await Task.sleep(for: Pace.pause)
+        }
+        logger.warning(
+            "months were not made: somebody holds the table for longer than a moment; the next look tries again",
+            metadata: ["table": "\(table.rawValue)"])
+    }
+
+    private func tellAhead() async throws {
+        let seconds = try await partitions.secondsAhead()
+        for table in PartitionStore.Table.allCases {
+            Gauge(label: FulfillmentMetrics.monthsAhead, dimensions: [("table", table.rawValue)])
+                .record(max(0, seconds[table] ?? 0))
+        }
+    }
+
+    private func remove(
+        _ what: String, _ step: (_ limit: Int) async throws -> SubmissionStore.RemovedRows
+    ) async throws {
+        for _ in 0..<Retention.Limit.batchesPerLook {
+            let batch = try await step(Retention.Limit.batch)
+            Counter(label: "countersign_retention_rows_removed", dimensions: [("what", what)]).increment(
+                by: batch.removed)
+            if batch.looked < Retention.Limit.batch { return }
+            try Task.checkCancellation()
+        }
+    }
+
+    private func remove(_ what: PartitionStore.Removable, _ age: Duration) async throws {
+        try await remove(what.rawValue) {
+            let count = try await partitions.remove(what, olderThan: age, limit: $0)
+            return SubmissionStore.RemovedRows(looked: count, removed: count)
+        }
+    }
+
+    private func drop(_ table: PartitionStore.Table, _ age: Duration) async throws {
+        for partition in try await partitions.ended(of: table, before: age) {
+            if table == .submissionProofs { try await carry(out: partition) }
+            guard try await drop(partition, table) else { return }
+        }
+    }
+
+    private func carry(out partition: PartitionStore.Partition) async throws {
+        for _ in 0..<Retention.Limit.batchesPerLook {
+            let count = try await submissions.carryProofs(outOf: partition, limit: Retention.Limit.batch)
+            if count < Retention.Limit.batch { return }
+            try Task.checkCancellation()
+        }
+    }
+
+    /// Whether it is gone.
+    private func drop(_ partition: PartitionStore.Partition, _ table: PartitionStore.Table) async throws -> Bool {
+        for _ in 0..<Pace.tries {
+            switch try await partitions.drop(partition, of: table) {
+            case .dropped:
+                logger.notice("a month was dropped: its retention is over", metadata: ["table": "\(partition.name)"])
+                Counter(label: "countersign_partitions_dropped", dimensions: [("table", table.rawValue)]).increment()
+                return true
+            case .stays(let reason):
+                logger.notice(
+                    "a month stays beyond its retention",
+                    metadata: ["table": "\(partition.name)", "reason": "\(reason)"])
+                return false
+            case .busy: try await Task.sleep(for: Pace.pause)
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,210 @@
+import Messages
+import PersistenceTesting
+import Postgres
+import PurchaseModel
+import ServiceRuntime
+import Testing
+
+@testable import Fulfillment
+@testable import Persistence
+
+/// What expires goes, what is the books' stays, and nothing goes that is still wanted.
+@Suite("Retention", .enabled(if: TestDatabase.url != nil, Bench.skipComment))
+struct RetentionTests {
+    private func buy(_ id: String, _ shop: RetentionBench, account: String = "player") async throws {
+        try await shop.bench.settle([
+            try await shop.bench.verdict(
+                "sub_\(id)", .genuine([Bench.signed(id)]), account: account, claims: [id])
+        ])
+    }
+
+    private func makeOldMonths(_ shop: RetentionBench) async throws {
+        for table in PartitionStore.Table.allCases { try await shop.makeOldMonth(table) }
+    }
+
+    @Test func `events, deliveries and proofs of an old month are dropped, and the books agree without them`()
+        async throws
+    {
+        try await RetentionBench.with { (shop) async throws in
+            try await makeOldMonths(shop)
+            try await buy("one", shop)
+            try await buy("two", shop)
+            try await shop.deliver()
+            try await shop.age()
+            try await buy("three", shop)
+            try await shop.bench.expectClean()
+            #expect(try await shop.proof("sub_one") == "cmVjZWlwdA==")
+
+            try await shop.look()
+
+            for table in PartitionStore.Table.allCases {
+                #expect(try await !shop.isThere("\(table.rawValue)_\(RetentionBench.month)"))
+            }
+            #expect(try await shop.bench.number("SELECT count(*) FROM events") == 1)
+            #expect(try await shop.proof("sub_one") == nil)
+            #expect(try await shop.proof("sub_three") == "cmVjZWlwdA==")
+            #expect(try await shop.bench.number("SELECT sum(amount) FROM ledger_entries") == 300)
+            try await shop.bench.expectClean()
+            // The account's numbers go on.
+            #expect(try await shop.bench.number("SELECT sequence FROM events") == 3)
+            // What was granted is answered as it was, and never granted again.
+            try await buy("one", shop)
+            #expect(try await shop.bench.number("SELECT sum(amount) FROM ledger_entries") == 300)
+            #expect(try await shop.bench.outcome("sub_one")?.state == .fulfilled)
+        }
+    }
+
+    @Test func `what retention leaves for ever is left`() async throws {
+        try await RetentionBench.with { (shop) async throws in
+            try await makeOldMonths(shop)
+            try await buy("one", shop)
+            try await shop.deliver()
+            try await shop.age()
+            var retention = Retention()
+            (retention.events, retention.deliveries, retention.proofs) = (nil, nil, nil)
+            try await shop.look(retention)
+            for table in PartitionStore.Table.allCases {
+                #expect(try await shop.isThere("\(table.rawValue)_\(RetentionBench.month)"))
+            }
+        }
+    }
+
+    @Test func `an event that nobody has taken over keeps its month, and so does a delivery that is pending`()
+        async throws
+    {
+        try await RetentionBench.with { (shop) async throws in
+            try await makeOldMonths(shop)
+            try await buy("one", shop)
+            try await shop.age()
+            try await shop.look()
+            #expect(try await shop.isThere("events_\(RetentionBench.month)"), "it is in the outbox")
+            #expect(try await !shop.isThere("webhook_deliveries_\(RetentionBench.month)"), "it was empty")
+            try await shop.makeOldMonth(.webhookDeliveries)
+            try await shop.execute(
+                """
+                INSERT INTO webhook_deliveries (event_id, endpoint_id, due_at) SELECT event_id, 'backend', now() FROM event_outbox;
+                DELETE FROM event_outbox
+                """)
+            try await shop.look()
+            #expect(try await shop.isThere("webhook_deliveries_\(RetentionBench.month)"), "it is pending")
+            #expect(try await shop.isThere("events_\(RetentionBench.month)"), "its delivery is there")
+            try await shop.execute("UPDATE webhook_deliveries SET state = 'delivered', due_at = NULL")
+            try await shop.look()
+            #expect(try await !shop.isThere("webhook_deliveries_\(RetentionBench.month)"))
+            #expect(try await !shop.isThere("events_\(RetentionBench.month)"))
+        }
+    }
+
+    @Test func `a delivery that came after its month was dropped goes with its event's month`() async throws {
+        try await RetentionBench.with { (shop) async throws in
+            try await shop.makeOldMonth(.events)
+            try await buy("one", shop)
+            try await shop.age()
+            try await shop.execute(
+                """
+                INSERT INTO webhook_deliveries (event_id, endpoint_id, due_at) SELECT event_id, 'backend', now() FROM event_outbox;
+                DELETE FROM event_outbox
+                """)
+            #expect(try await shop.bench.number("SELECT count(*) FROM webhook_deliveries_other") == 1)
+            try await shop.look()
+            #expect(try await shop.isThere("events_\(RetentionBench.month)"), "its delivery is pending")
+            try await shop.execute("UPDATE webhook_deliveries SET state = 'delivered', due_at = NULL")
+            try await shop.look()
+            #expect(try await !shop.isThere("events_\(RetentionBench.month)"))
+            #expect(try await shop.bench.number("SELECT count(*) FROM webhook_deliveries") == 0)
+        }
+    }
+
+    @Test func `the proof of what waits for its outcome is carried into this month`() async throws {
+        try await RetentionBench.with { (shop) async throws in
+            try await shop.makeOldMonth(.submissionProofs)
+            try await shop.post("sub_waits", proof: "waits")
+            try await shop.bench.settle([
+                try await shop.bench.verdict(
+                    "sub_parked", .genuine([Bench.signed("p", product: "unheard")]), claims: ["p"])
+            ])
+            #expect(try await shop.bench.outcome("sub_parked")?.state == .parked)
+            try await shop.age()
+            try await shop.look()
+            #expect(try await !shop.isThere("submission_proofs_\(RetentionBench.month)"))
+            #expect(try await shop.proof("sub_waits") == "waits")
+            #expect(try await shop.proof("sub_parked") == "cmVjZWlwdA==")
+            try await shop.bench.expectClean()
+        }
+    }
+
+    @Test func `Apple's notifications go when their time is over, with what they were linked with`() async throws {
+        try await RetentionBench.with { (shop) async throws in
+            for id in ["old", "new", "waits"] {
+                try await shop.post(id, account: "", kind: .serverNotification, proof: "signed \(id)")
+            }
+            try await shop.execute(
+                """
+                UPDATE submissions SET state = 'fulfilled', due_at = NULL, outcome = jsonb_build_object('state', 'fulfilled',
+                    'finish', true, 'transactions', jsonb_build_array(jsonb_build_object('transaction_id', id))),
+                    settled_at = CASE id WHEN 'old' THEN now() - interval '201 days' ELSE now() - interval '199 days' END
+                WHERE id <> 'waits';
+                INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
+                VALUES ('production', 'old', 'old', 'old');
+                INSERT INTO submission_transactions VALUES ('production', 'old', 'old')
+                """)
+            try await shop.look()
+            #expect(try await shop.bench.number("SELECT count(*) FROM submissions WHERE id IN ('new', 'waits')") == 2)
+            #expect(try await shop.bench.number("SELECT count(*) FROM submissions") == 2)
+            #expect(try await shop.bench.number("SELECT count(*) FROM submission_transactions") == 0)
+            #expect(
+                try await shop.bench.number("SELECT count(*) FROM retention_marks WHERE name = 'notifications'") == 1)
+        }
+    }
+
+    @Test func `rejected submissions go when their time is over, and what is posted again is judged again`()
+        async throws
+    {
+        try await RetentionBench.with { (shop) async throws in
+            for (id, days) in [("old", 401), ("young", 399)] {
+                try await shop.post(id, proof: "junk \(id)")
+                try await shop.reject(id, RetentionBench.mismatch)
+                try await shop.execute(
+                    "UPDATE submissions SET settled_at = now() - interval '\(days) days' WHERE id = '\(id)'")
+            }
+            try await shop.post("due", proof: "waits")
+            var retention = Retention()
+            retention.rejectedProofs = nil
+            try await shop.look(retention)
+            #expect(try await shop.bench.number("SELECT count(*) FROM submissions WHERE id IN ('young', 'due')") == 2)
+            #expect(try await shop.bench.number("SELECT count(*) FROM submissions") == 2)
+            #expect(try await shop.bench.number("SELECT count(*) FROM submission_proofs") == 2)
+            #expect(try await shop.bench.number("SELECT count(*) FROM retention_marks WHERE name = 'rejected'") == 1)
+            try await shop.post("old", proof: "junk old")
+            #expect(try await shop.bench.outcome("old") == nil)
+            #expect(try await shop.proof("old") == "junk old")
+            retention.rejected = nil
+            try await shop.execute("UPDATE submissions SET settled_at = now() - interval '9 years' WHERE id = 'young'")
+            try await shop.look(retention)
+            #expect(try await shop.bench.outcome("young")?.reason == RetentionBench.mismatch)
+        }
+    }
+
+    @Test(arguments: [
+        ("retention.events", "none"), ("retention.proofs", "8"), ("retention.rejected_proofs", "1"),
+    ])
+    func `settings are days, or none`(key: String, value: String) throws {
+        let retention = try Retention(SettingReader([key: value]))
+        #expect(retention != Retention())
+    }
+
+    @Test(arguments: [
+        ("retention.events", "80", "RETENTION_DELIVERIES"), ("retention.deliveries", "none", "RETENTION_DELIVERIES"),
+        ("retention.proofs", "7", "RETENTION_PROOFS"),
+        ("retention.notifications", "12 months", "RETENTION_NOTIFICATIONS"),
+        ("retention.events", "-1", "RETENTION_EVENTS"),
+    ])
+    func `a setting that makes no sense refuses the start`(key: String, value: String, named: String) {
+        do {
+            _ = try Retention(SettingReader([key: value]))
+            Issue.record("it was taken")
+        } catch {
+            #expect("\(error)".contains(named), "\(error)")
+        }
+    }
+}
