@@ -1,5 +1,5 @@
-// Not used by name: in debug builds the compiler takes `stat` for its module's, and wants that imported.
-import Dispatch
+// Not used by name: in debug builds the compiler takes `stat` for a member of this module, and wants it imported.
+import CDispatch
 import Foundation
 import Synchronization
 
