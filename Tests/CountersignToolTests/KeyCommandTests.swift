@@ -25,6 +25,16 @@ import Testing
             try change.apply()
         }
 
+        func remove(_ digits: String) throws {
+            let places = try SettingsPlaces(folder: path, environment: [:])
+            let removal = try ServerKeyRemoval(digits)
+            var change = SettingsChange(in: places)
+            try removal.remove(try removal.key(in: try apps(), path: places.apps), from: &change)
+            try change.apply()
+        }
+
+        func text() throws -> String { try String(contentsOfFile: "\(path)/apps.yaml", encoding: .utf8) }
+
         func apps() throws -> AppsFile { try AppsFile.load(path: "\(path)/apps.yaml", environment: [:]) }
     }
 
@@ -101,6 +111,61 @@ import Testing
         #expect(lines.dropFirst().first == "backend  \(keys[1].fingerprint)  post,read        every app  7")
         #expect(KeyList(apps, pages: []).lines.allSatisfy { $0.uses == nil })
         #expect(!KeyList(apps, pages: []).text.contains("USES"))
+    }
+
+    @Test func aKeyIsRemovedWhereverItStandsAndNothingElseChanges() throws {
+        let (old, new) = (SecretText.sha256(of: "csk_old"), SecretText.sha256(of: "csk_new"))
+        let folder = try Folder(
+            """
+            # head
+            authentication:
+              api_keys:   # two at a time
+                - name: backend
+                  sha256: \(old)
+                  # since May
+                  scopes: [post]
+                # the new one
+                - { name: backend, sha256: \(new), scopes: [post] }
+              api_keys_sha256: ["\(old.uppercased())"]
+            apps:
+              - bundle_id: a
+              - bundle_id: b
+                authentication:
+                  api_keys: [{ name: shared, sha256: \(new), scopes: [read] }, { name: other, sha256: \(old), scopes: [read] }]
+            """)
+        try folder.remove(String(old.prefix(8)).uppercased())
+        #expect(
+            try folder.text() == """
+                # head
+                authentication:
+                  api_keys:   # two at a time
+                    # the new one
+                    - { name: backend, sha256: \(new), scopes: [post] }
+                  api_keys_sha256: []
+                apps:
+                  - bundle_id: a
+                  - bundle_id: b
+                    authentication:
+                      api_keys: [{ name: shared, sha256: \(new), scopes: [read] }]
+                """)
+        try folder.remove(new)
+        #expect(try folder.text().contains("  api_keys: []   # two at a time\n    # the new one\n"))
+        #expect(try folder.apps().apps.values.allSatisfy { $0.authentication.serverKeys.isEmpty })
+    }
+
+    @Test func whatIsNoKeyOrSeveralIsNotRemoved() throws {
+        let folder = try Folder(
+            "authentication: { api_keys_sha256: [\(String(repeating: "a", count: 64)), "
+                + "\(String(repeating: "a", count: 63))b] }\napps: [{ bundle_id: a }]\n")
+        let before = try folder.text()
+        for (digits, problem) in [
+            ("aaaaaaaa", "several keys"), ("bbbbbbbb", "no key"), ("aaaaaaa", "at least 8"), ("backend-1", "at least 8"),
+        ] {
+            #expect { try folder.remove(digits) } throws: { "\($0)".contains(problem) }
+        }
+        #expect(try folder.text() == before)
+        try folder.remove(String(repeating: "a", count: 64))
+        #expect(try folder.text().contains("[\(String(repeating: "a", count: 63))b] }"))
     }
 
     @Test func aPageOfMetricsIsReadWithItsLabels() {

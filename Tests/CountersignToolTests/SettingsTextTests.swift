@@ -56,7 +56,7 @@ import Testing
     @Test(arguments: ["apps:\n", "apps: none\n", "base: &a [1]\napps: *a\n", "other: []\n"])
     func whatIsWrittenInAnotherWayIsLeftToAPerson(text: String) throws {
         #expect { _ = try withApp(text) } throws: { error in
-            "\(error)".contains("nothing was changed: add it by hand")
+            "\(error)".contains("nothing was changed: change it by hand")
         }
     }
 

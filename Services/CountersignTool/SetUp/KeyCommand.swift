@@ -7,8 +7,8 @@ extension ServerKey.Scope: ExpressibleByArgument {}
 /// `countersign key`: the API keys of backends.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "key", abstract: "Makes API keys for backends, and lists those that there are.",
-        subcommands: [Create.self, List.self])
+        commandName: "key", abstract: "Makes API keys for backends, lists those that there are, and removes them.",
+        subcommands: [Create.self, List.self, Remove.self])
 
     /// `countersign key create`.
     struct Create: AsyncParsableCommand {
@@ -79,6 +79,47 @@ struct KeyCommand: AsyncParsableCommand {
                 for base in service { pages.append(try await MetricsPage.fetch(base)) }
                 let list = KeyList(apps, pages: pages)
                 print(json ? try ToolOutput.json(list.lines) : list.text)
+            }
+        }
+    }
+
+    /// `countersign key remove`.
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "remove", abstract: "Removes an API key from the apps file; whoever sends it gets 401 then.",
+            discussion: """
+                The key is told by the first digits of its SHA-256, as `key list` prints them. With --service, once for each \
+                receipt-intake, a key that was used since these processes started is left alone, unless --used is given. \
+                receipt-intake knows within seconds, without a restart.
+                """)
+
+        @Argument(help: "The first digits of the key's SHA-256, eight or more.") var key: String
+        @Option(help: "The admin address of a receipt-intake, such as http://127.0.0.1:9401; once for each.")
+        var service: [String] = []
+        @Flag(help: "Removes it although it was used: it was stolen, say.") var used = false
+        @OptionGroup var folder: SettingsFolderOption
+
+        func run() async throws {
+            try await failingPlainly {
+                let places = try await folder.places()
+                let removal = try ServerKeyRemoval(key)
+                let apps = try AppsFile.load(path: places.apps, secrets: .callers, environment: places.environment)
+                let key = try removal.key(in: apps, path: places.apps)
+                var pages: [MetricsPage] = []
+                for base in service { pages.append(try await MetricsPage.fetch(base)) }
+                // One hash may stand under several names.
+                let lines = KeyList(apps, pages: pages).lines.filter { $0.fingerprint == key.fingerprint }
+                let uses = lines.reduce(0) { $0 + ($1.uses ?? 0) }
+                guard uses == 0 || used else {
+                    throw ToolFailure(
+                        "\(key.label) \(key.fingerprint) was used \(uses) times since receipt-intake started; nothing was "
+                            + "changed: give its backend the new key, or say --used")
+                }
+                var change = SettingsChange(in: places)
+                try removal.remove(key, from: &change)
+                try change.apply()
+                let bundleIds = Set(lines.flatMap(\.apps)).sorted().joined(separator: ", ")
+                print("\(key.label) \(key.fingerprint) is removed from \(places.apps): it was good for \(bundleIds)")
             }
         }
     }

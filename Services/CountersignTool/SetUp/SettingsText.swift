@@ -1,6 +1,6 @@
 import Yams
 
-/// A settings file in YAML that gets something added, and keeps everything else as it is: comments, order, spaces.
+/// A settings file in YAML that gets something added or loses an entry, and keeps everything else as it is: comments, order, spaces.
 ///
 /// Text is put in where the parser says that a list or a mapping stands. Then the new text is parsed, and has to mean the
 /// old one and what was added, and nothing else. Where it does not, the file is written in a way that this does not know,
@@ -17,7 +17,7 @@ struct SettingsText {
     let path: String
     /// The whole text.
     private(set) var text: String
-    private var root: Node
+    private(set) var root: Node
 
     /// - Throws: `ToolFailure` for a text that is no YAML mapping, without quoting it.
     init(_ text: String, path: String) throws(ToolFailure) {
@@ -31,7 +31,7 @@ struct SettingsText {
     }
 
     /// What stands at a place; nil for nothing.
-    private func node(_ place: [Step]) -> Node? {
+    func node(_ place: [Step]) -> Node? {
         var node: Node? = root
         for step in place {
             switch step {
@@ -53,6 +53,11 @@ struct SettingsText {
     /// A field of each entry of a list, nil where an entry does not have it; no entries where there is no list.
     func texts(_ field: String, ofListAt place: [Step]) -> [String?] {
         (node(place)?.sequence?.indices ?? 0..<0).map { text(place + [.entry($0), .field(field)]) }
+    }
+
+    /// The texts of a list, nil for what is no scalar; no entries where there is no list.
+    func texts(ofListAt place: [Step]) -> [String?] {
+        (node(place)?.sequence?.indices ?? 0..<0).map { text(place + [.entry($0)]) }
     }
 
     /// Adds an entry to a list: at its end where the list has a line for each entry, at its beginning in brackets.
@@ -106,24 +111,32 @@ struct SettingsText {
     private mutating func take(
         _ lines: [String], _ place: [Step], _ value: SettingValue, _ change: (inout Node, Node) -> Void
     ) throws(ToolFailure) {
-        let new = lines.joined(separator: "\n")
-        guard let added = (try? Yams.compose(yaml: value.flow)) ?? nil,
-            let parsed = (try? Yams.compose(yaml: new)) ?? nil
-        else { throw unknownShape(place, "not written in a way that this command knows") }
+        guard let added = (try? Yams.compose(yaml: value.flow)) ?? nil else {
+            throw unknownShape(place, Self.otherwiseWritten)
+        }
+        try take(lines.joined(separator: "\n"), place) { change(&$0, added) }
+    }
+
+    /// Takes a new text if it means the old one with a part changed.
+    ///
+    /// - Throws: `ToolFailure`; then nothing has changed.
+    mutating func take(_ new: String, _ place: [Step], _ change: (inout Node) -> Void) throws(ToolFailure) {
         var expected = root
-        Self.change(&expected, place[...]) { change(&$0, added) }
-        guard Self.isSame(parsed, expected) else {
-            throw unknownShape(place, "not written in a way that this command knows")
+        Self.change(&expected, place[...], change)
+        guard let parsed = (try? Yams.compose(yaml: new)) ?? nil, Self.isSame(parsed, expected) else {
+            throw unknownShape(place, Self.otherwiseWritten)
         }
         (text, root) = (new, parsed)
     }
 
-    private func unknownShape(_ place: [Step], _ problem: String) -> ToolFailure {
+    private static let otherwiseWritten = "not written in a way that this command knows"
+
+    func unknownShape(_ place: [Step], _ problem: String) -> ToolFailure {
         var known = place
         while !known.isEmpty, node(known) == nil { known.removeLast() }
         let line = node(known)?.mark.map { ", line \($0.line)" } ?? ""
         let name = place.map(\.name).joined(separator: ".")
-        return ToolFailure("\(path)\(line): `\(name)` is \(problem); nothing was changed: add it by hand")
+        return ToolFailure("\(path)\(line): `\(name)` is \(problem); nothing was changed: change it by hand")
     }
 }
 
@@ -157,7 +170,7 @@ extension SettingsText {
     }
 
     /// Whether a character stands where something begins; the parser does not say whether there are brackets.
-    private static func stands(_ bracket: Unicode.Scalar, at mark: Mark, in lines: [String]) -> Bool {
+    static func stands(_ bracket: Unicode.Scalar, at mark: Mark, in lines: [String]) -> Bool {
         guard lines.indices.contains(mark.line - 1) else { return false }
         return lines[mark.line - 1].unicodeScalars.dropFirst(mark.column - 1).first == bracket
     }
@@ -185,7 +198,7 @@ extension SettingsText {
     }
 
     /// The last line, from 0, of a list or mapping that begins at a mark and has a line for each entry.
-    private static func lastLine(of lines: [String], from mark: Mark, isList: Bool) -> Int {
+    static func lastLine(of lines: [String], from mark: Mark, isList: Bool) -> Int {
         let indent = mark.column - 1
         var last = mark.line - 1
         for number in mark.line..<max(mark.line, lines.count) {
