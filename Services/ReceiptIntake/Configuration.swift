@@ -33,6 +33,10 @@ import TrustedRootSettings
 /// | `intake.account_posts_per_minute` | proofs that a player may post, all at once or one by one | 600 |
 /// | `intake.account_ids_per_minute` | of these, ids about which Apple is asked | 30 |
 /// | `intake.account_reads_per_minute` | orders, accounts and outcomes that a player may ask for | 1200 |
+/// | `intake.account_waits_maximum` | requests of a player that may wait for something at a time | 20 |
+/// | `intake.address_requests_per_minute` | requests from an address, an IPv6 network of 64 bits counted as one; 0: no limit | 6000 |
+/// | `intake.trusted_proxies` | addresses of your proxies, such as `10.0.0.0/8`: of a request from them a header tells the address | none |
+/// | `intake.client_address_header` | that header: `Forwarded`, or one with a list of addresses or a single one | `X-Forwarded-For` |
 /// | `intake.request_time` | seconds that a request may take from its head to the end of its body | 60 |
 /// | `apps.interval` | seconds between looks at the apps file and its secrets | 2 |
 /// | `intake.key_set_interval` | seconds between refreshes of public keys | 300 |
@@ -93,6 +97,22 @@ struct Configuration: Sendable {
     ///
     /// Defaults to 1,200.
     var accountReadsPerMinute: Int
+    /// The requests of a player that may wait for an outcome or a version at a time; one more is answered at once.
+    ///
+    /// Defaults to 20.
+    var accountWaitsMaximum: Int
+    /// The requests that may come from an address a minute, in this process; 0 where there is no limit.
+    ///
+    /// Defaults to 6,000.
+    var addressRequestsPerMinute: Int
+    /// The proxies whose word counts for where a request comes from.
+    ///
+    /// Defaults to none: the peer's address counts.
+    var trustedProxies: [AddressRange]
+    /// The header by which they tell it.
+    ///
+    /// Defaults to `X-Forwarded-For`.
+    var clientAddressHeader: ClientAddressReader.Header
     /// From a request's head to the end of its body.
     ///
     /// Defaults to 60 s: a receipt of 4 MiB arrives at 560 kbit/s.
@@ -132,11 +152,32 @@ struct Configuration: Sendable {
         accountIdsPerMinute = try settings.int("intake.account_ids_per_minute", default: 30, in: 1...1_000_000)
         accountReadsPerMinute = try settings.int(
             "intake.account_reads_per_minute", default: 1200, in: 1...1_000_000)
+        accountWaitsMaximum = try settings.int("intake.account_waits_maximum", default: 20, in: 1...100_000)
+        addressRequestsPerMinute = try settings.int(
+            "intake.address_requests_per_minute", default: 6000, in: 0...10_000_000)
+        trustedProxies = try Self.trustedProxies(settings)
+        let header = try settings.string("intake.client_address_header", default: "X-Forwarded-For")
+        guard let header = ClientAddressReader.Header(header) else {
+            throw SettingError.invalid(
+                "intake.client_address_header", expected: "the name of a header", found: header)
+        }
+        clientAddressHeader = header
         requestTime = try settings.duration(
             "intake.request_time", default: .seconds(60), in: .seconds(1)...(.seconds(3_600)))
         appsInterval = try settings.duration(
             "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
         keySetInterval = try settings.duration(
             "intake.key_set_interval", default: .seconds(300), in: .seconds(1)...(.seconds(86_400)))
+    }
+
+    private static func trustedProxies(_ settings: SettingReader) throws -> [AddressRange] {
+        try settings.stringList("intake.trusted_proxies").map { text in
+            guard let range = AddressRange(text) else {
+                throw SettingError.invalid(
+                    "intake.trusted_proxies", expected: "addresses or networks such as 10.0.0.0/8, with commas between them",
+                    found: text)
+            }
+            return range
+        }
     }
 }

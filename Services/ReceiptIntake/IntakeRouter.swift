@@ -39,11 +39,15 @@ enum IntakeRouter {
     }
 
     /// Makes the router of the routes, and of nothing else.
-    static func make(_ routes: [IntakeRoute]) -> Router<IntakeContext> {
+    static func make(
+        _ routes: [IntakeRoute], addresses: ClientAddressReader, limit: AddressLimit, pause: RefusalPause
+    ) -> Router<IntakeContext> {
         let router = Router(context: IntakeContext.self)
         router.add(middleware: CorrelationMiddleware())
         router.add(middleware: ProblemMiddleware())
-        router.add(middleware: IntakeProblemMiddleware())
+        router.add(middleware: ClientAddressMiddleware(reader: addresses))
+        router.add(middleware: IntakeProblemMiddleware(pause: pause))
+        router.add(middleware: limit)
         for route in routes {
             router.on(RouterPath(route.path), method: route.method, use: route.answer)
             for other in methods where other != route.method {

@@ -22,6 +22,9 @@ struct IntakeServer: Service, CustomStringConvertible {
     private let connections = ConnectionSignals()
     private let openConnections: OpenConnections
     private let logger: Logger
+    private let addresses: ClientAddressReader
+    private let addressLimit: AddressLimit
+    private let pause: RefusalPause
     private let purchases: PurchaseRoutes
     private let accountTokenRoutes: AccountTokenRoutes
     private let accounts: AccountRoutes
@@ -45,22 +48,31 @@ struct IntakeServer: Service, CustomStringConvertible {
         self.logger = logger
         let body = JSONBody(
             bytesMaximum: configuration.bodyBytesMaximum,
-            budget: BodyBudget(bytesMaximum: configuration.heldBytesMaximum))
+            budget: BodyBudget(
+                bytesMaximum: configuration.heldBytesMaximum, bodyBytesMaximum: configuration.bodyBytesMaximum))
+        let held = HeldRequests(
+            maximum: max(1, configuration.connectionsMaximum / HeldRequests.Limit.partOfConnections))
+        pause = RefusalPause(held: held)
+        addresses = ClientAddressReader(
+            trusted: configuration.trustedProxies, header: configuration.clientAddressHeader)
+        addressLimit = AddressLimit(
+            perMinute: configuration.addressRequestsPerMinute, authenticator: authenticator)
         let limits = AccountLimits(
             postsPerMinute: configuration.accountPostsPerMinute, idsPerMinute: configuration.accountIdsPerMinute,
-            readsPerMinute: configuration.accountReadsPerMinute)
+            readsPerMinute: configuration.accountReadsPerMinute, held: held)
+        let waits = AccountWaits(maximum: configuration.accountWaitsMaximum)
         let turns = ReadingTurns(limits: limits, connections: configuration.postgres.poolSizeMaximum)
         openConnections = OpenConnections(
             maximum: Self.connectionsMaximum(configuration.connectionsMaximum, logger),
             requestTime: configuration.requestTime)
         purchases = PurchaseRoutes(
             authenticator: authenticator, submissions: submissions, accountTokens: accountTokens,
-            limits: limits, body: body, connections: connections)
+            limits: limits, waits: waits, body: body, connections: connections)
         accountTokenRoutes = AccountTokenRoutes(
             authenticator: authenticator, accountTokens: accountTokens, body: body)
         self.accounts = AccountRoutes(
             authenticator: authenticator, store: accounts, turns: turns,
-            waits: VersionWaits { try await accounts.version(of: $0) }, connections: connections)
+            waits: VersionWaits { try await accounts.version(of: $0) }, accountWaits: waits, connections: connections)
         self.orders = OrderRoutes(authenticator: authenticator, store: orders, turns: turns)
         self.spends = SpendRoutes(authenticator: authenticator, store: spends, body: body)
         self.resends = ResendRoutes(authenticator: authenticator, store: resends, body: body)
@@ -107,7 +119,7 @@ struct IntakeServer: Service, CustomStringConvertible {
         // The server tells at info what is told below.
         quiet.logLevel = max(logger.logLevel, .notice)
         return Application(
-            router: IntakeRouter.make(routes),
+            router: IntakeRouter.make(routes, addresses: addresses, limit: addressLimit, pause: pause),
             server: .http1(
                 configuration: HTTP1Channel.Configuration(
                     additionalChannelHandlers: [openConnections.makeHandler(), connections.makeHandler()],

@@ -13,18 +13,20 @@ struct PurchaseRoutes: Sendable {
     let submissions: PurchaseSubmissions
     let accountTokens: AccountTokens
     let limits: AccountLimits
+    let waits: AccountWaits
     let body: JSONBody
     let connections: ConnectionSignals
     private let metrics = PurchaseAnswerMetrics()
 
     init(
         authenticator: Authenticator, submissions: PurchaseSubmissions, accountTokens: AccountTokens,
-        limits: AccountLimits, body: JSONBody, connections: ConnectionSignals
+        limits: AccountLimits, waits: AccountWaits, body: JSONBody, connections: ConnectionSignals
     ) {
         self.authenticator = authenticator
         self.submissions = submissions
         self.accountTokens = accountTokens
         self.limits = limits
+        self.waits = waits
         self.body = body
         self.connections = connections
     }
@@ -39,12 +41,17 @@ struct PurchaseRoutes: Sendable {
         let start = ContinuousClock.now
         let callers = try await ProvenCallers(request, context, authenticator)
         let wait = try WaitParameter.read(request)
-        let accepted = try await body.withValue(PurchaseRequest.self, from: request) { purchase in
-            try await accept(purchase, from: callers, isAwaited: wait > .zero, context)
+        let player = callers.player
+        // Nothing is read of what is refused.
+        try await limits.admitPost(by: player)
+        let place = waits.enter(player, wait: wait)
+        defer { waits.leave(place) }
+        let accepted = try await body.withValue(PurchaseRequest.self, from: request, of: player) { purchase in
+            try await accept(purchase, from: callers, isAwaited: place.time > .zero, context)
         }
         // What waits from here on holds an id, and no proof.
         let answer = await submissions.answer(
-            to: accepted, wait: wait, connection: connections.connection(of: context.channel))
+            to: accepted, wait: place.time, connection: connections.connection(of: context.channel))
         return try response(answer, route: .post, since: start, logger: context.logger)
     }
 
@@ -57,7 +64,7 @@ struct PurchaseRoutes: Sendable {
         let account = try Self.account(of: caller, body: purchase.account)
         let proof = try purchase.proof()
         let environment = try purchase.expectedEnvironment()
-        try limits.admit(proof, from: caller)
+        try limits.admit(proof, by: callers.player)
         // Before the proof is accepted, so that fulfillment knows whose token Apple signed.
         if case .account(let app, let name, let accountToken?) = caller {
             try await accountTokens.learn(accountToken, app: app, account: name, logger: context.logger)
@@ -81,9 +88,12 @@ struct PurchaseRoutes: Sendable {
             throw ProblemDetails.notFound
         }
         // A key of a server has no limit, and a token names one account in whatever app.
-        if !callers.contains(where: \.isServer), let caller = callers.first { try limits.admitReading(by: caller) }
+        let player = callers.contains(where: \.isServer) ? nil : callers.min { $0.app < $1.app }
+        if let player { try await limits.admitReading(by: player) }
+        let place = waits.enter(player, wait: wait)
+        defer { waits.leave(place) }
         let answer = try await submissions.find(
-            id, wait: wait, connection: connections.connection(of: context.channel)
+            id, wait: place.time, connection: connections.connection(of: context.channel)
         ) { status in
             let viewers = callers.filter { $0.maySee(app: status.app, account: status.account) }
             return viewers.first(where: \.isServer) ?? viewers.first

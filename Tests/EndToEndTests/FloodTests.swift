@@ -14,7 +14,7 @@ extension EndToEnd {
             /// At a rate that has them last longer than opening the idle connections.
             static let slowPurchases = 300
             /// Connections that post without a pause.
-            static let flooders = 4
+            static let flooders = 8
             static let idleConnections = 10_000
         }
 
@@ -32,7 +32,7 @@ extension EndToEnd {
                     try await Self.pester(number, token, client)
                 }
                 #expect(player[429, default: 0] > 0, "what is too much is put off")
-                // 600 proofs, of which 30 are order ids.
+                // Of 600 proofs a minute 60 at once, the others one by one; with 30 order ids.
                 #expect(try await Self.rows(of: account, database) <= 700, "a minute's and a little more")
 
                 let nobody = try await Self.during("a flood by nobody", stack) { _ in

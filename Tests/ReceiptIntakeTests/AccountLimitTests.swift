@@ -1,5 +1,8 @@
 import HTTPTypes
 import HummingbirdTesting
+import Messages
+import Persistence
+import PurchaseModel
 import ServiceRuntime
 import Testing
 
@@ -27,6 +30,22 @@ struct AccountRateTests {
         #expect((try? rate.take(app: "b", account: "1", now: start)) != nil, "another app's")
         for _ in 0..<6 { #expect(isTaken(rate, "1", after: .seconds(3_600))) }
         #expect(!isTaken(rate, "1", after: .seconds(3_600)), "an hour saves no more than a minute")
+    }
+
+    @Test("of many, a tenth is let in at once, the next are held until it is their turn, and more are refused")
+    func held() throws {
+        let rate = AccountRate(perMinute: 600, holdMaximum: .seconds(1))
+        func take(_ time: Duration = .zero) throws -> Duration {
+            try rate.take(app: "a", account: "1", now: start + time)
+        }
+        for _ in 0..<60 { #expect(try take() == .zero) }
+        for number in 1...10 { #expect(try take() == .milliseconds(100 * number)) }
+        #expect(throws: AccountRate.Exceeded(wait: .milliseconds(1_100))) { try take() }
+        rate.giveBack(app: "a", account: "1")
+        #expect(try take() == .seconds(1), "what was given back")
+        #expect(try take(.milliseconds(600)) == .milliseconds(500))
+        rate.giveBack(app: "a", account: "unknown")
+        #expect(rate.accountsCount == 1)
     }
 
     @Test("forgets who has made up for it, and remembers no more than its maximum")
@@ -72,6 +91,55 @@ struct AccountLimitTests {
                     #expect(try await intake.post(fields: fields, as: TestIntake.serverKey).status == 202)
                 }
                 #expect(try await database.submissionCount() == 16)
+            }
+        }
+    }
+
+    @Test("is put off before its body is read, and has the turn back of what was refused for another reason")
+    func beforeTheBody() async throws {
+        let settings = ["intake.account_ids_per_minute": "1", "intake.account_posts_per_minute": "3"]
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url, settings: settings) { intake in
+                let player = try TestTokens.hs256(TestTokens.claims("player-1"))
+                #expect(try await intake.post(fields: ["transaction_id": "1"], as: player).status == 202)
+                for _ in 0..<5 { #expect(try await intake.post(fields: ["transaction_id": "2"], as: player).status == 429) }
+                #expect(try await intake.post(Proofs.fresh(), as: player).status == 202, "of ids that were refused none is left")
+                #expect(try await intake.send(.post, "/v1/purchases", token: player, body: "{").status == 400)
+                let unread = try await intake.send(.post, "/v1/purchases", token: player, body: "{")
+                #expect(unread.status == 429, "the third was the one that was no JSON")
+            }
+        }
+    }
+
+    @Test("has so many requests that wait, of whatever kind; one more is answered at once with what is known")
+    func waits() async throws {
+        let settings = ["intake.account_waits_maximum": "2"]
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url, settings: settings) { intake in
+                let player = try TestTokens.hs256(TestTokens.claims("player-1"))
+                let other = try TestTokens.hs256(TestTokens.claims("player-2"))
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<2 {
+                        let proof = Proofs.fresh()
+                        group.addTask { _ = try await intake.post(proof, as: player, wait: 30) }
+                    }
+                    while intake.waiters.count < 2 { await Task.yield() }
+                    #expect(try await intake.post(Proofs.fresh(), as: player, wait: 30).status == 202)
+                    let version = "/v1/accounts/player-1?app=\(TestIntake.app)&at_least=9&wait=30"
+                    #expect(try await intake.send(.get, version, token: player).status == 409)
+                    #expect(intake.waiters.count == 2)
+                    for token in [other, TestIntake.serverKey] {
+                        let fields = ["signed_transaction": Proofs.fresh(), "account": "player-2"]
+                        group.addTask { _ = try await intake.post(fields: fields, as: token, wait: 30) }
+                    }
+                    while intake.waiters.count < 4 { await Task.yield() }
+                    while intake.published.withLock({ $0.count }) < 5 { await Task.yield() }
+                    for id in intake.published.withLock({ $0.map(\.message.submissionId) }) {
+                        intake.waiters.resolve(id, with: SubmissionOutcome(state: .fulfilled, finish: true))
+                    }
+                    try await group.waitForAll()
+                }
+                #expect(try await intake.post(Proofs.fresh(), as: player, wait: 1).status == 202)
             }
         }
     }

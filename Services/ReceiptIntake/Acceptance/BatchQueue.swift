@@ -14,6 +14,8 @@ final class BatchQueue<Element: Sendable>: Sendable {
         var batchElements: Int
         /// Bytes of a batch; an element that is larger by itself is a batch of its own.
         var batchBytes: Int
+        /// The part of a batch that one owner's elements have while others wait for it: half, a third, and so on.
+        var partOfOne = 1
     }
 
     private struct State {
@@ -26,14 +28,21 @@ final class BatchQueue<Element: Sendable>: Sendable {
     /// What it holds at most.
     let limits: Limits
     private let size: @Sendable (Element) -> Int
+    private let owner: (@Sendable (Element) -> String)?
     private let state = Mutex(State())
 
     /// Makes an empty queue.
     ///
-    /// - Parameter size: how many bytes an element counts for; always the same for the same element.
-    init(limits: Limits, size: @escaping @Sendable (Element) -> Int) {
+    /// - Parameters:
+    ///   - size: how many bytes an element counts for; always the same for the same element.
+    ///   - owner: whose an element is, of whom none has more than a part of a batch while others wait; nil where elements are
+    ///     taken as they came.
+    init(
+        limits: Limits, size: @escaping @Sendable (Element) -> Int, owner: (@Sendable (Element) -> String)? = nil
+    ) {
         self.limits = limits
         self.size = size
+        self.owner = owner
     }
 
     /// How many elements wait.
@@ -92,6 +101,8 @@ final class BatchQueue<Element: Sendable>: Sendable {
     }
 
     private func takeBatch(_ state: inout State) -> [Element] {
+        let isMore = state.elements.count > limits.batchElements || state.bytes > limits.batchBytes
+        if isMore, let owner { return takeFairly(&state, owner) }
         var bytes = 0
         var count = 0
         for element in state.elements.prefix(limits.batchElements) {
@@ -102,6 +113,42 @@ final class BatchQueue<Element: Sendable>: Sendable {
         }
         let batch = Array(state.elements.prefix(count))
         state.elements.removeFirst(count)
+        state.bytes -= bytes
+        return batch
+    }
+
+    /// A batch of which no owner has more than its part, unless nobody else needs the rest; what stays keeps its place.
+    private func takeFairly(_ state: inout State, _ owner: @Sendable (Element) -> String) -> [Element] {
+        let part = max(1, limits.partOfOne)
+        var batch: [Element] = []
+        var bytes = 0
+        var taken = [Bool](repeating: false, count: state.elements.count)
+        var shares: [String: (elements: Int, bytes: Int)] = [:]
+        for isShared in [true, false] {
+            for (index, element) in state.elements.enumerated() where !taken[index] {
+                guard batch.count < limits.batchElements else { break }
+                let more = size(element)
+                guard batch.isEmpty || bytes + more <= limits.batchBytes else { continue }
+                if isShared {
+                    let name = owner(element)
+                    let own = shares[name, default: (0, 0)]
+                    let isWithin =
+                        own.elements == 0
+                        || own.elements < max(1, limits.batchElements / part)
+                            && own.bytes + more <= limits.batchBytes / part
+                    guard isWithin else { continue }
+                    shares[name] = (own.elements + 1, own.bytes + more)
+                }
+                taken[index] = true
+                batch.append(element)
+                bytes += more
+            }
+        }
+        var index = 0
+        state.elements.removeAll { _ in
+            defer { index += 1 }
+            return taken[index]
+        }
         state.bytes -= bytes
         return batch
     }

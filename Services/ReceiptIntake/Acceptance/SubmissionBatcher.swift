@@ -21,6 +21,8 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
     static let batchBytesMaximum = 8 << 20
     /// The most bytes of proofs that wait for a batch: dozens of large receipts, or thousands of signed transactions.
     static let queueBytesMaximum = 64 << 20
+    /// The part of a batch that one account's proofs have while others wait: an eighth.
+    static let partOfOneAccount = 8
     /// The most submissions that are remembered because nobody knows whether their commit happened.
     static let doubtfulMaximum = 10_000
 
@@ -69,8 +71,12 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
         description = "\(name) batcher"
         let limits = BatchQueue<Entry>.Limits(
             elements: queueMaximum, bytes: queueBytesMaximum, batchElements: Self.batchRowsMaximum,
-            batchBytes: Self.batchBytesMaximum)
-        queue = BatchQueue(limits: limits) { $0.submission.message.proof.utf8.count }
+            batchBytes: Self.batchBytesMaximum, partOfOne: Self.partOfOneAccount)
+        queue = BatchQueue(limits: limits) {
+            $0.submission.message.proof.utf8.count
+        } owner: {
+            "\($0.submission.message.app) \($0.submission.message.account)"
+        }
         self.accept = accept
         self.onAccepted = onAccepted
     }

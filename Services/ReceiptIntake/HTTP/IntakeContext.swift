@@ -9,6 +9,8 @@ struct IntakeContext: RequestContext {
     var correlationId = ""
     /// Who may call the route that answers.
     var access = RouteAccess.everybody
+    /// Where it came from; nil where that cannot be told.
+    var client: ClientAddressReader.Client?
     /// The connection that the request came by.
     let channel: any Channel
 

@@ -7,6 +7,8 @@ import ServiceRuntime
 
 /// Turns what intake's own parts throw into problems, and counts every problem by its slug.
 struct IntakeProblemMiddleware: RouterMiddleware {
+    let pause: RefusalPause
+
     func handle(
         _ request: Request, context: IntakeContext, next: (Request, IntakeContext) async throws -> Response
     ) async throws -> Response {
@@ -24,7 +26,8 @@ struct IntakeProblemMiddleware: RouterMiddleware {
                 let level: Logger.Level = isFlood ? .debug : .warning
                 context.logger.log(level: level, "a request was put off", metadata: .fields([.error: "\(error)"]))
             }
-            throw problem ?? error
+            guard let problem else { throw error }
+            throw await pause.answer(problem, to: context.client)
         }
     }
 

@@ -36,11 +36,12 @@ struct JSONBody: Sendable {
 
     /// Runs `body` with the value in a request's body; until it returns, the bytes count as held.
     ///
+    /// - Parameter player: whose share of the bytes it is; nil for nobody's.
     /// - Throws: `ProblemDetails`, `IntakeOverloadedError`, and what `body` throws.
     // Swift 6.3.1's optimiser crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     func withValue<Value: Decodable & Sendable, Result: Sendable>(
-        _ type: Value.Type, from request: Request, _ body: (Value) async throws -> Result
+        _ type: Value.Type, from request: Request, of player: Caller? = nil, _ body: (Value) async throws -> Result
     ) async throws -> Result {
         guard !requiresContentType || Self.isJSON(request.headers[.contentType]) else {
             throw ProblemDetails.contentTypeUnsupported
@@ -49,25 +50,29 @@ struct JSONBody: Sendable {
             throw ProblemDetails.bodyTooLarge(bytesMaximum: bytesMaximum)
         }
         var held = 0
-        defer { budget.giveBack(held) }
-        return try await body(try await value(type, in: request.body, held: &held))
+        defer { budget.giveBack(held, of: player) }
+        return try await body(try await value(type, in: request.body, of: player, held: &held))
     }
 
     /// A function of its own, so that nothing but the value is left of the bytes.
     @inline(never)
     private func value<Value: Decodable & Sendable>(
-        _ type: Value.Type, in parts: RequestBody, held: inout Int
+        _ type: Value.Type, in parts: RequestBody, of player: Caller?, held: inout Int
     ) async throws -> Value {
-        try Self.decode(type, from: try await collect(parts, held: &held))
+        try Self.decode(type, from: try await collect(parts, of: player, held: &held))
     }
 
     @inline(never)
-    private func collect(_ parts: RequestBody, held: inout Int) async throws -> [UInt8] {
+    private func collect(_ parts: RequestBody, of player: Caller?, held: inout Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await part in parts {
             let count = bytes.count + part.readableBytes
             guard count <= bytesMaximum else { throw ProblemDetails.bodyTooLarge(bytesMaximum: bytesMaximum) }
-            guard budget.take(part.readableBytes) else { throw IntakeOverloadedError() }
+            switch budget.take(part.readableBytes, of: player) {
+            case .taken: break
+            case .full: throw IntakeOverloadedError()
+            case .shareUsedUp: throw RequestsLimited.problemOfBytes(maximum: budget.ofOneMaximum)
+            }
             held += part.readableBytes
             bytes.append(contentsOf: part.readableBytesView)
         }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Metrics
 import NIOCore
 import NIOHTTPTypes
@@ -85,6 +86,8 @@ private final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHan
     private let connections: OpenConnections
     private var isReceiving = false
     private var unanswered = 0
+    /// Whether the answer that is being written says that the connection ends with it.
+    private var isLast = false
     private var deadline: Scheduled<Void>?
 
     init(connections: OpenConnections) {
@@ -126,12 +129,24 @@ private final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHan
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) {
+        switch unwrapOutboundIn(data) {
+        case .head(let head): isLast = head.headerFields[.connection] == "close"
+        case .body: break
+        case .end:
             unanswered -= 1
             // Answered before the body had come, it goes on receiving what nobody reads.
             if unanswered == 0, !isReceiving { connections.changed(context.channel, isAnswering: false) }
+            if isLast { return writeLast(context, data, promise) }
         }
         context.write(data, promise: promise)
+    }
+
+    /// Writes the end of an answer, and closes the connection: what the client sends meanwhile is not read.
+    private func writeLast(_ context: ChannelHandlerContext, _ data: NIOAny, _ promise: EventLoopPromise<Void>?) {
+        let channel = context.channel
+        let written = promise ?? context.eventLoop.makePromise()
+        written.futureResult.whenComplete { _ in channel.close(promise: nil) }
+        context.writeAndFlush(data, promise: written)
     }
 
     private func end(_ channel: any Channel) {

@@ -16,6 +16,7 @@ struct AccountTokenVerifier: Sendable {
     private let audience: String?
     private let secret: JWTKeyCollection?
     private let keySet: KeySetCache?
+    private let verified = VerifiedTokens()
 
     private struct Header: Decodable {
         let alg: String
@@ -44,12 +45,20 @@ struct AccountTokenVerifier: Sendable {
     ///
     /// - Throws: `AuthenticationError`.
     func verify(_ token: String, now: Date) async throws -> Caller {
+        // Before the token is verified: keys that come meanwhile have another number.
+        let keys = keySet?.number ?? 0
+        if let claims = verified.claims(of: token, keys: keys) { return try caller(claims, now) }
         guard let encoded = token.split(separator: ".", omittingEmptySubsequences: false).first,
             let data = Base64URL.decode(encoded), let header = try? JSONDecoder().decode(Header.self, from: data)
         else { throw AuthenticationError.rejected("the token is neither a server API key nor a JWT") }
         // RFC 7515, section 4.1.11: who does not understand a critical extension must refuse.
         guard header.crit == nil else { throw AuthenticationError.rejected("the token has critical extensions") }
         let claims = try await claims(of: token, header: header)
+        verified.remember(token, claims, keys: keys)
+        return try caller(claims, now)
+    }
+
+    private func caller(_ claims: AccountClaims, _ now: Date) throws(AuthenticationError) -> Caller {
         let name = try claims.check(issuer: issuer, audience: audience, now: now)
         let accountToken = claims.accountToken.flatMap(UUID.init(uuidString:))
             .flatMap { AccountTokens.isToken($0) ? $0 : nil }

@@ -60,6 +60,13 @@ final class Authenticator: Sendable {
     /// Whether an app is configured.
     func knows(app: String) -> Bool { entry(app) != nil }
 
+    /// Whether a token is a server API key of any app.
+    func knows(serverKey token: BearerToken) -> Bool {
+        guard token.isServerKey else { return false }
+        let entries = entries.withLock { Array($0.values) }
+        return entries.contains { token.place(among: $0.app.authentication.serverKeys.map(\.sha256)) != nil }
+    }
+
     /// What a player of an app has to post.
     func possession(app: String) -> AppsFile.PossessionPolicy { entry(app)?.app.possession ?? .proof }
 

@@ -7,6 +7,7 @@ final class KeySetCache: Sendable {
 
     private struct State {
         var keySet: KeySet?
+        var number = 0
         var onRequest: (@Sendable () -> Void)?
         var requestedAt: ContinuousClock.Instant?
     }
@@ -16,9 +17,15 @@ final class KeySetCache: Sendable {
     /// The keys; nil until they were fetched for the first time.
     var current: KeySet? { state.withLock { $0.keySet } }
 
+    /// Another one with each set of keys that was taken.
+    var number: Int { state.withLock { $0.number } }
+
     /// Takes newer keys.
     func update(_ keySet: KeySet) {
-        state.withLock { $0.keySet = keySet }
+        state.withLock { state in
+            state.keySet = keySet
+            state.number += 1
+        }
     }
 
     /// Has `action` called when a refresh is wanted.

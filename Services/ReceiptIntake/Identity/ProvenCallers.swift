@@ -23,6 +23,11 @@ struct ProvenCallers: Sendable {
         self.authenticator = authenticator
     }
 
+    /// The player whose token it is, which names one account in whatever app; nil for a backend, whose requests are not counted.
+    var player: Caller? {
+        callers.contains(where: \.isServer) ? nil : callers.min { $0.app < $1.app }
+    }
+
     /// The caller for the app that the body names.
     ///
     /// - Throws: `ProblemDetails` when the app is not known, or the credentials do not suffice for it;

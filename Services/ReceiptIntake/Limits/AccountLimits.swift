@@ -1,4 +1,3 @@
-import HTTPTypes
 import PurchaseModel
 import ServiceRuntime
 
@@ -6,71 +5,78 @@ import ServiceRuntime
 ///
 /// The studio's backend may as often as it likes.
 struct AccountLimits: Sendable {
+    enum Limit {
+        /// How long a request is held until it is the account's turn; what would have to wait longer is refused.
+        static let hold = Duration.seconds(5)
+        /// The most that are held, where nobody says otherwise.
+        static let held = 500
+    }
+
     /// Proofs of any kind.
     let posts: AccountRate
     /// Ids about which Apple has to be asked: an unknown one costs a dozen calls of the app's budget.
     let ids: AccountRate
     /// What is read from the database.
     let reads: AccountRate
+    private let held: HeldRequests
 
-    init(postsPerMinute: Int, idsPerMinute: Int, readsPerMinute: Int) {
-        posts = AccountRate(perMinute: postsPerMinute)
+    init(
+        postsPerMinute: Int, idsPerMinute: Int, readsPerMinute: Int,
+        held: HeldRequests = HeldRequests(maximum: Limit.held)
+    ) {
+        posts = AccountRate(perMinute: postsPerMinute, holdMaximum: Limit.hold)
         ids = AccountRate(perMinute: idsPerMinute)
-        reads = AccountRate(perMinute: readsPerMinute)
+        reads = AccountRate(perMinute: readsPerMinute, holdMaximum: Limit.hold)
+        self.held = held
     }
 
-    /// Takes a turn for a proof, before anything is written.
+    /// Takes a turn for a proof, before anything of the body is read; what comes too fast is held.
     ///
+    /// - Parameter player: nil for the studio's backend.
     /// - Throws: `ProblemDetails`, 429.
-    func admit(_ proof: PurchaseProof, from caller: Caller) throws {
+    func admitPost(by player: Caller?) async throws {
+        try await admit("posts", posts, player)
+    }
+
+    /// Takes a turn for what the body turned out to be, before anything is written.
+    ///
+    /// - Parameter player: who had the turn for the post, which is given back where this is refused.
+    /// - Throws: `ProblemDetails`, 429.
+    func admit(_ proof: PurchaseProof, by player: Caller?) throws {
+        guard case .account(let app, let account, _)? = player else { return }
         switch proof {
-        case .transactionId, .orderId: try take("ids", of: ids, caller)
-        case .signedTransaction, .receipt: break
+        case .transactionId, .orderId: break
+        case .signedTransaction, .receipt: return
         }
-        try take("posts", of: posts, caller)
+        do throws(AccountRate.Exceeded) {
+            try ids.take(app: app, account: account.text)
+        } catch {
+            posts.giveBack(app: app, account: account.text)
+            throw RequestsLimited.problem("ids", perMinute: ids.perMinute, wait: error.wait)
+        }
     }
 
-    /// Takes a turn for something that is read.
+    /// Takes a turn for something that is read; what comes too fast is held.
     ///
     /// - Throws: `ProblemDetails`, 429.
-    func admitReading(by caller: Caller) throws {
-        try take("reads", of: reads, caller)
+    func admitReading(by caller: Caller) async throws {
+        try await admit("reads", reads, caller)
     }
 
-    private func take(_ name: String, of rate: AccountRate, _ caller: Caller) throws {
-        guard case .account(let app, let account, _) = caller else { return }
+    @inline(never)
+    private func admit(_ name: String, _ rate: AccountRate, _ caller: Caller?) async throws {
+        guard case .account(let app, let account, _)? = caller else { return }
+        let wait: Duration
         do throws(AccountRate.Exceeded) {
-            try rate.take(app: app, account: account.text)
+            wait = try rate.take(app: app, account: account.text)
         } catch {
-            throw ProblemDetails.rateLimited(name, perMinute: rate.perMinute, wait: error.wait)
+            throw RequestsLimited.problem(name, perMinute: rate.perMinute, wait: error.wait)
         }
+        guard wait > .zero else { return }
+        guard await held.hold("\(app) \(account.text)", for: wait) else {
+            rate.giveBack(app: app, account: account.text)
+            throw RequestsLimited.problem(name, perMinute: rate.perMinute, wait: wait)
+        }
+        RequestsLimited.count(name, .held)
     }
-}
-
-extension ProblemDetails {
-    /// 429 with the headers of draft-ietf-httpapi-ratelimit-headers-10; the app asks again, and nothing is lost.
-    static func rateLimited(_ name: String, perMinute: Int, wait: Duration) -> ProblemDetails {
-        let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
-        return ProblemDetails(
-            "rate-limited", title: "The account asks too often", status: .tooManyRequests,
-            detail: "A player may have \(perMinute) \(name) a minute. Nothing is lost: do not finish a transaction "
-                + "that was posted, and send the same request again."
-        )
-        .with(header: .retryAfter, "\(seconds)")
-        .with(header: .rateLimitPolicy, "\"\(name)\";q=\(perMinute);w=\(AccountRate.Limit.window.components.seconds)")
-        .with(header: .rateLimit, "\"\(name)\";r=0;t=\(seconds)")
-    }
-}
-
-extension HTTPField.Name {
-    static var rateLimitPolicy: HTTPField.Name { rateLimitPolicyName }
-    static var rateLimit: HTTPField.Name { rateLimitName }
-}
-
-private let rateLimitPolicyName = fieldName("RateLimit-Policy")
-private let rateLimitName = fieldName("RateLimit")
-
-private func fieldName(_ text: String) -> HTTPField.Name {
-    guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is a field name") }
-    return name
 }

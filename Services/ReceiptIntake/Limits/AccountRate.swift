@@ -1,58 +1,50 @@
-import Synchronization
-
-/// How often each account may do something: so many times a minute, all of them at once if it likes.
-///
-/// It is counted in this process's memory: with several processes an account may do as much in each. The algorithm is the
-/// generic cell rate algorithm (ITU-T I.371), which needs one time for each account.
-final class AccountRate: Sendable {
+/// How often each account may do something, in this process.
+struct AccountRate: Sendable {
     enum Limit {
         /// The most accounts that are remembered; who has made up for what was done is forgotten.
         static let accountsMaximum = 100_000
-        static let window = Duration.seconds(60)
+        static let window = TurnRateLimit.window
+        /// This part of a minute's turns may come at once.
+        static let partAtOnce = 10
+        /// So few may always come at once.
+        static let alwaysAtOnce = 30
     }
 
-    /// So much was done that there is no turn now.
-    struct Exceeded: Error, Equatable {
-        /// Until when there is one again.
-        let wait: Duration
-    }
+    typealias Exceeded = TurnsExceeded
 
     private struct Account: Hashable {
         let app: String
         let name: String
     }
 
-    /// Times a minute.
-    let perMinute: Int
-    private let accountsMaximum: Int
-    private let interval: Duration
-    /// When an account has made up for all that it did.
-    private let even = Mutex<[Account: ContinuousClock.Instant]>([:])
+    private let turns: TurnRate<Account>
 
-    /// - Parameter perMinute: at least 1.
-    init(perMinute: Int, accountsMaximum: Int = Limit.accountsMaximum) {
-        self.perMinute = max(1, perMinute)
-        self.accountsMaximum = accountsMaximum
-        interval = Limit.window / max(1, perMinute)
+    /// - Parameters:
+    ///   - perMinute: at least 1.
+    ///   - holdMaximum: how long one too many may be held.
+    init(perMinute: Int, holdMaximum: Duration = .zero, accountsMaximum: Int = Limit.accountsMaximum) {
+        turns = TurnRate(
+            perMinute: perMinute, atOnce: max(Limit.alwaysAtOnce, perMinute / Limit.partAtOnce),
+            holdMaximum: holdMaximum, keysMaximum: accountsMaximum)
     }
 
+    /// Times a minute.
+    var perMinute: Int { turns.perMinute }
+
     /// How many accounts are remembered.
-    var accountsCount: Int { even.withLock { $0.count } }
+    var accountsCount: Int { turns.count }
 
     /// Takes a turn of an account.
     ///
+    /// - Returns: how long to wait until it begins.
     /// - Throws: ``Exceeded``; then nothing was taken.
-    func take(app: String, account: String, now: ContinuousClock.Instant = .now) throws(Exceeded) {
-        let account = Account(app: app, name: account)
-        let wait: Duration = even.withLock { even in
-            let next = max(now, even[account] ?? now) + interval
-            let wait = next - now - Limit.window
-            guard wait <= .zero else { return wait }
-            if even.count >= accountsMaximum { even = even.filter { $0.value > now } }
-            // Beyond the maximum nobody is refused: so many accounts at a time are no flood of one.
-            if even.count < accountsMaximum || even[account] != nil { even[account] = next }
-            return .zero
-        }
-        if wait > .zero { throw Exceeded(wait: wait) }
+    @discardableResult
+    func take(app: String, account: String, now: ContinuousClock.Instant = .now) throws(Exceeded) -> Duration {
+        try turns.take(Account(app: app, name: account), now: now)
+    }
+
+    /// Gives a turn of an account back that led to nothing.
+    func giveBack(app: String, account: String) {
+        turns.giveBack(Account(app: app, name: account))
     }
 }

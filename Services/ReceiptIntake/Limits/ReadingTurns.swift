@@ -29,7 +29,7 @@ struct ReadingTurns: Sendable {
     func take<Value: Sendable>(
         for caller: Caller, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
-        try limits.admitReading(by: caller)
+        try await limits.admitReading(by: caller)
         guard let value = try await turns.take(asker: Self.asker(caller), body) else {
             throw ProblemDetails.readingPutOff
         }

@@ -11,6 +11,7 @@ struct AccountRoutes: Sendable {
     let store: AccountStore
     let turns: ReadingTurns
     let waits: VersionWaits
+    let accountWaits: AccountWaits
     let connections: ConnectionSignals
 
     /// Tells what an account has, with `at_least` not before its effects are in it.
@@ -24,8 +25,11 @@ struct AccountRoutes: Sendable {
         let includesExpired = try ReadingQuery.includesExpired(request)
         let wait = try WaitParameter.read(request)
         if let least = try ReadingQuery.leastVersion(request) {
+            let place = accountWaits.enter(caller, wait: wait)
+            defer { accountWaits.leave(place) }
             try await waits.wait(
-                for: customer, atLeast: least, within: wait, connection: connections.connection(of: context.channel))
+                for: customer, atLeast: least, within: place.time,
+                connection: connections.connection(of: context.channel))
             let account = try await turns.take(for: caller) {
                 try await store.account(customer, includesExpired: includesExpired)
             }

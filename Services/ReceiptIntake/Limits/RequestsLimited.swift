@@ -1,0 +1,75 @@
+import HTTPTypes
+import Metrics
+import ServiceRuntime
+
+/// Requests that one sender has too many of: counted by the limit, and answered 429 with the headers of
+/// draft-ietf-httpapi-ratelimit-headers-10.
+enum RequestsLimited {
+    /// What becomes of such a request.
+    enum Result: String {
+        /// It was answered 429.
+        case refused
+        /// It was answered later than it could have been.
+        case held
+        /// It was answered at once, where it asked to wait for an outcome.
+        case hastened
+    }
+
+    static func count(_ limit: String, _ result: Result) {
+        Counter(
+            label: "countersign_requests_limited_total", dimensions: [("limit", limit), ("result", result.rawValue)]
+        ).increment()
+    }
+
+    /// 429 of an account; the app asks again, and nothing is lost.
+    static func problem(_ limit: String, perMinute: Int, wait: Duration) -> ProblemDetails {
+        problem(limit, perMinute: perMinute, wait: wait, title: "The account asks too often", who: "A player")
+    }
+
+    /// 429 of an address.
+    static func problemOfAddress(perMinute: Int, wait: Duration) -> ProblemDetails {
+        problem("address", perMinute: perMinute, wait: wait, title: "Too much comes from this address", who: "An address")
+    }
+
+    /// 429 of a player whose bodies have too many bytes at a time.
+    static func problemOfBytes(maximum: Int) -> ProblemDetails {
+        count("bytes", .refused)
+        return ProblemDetails(
+            "rate-limited", title: "The account sends too much at once", status: .tooManyRequests,
+            detail: "A player's requests may have \(maximum) bytes at a time. Nothing is lost: do not finish a transaction "
+                + "that was posted, and send the same request again."
+        )
+        .with(header: .retryAfter, "\(ProblemDetails.overloadRetryAfterSeconds)")
+        .with(header: .rateLimitPolicy, "\"bytes\";q=\(maximum);qu=\"content-bytes\"")
+        .with(header: .rateLimit, "\"bytes\";r=0;t=\(ProblemDetails.overloadRetryAfterSeconds)")
+    }
+
+    private static func problem(
+        _ limit: String, perMinute: Int, wait: Duration, title: String, who: String
+    ) -> ProblemDetails {
+        count(limit, .refused)
+        let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
+        let what = limit == "address" ? "requests" : limit
+        return ProblemDetails(
+            "rate-limited", title: title, status: .tooManyRequests,
+            detail: "\(who) may have \(perMinute) \(what) a minute. Nothing is lost: do not finish a transaction "
+                + "that was posted, and send the same request again."
+        )
+        .with(header: .retryAfter, "\(seconds)")
+        .with(header: .rateLimitPolicy, "\"\(limit)\";q=\(perMinute);w=\(TurnRateLimit.window.components.seconds)")
+        .with(header: .rateLimit, "\"\(limit)\";r=0;t=\(seconds)")
+    }
+}
+
+extension HTTPField.Name {
+    static var rateLimitPolicy: HTTPField.Name { rateLimitPolicyName }
+    static var rateLimit: HTTPField.Name { rateLimitName }
+}
+
+private let rateLimitPolicyName = fieldName("RateLimit-Policy")
+private let rateLimitName = fieldName("RateLimit")
+
+private func fieldName(_ text: String) -> HTTPField.Name {
+    guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is a field name") }
+    return name
+}
