@@ -5,7 +5,18 @@ import Persistence
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Checks that orders, owners, ledger, subscriptions and events agree; exits with 1 when they do not.")
+        abstract: "Checks that orders, owners, ledger, subscriptions and events agree; exits with 1 when they do not.",
+        discussion: """
+            All rules see the database at one moment. Tables that grow are read in parts, of which none takes longer than some \
+            seconds; on a terminal a line says how far it is. With --rule, rules are looked at one by one, at night for \
+            instance: each run is a moment of its own.
+            """)
+
+    @Option(help: "The name of a rule; several times for several. All of them without it.")
+    var rule: [String] = []
+
+    @Flag(help: "Prints the names of the rules and what they say, and looks at nothing.")
+    var rules = false
 
     @Flag(help: "Prints JSON.")
     var json = false
@@ -15,22 +26,44 @@ struct AuditCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...10_000).contains(examples) else { throw ValidationError("--examples is from 0 to 10000") }
+        let names = Set(ConsistencyCheck.ruleNames.map(\.name))
+        if let unknown = rule.first(where: { !names.contains($0) }) {
+            throw ValidationError("there is no rule \(unknown); --rules prints their names")
+        }
     }
 
     func run() async throws {
         try await failingPlainly {
+            guard !rules else { return print(try listed()) }
+            let (line, names, examples) = (ProgressLine(), rule.isEmpty ? nil : Set(rule), examples)
             let report = try await ToolSettings.load().withDatabase { pool in
-                try await ConsistencyCheck(pool: pool).run(examplesMaximum: examples)
+                defer { line.end() }
+                return try await ConsistencyCheck(pool: pool).run(rules: names, examplesMaximum: examples) { progress in
+                    line.show(Self.text(progress))
+                }
             }
             print(json ? try ToolOutput.json(report) : Self.text(report))
             guard report.isClean else { throw ExitCode.failure }
         }
     }
 
+    private func listed() throws -> String {
+        let known = ConsistencyCheck.ruleNames
+        if json { return try ToolOutput.json(known.map { ["name": $0.name, "sentence": $0.sentence] }) }
+        let width = known.map(\.name.count).max() ?? 0
+        return known.map { "\(ToolOutput.padded($0.name, width))  \($0.sentence)" }.joined(separator: "\n")
+    }
+
+    /// How far it is.
+    static func text(_ progress: ConsistencyCheck.Progress) -> String {
+        let part = progress.parts > 1 ? ", part \(progress.part) of \(progress.parts)" : ""
+        return "\(progress.number) of \(progress.count): \(progress.name)\(part)"
+    }
+
     /// The report as a person reads it.
     static func text(_ report: ConsistencyCheck.Report) -> String {
         var lines = report.counts.sorted { $0.key < $1.key }.map { "\(ToolOutput.padded($0.key, 24)) \($0.value)" }
-        lines.append("")
+        if !lines.isEmpty { lines.append("") }
         for rule in report.rules {
             lines.append("\(rule.violations == 0 ? "ok    " : "BROKEN") \(rule.sentence)")
             lines += rule.examples.map { "         \($0)" }

@@ -8,7 +8,8 @@ struct RedriveCommand: AsyncParsableCommand {
         abstract: "Has submissions judged again that were rejected or parked, and notes who asked for it and why.",
         discussion: """
             For what a mended configuration would judge otherwise: a wrong bundle id, a refused sandbox, a product that
-            the catalogue did not know. A fulfilled submission is left alone; nothing is granted twice.
+            the catalogue did not know. A fulfilled submission is left alone; nothing is granted twice. A thousand are set
+            back at a time: what was is due, also when the command is ended.
             """)
 
     @Argument(help: "Ids of submissions.")
@@ -40,13 +41,22 @@ struct RedriveCommand: AsyncParsableCommand {
     func run() async throws {
         try await failingPlainly {
             let selection = selection
-            let redriven = try await ToolSettings.load().withDatabase { pool in
-                try await SubmissionStore(pool: pool).redrive(
-                    selection, reason: reason, actor: actor ?? ToolActor.sessionUser, limit: limit)
+            let (line, reason, limit) = (ProgressLine(), reason, limit)
+            let actor = actor ?? ToolActor.sessionUser
+            var ids: Set<String> = []
+            try await ToolSettings.load().withDatabase { pool in
+                defer { line.end() }
+                let batches = SubmissionStore(pool: pool)
+                    .redriveBatches(selection, reason: reason, actor: actor, limit: limit)
+                for try await redriven in batches {
+                    line.end()
+                    for one in redriven { print("\(one.id) was \(one.previousState), is due now") }
+                    ids.formUnion(redriven.map(\.id))
+                    line.show("\(ids.count) redriven")
+                }
             }
-            for submission in redriven { print("\(submission.id) was \(submission.previousState), is due now") }
-            print("\(redriven.count) redriven")
-            let missed = Set(submissions).subtracting(redriven.map(\.id)).sorted()
+            print("\(ids.count) redriven")
+            let missed = Set(submissions).subtracting(ids).sorted()
             guard missed.isEmpty else {
                 throw ToolFailure(
                     "unknown, fulfilled already, or of a forgotten account, left alone: \(missed.joined(separator: " "))"

@@ -25,8 +25,12 @@ struct RevenueCommand: AsyncParsableCommand {
     func run() async throws {
         try await failingPlainly {
             let (from, to, app) = (from, to, app)
+            let line = ProgressLine()
             let rows = try await ToolSettings.load().withDatabase { pool in
-                try await RevenueStore(pool: pool).rows(from: from, to: to, app: app)
+                defer { line.end() }
+                return try await RevenueStore(pool: pool).rows(from: from, to: to, app: app) { day in
+                    line.show("\(day) of \(from) to \(to)")
+                }
             }
             let report = try RevenueReport(from: from, to: to, rows: rows)
             print(json ? try ToolOutput.json(report) : csv ? report.csv : report.text)

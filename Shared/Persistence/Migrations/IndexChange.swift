@@ -113,4 +113,14 @@ extension IndexChange {
             "submissions_notifications",
             on: "submissions (settled_at) WHERE account = '' AND state IN ('fulfilled', 'rejected')"),
     ]
+
+    /// Of migration 22: who posted a number; a signed transaction has no entry in it.
+    static let findNumbers: [IndexChange] = [
+        .make(
+            "submissions_by_number",
+            on: """
+                submissions ((coalesce(named_transaction_id, partition_key)))
+                    WHERE named_transaction_id IS NOT NULL OR kind IN ('transaction_id', 'order_id')
+                """)
+    ]
 }

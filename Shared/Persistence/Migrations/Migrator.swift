@@ -90,6 +90,10 @@ package struct Migrator: Sendable {
                 sql: String(decoding: PackageResources._018_divide_by_month_sql, as: UTF8.self),
                 indexes: IndexChange.divideByMonth, preparation: { try await FirstPartition.prepare(on: $0) },
                 locksTables: true),
+            Migration(
+                version: 22, name: "find_numbers",
+                sql: String(decoding: PackageResources._022_find_numbers_sql, as: UTF8.self),
+                indexes: IndexChange.findNumbers),
         ]
     }
 

@@ -8,6 +8,8 @@ package struct RevenueStore: Sendable {
         ///
         /// More is for SQL.
         package static let rows = 400_000
+        /// Days of one statement: with ten million orders a year some 190,000 orders.
+        package static let daysAtATime = 7
     }
 
     /// One day of one product in one storefront and currency.
@@ -54,11 +56,46 @@ package struct RevenueStore: Sendable {
 
     /// The rows of some days, both ends included, sorted by day, app, storefront, currency and product.
     ///
-    /// - Parameter app: only of this app; nil for all.
+    /// They are asked for some days at a time, and are of one moment.
+    ///
+    /// - Parameters:
+    ///   - app: only of this app; nil for all.
+    ///   - progress: told the day that is asked for next.
     /// - Throws: `RevenueError`, `PostgresError`.
-    package func rows(from first: RevenueDay, to last: RevenueDay, app: String?) async throws -> [Row] {
-        let result = try await query(first, last, app)
-        guard result.rows.count <= Limit.rows else { throw RevenueError.tooManyRows }
+    package func rows(
+        from first: RevenueDay, to last: RevenueDay, app: String?,
+        progress: @escaping @Sendable (RevenueDay) -> Void = { _ in }
+    ) async throws -> [Row] {
+        try await pool.withTransaction { connection in
+            try await connection.executeScript("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            var rows: [Row] = []
+            for days in try await Self.parts(first, last, on: connection) {
+                progress(days.first)
+                rows += try await Self.rows(days.first, days.last, app, room: Limit.rows - rows.count, on: connection)
+            }
+            return rows
+        }
+    }
+
+    /// The days, so many at a time.
+    private static func parts(
+        _ first: RevenueDay, _ last: RevenueDay, on connection: PostgresConnection
+    ) async throws -> [(first: RevenueDay, last: RevenueDay)] {
+        let result = try await connection.query(
+            """
+            SELECT day::date::text AS first, least(day::date + $3::int - 1, $2::date)::text AS last
+            FROM generate_series($1::date::timestamp, $2::date::timestamp, $3::int * interval '1 day') AS day ORDER BY day
+            """, [.text(first.description), .text(last.description), .int8(Int64(Limit.daysAtATime))])
+        return try result.rows.map { row in
+            (RevenueDay(written: try row.decode("first")), RevenueDay(written: try row.decode("last")))
+        }
+    }
+
+    private static func rows(
+        _ first: RevenueDay, _ last: RevenueDay, _ app: String?, room: Int, on connection: PostgresConnection
+    ) async throws -> [Row] {
+        let result = try await query(first, last, app, room: room, on: connection)
+        guard result.rows.count <= room else { throw RevenueError.tooManyRows }
         return try result.rows.map { row in
             Row(
                 day: RevenueDay(written: try row.decode("day")), app: try row.decode("app"),
@@ -71,9 +108,11 @@ package struct RevenueStore: Sendable {
         }
     }
 
-    private func query(_ first: RevenueDay, _ last: RevenueDay, _ app: String?) async throws -> PostgresResult {
+    private static func query(
+        _ first: RevenueDay, _ last: RevenueDay, _ app: String?, room: Int, on connection: PostgresConnection
+    ) async throws -> PostgresResult {
         do {
-            return try await pool.query(
+            return try await connection.query(
                 """
                 SELECT day::text AS day, app, storefront, currency, product_id, orders, refunds, unpriced_orders,
                     tax_unknown_orders, gross::int8 AS gross, refunded::int8 AS refunded, tax::int8 AS tax,
@@ -83,8 +122,8 @@ package struct RevenueStore: Sendable {
                 ORDER BY daily_revenue.day, app, storefront, currency, product_id
                 LIMIT $4
                 """,
-                [.text(first.description), .text(last.description), .text(app), .int8(Int64(Limit.rows) + 1)])
-        } catch let error as PostgresError where error.sqlState == SQLState.outOfRange {
+                [.text(first.description), .text(last.description), .text(app), .int8(Int64(room) + 1)])
+        } catch where error.sqlState == SQLState.outOfRange {
             throw RevenueError.sumTooLarge
         }
     }

@@ -4,10 +4,12 @@ package import Postgres
 ///
 /// All rules see the database at one moment, so a check is meaningful while purchases go on.
 package struct ConsistencyCheck: Sendable {
-    /// How long one rule may take.
+    /// How long one statement may take.
     ///
-    /// Large tables are read whole. Default: 10 minutes.
+    /// Parts of large tables take seconds. Default: 10 minutes.
     package static let statementTimeoutMinutes = 10
+    /// How many rows of a table a part of a rule has, about.
+    package static let rowsOfPart: Int64 = 200_000
     /// What one sort or hash of a rule may take of the server's memory before it goes to its disk.
     package static let workMemoryMegabytes = 64
 
@@ -39,58 +41,112 @@ package struct ConsistencyCheck: Sendable {
         package let violations: Int64
         /// The first of those.
         package let examples: [String]
-    }
 
-    /// Reads the tables.
-    ///
-    /// - Parameter examplesMaximum: how many violations of each rule are named.
-    /// - Throws: `PostgresError`.
-    package func run(examplesMaximum: Int = 20) async throws -> Report {
-        try await pool.withTransaction { connection in
-            try await connection.executeScript(
-                """
-                SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
-                SET LOCAL statement_timeout = '\(Self.statementTimeoutMinutes)min';
-                SET LOCAL work_mem = '\(Self.workMemoryMegabytes)MB'
-                """)
-            var results: [RuleResult] = []
-            for rule in Self.rules {
-                // The rules are constants of this type; nothing from outside is part of a statement.
-                let result = try await connection.query(
-                    """
-                    WITH broken AS (\(rule.sql))
-                    SELECT subject, count(*) OVER () AS total FROM broken ORDER BY subject LIMIT $1
-                    """, [.int8(Int64(max(1, examplesMaximum)))])
-                results.append(
-                    RuleResult(
-                        name: rule.name, sentence: rule.sentence,
-                        violations: try result.rows.first?.decode("total", as: Int64.self) ?? 0,
-                        examples: try result.rows.prefix(examplesMaximum).map {
-                            try $0.decode("subject", as: String.self)
-                        }))
-            }
-            return Report(counts: try await Self.counts(on: connection), rules: results)
+        /// With what another part of the tables has.
+        fileprivate func adding(_ more: Int64, _ others: [String], examplesMaximum: Int) -> RuleResult {
+            RuleResult(
+                name: name, sentence: sentence, violations: violations + more,
+                examples: Array((examples + others).sorted().prefix(examplesMaximum)))
         }
     }
 
-    private static func counts(on connection: PostgresConnection) async throws -> [String: Int64] {
+    /// How far a check is.
+    package struct Progress: Sendable {
+        /// The rule that is looked at, or what is counted.
+        package let name: String
+        /// Which of the rules it is, from 1, and of how many.
+        package let number: Int
+        package let count: Int
+        /// Which of its parts, from 1, and of how many.
+        package let part: Int
+        package let parts: Int
+    }
+
+    /// The names of the rules and what they say, in the order in which they are looked at.
+    package static var ruleNames: [(name: String, sentence: String)] { rules.map { ($0.name, $0.sentence) } }
+
+    /// Reads the tables, those that grow in parts: no statement takes longer than some seconds.
+    ///
+    /// - Parameters:
+    ///   - names: the rules to look at; all where it is nil, and then the tables are counted.
+    ///   - examplesMaximum: how many violations of each rule are named.
+    ///   - rowsOfPart: how many rows of a table a part has, about; another number only takes longer.
+    ///   - progress: told before each statement.
+    /// - Throws: `PostgresError`.
+    package func run(
+        rules names: Set<String>? = nil, examplesMaximum: Int = 20, rowsOfPart: Int64 = Self.rowsOfPart,
+        progress: @escaping @Sendable (Progress) -> Void = { _ in }
+    ) async throws -> Report {
+        let size = AuditParts.Size(rows: rowsOfPart)
+        return try await pool.withTransaction { connection in
+            try await connection.executeScript(Self.settings)
+            let asked = Self.rules.filter { names?.contains($0.name) ?? true }
+            let count = asked.count + (names == nil ? 1 : 0)
+            var results: [RuleResult] = []
+            for (index, rule) in asked.enumerated() {
+                let prefixes = try await Self.parts(of: rule.name)?.prefixes(size, on: connection) ?? [""]
+                var result = RuleResult(name: rule.name, sentence: rule.sentence, violations: 0, examples: [])
+                for (part, prefix) in prefixes.enumerated() {
+                    progress(
+                        Progress(
+                            name: rule.name, number: index + 1, count: count, part: part + 1, parts: prefixes.count))
+                    let found = try await Self.violations(
+                        of: rule, prefix: prefix, examplesMaximum: examplesMaximum, on: connection)
+                    result = result.adding(found.count, found.examples, examplesMaximum: examplesMaximum)
+                }
+                results.append(result)
+            }
+            let counts = names == nil ? try await Self.counts(size, number: count, progress, on: connection) : [:]
+            return Report(counts: counts, rules: results)
+        }
+    }
+
+    /// A part reads rows that lie together, by an index: what a page costs by itself is no more than in a row.
+    private static let settings = """
+        SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
+        SET LOCAL statement_timeout = '\(statementTimeoutMinutes)min';
+        SET LOCAL work_mem = '\(workMemoryMegabytes)MB';
+        SET LOCAL random_page_cost = 1.1;
+        SET LOCAL jit = off
+        """
+
+    /// The rules are constants of this type, and the prefixes have only literals that the server made: nothing from outside is
+    /// part of a statement.
+    private static func violations(
+        of rule: Rule, prefix: String, examplesMaximum: Int, on connection: PostgresConnection
+    ) async throws -> (count: Int64, examples: [String]) {
         let result = try await connection.query(
             """
-            SELECT 'orders_' || state AS name, count(*) AS rows FROM orders GROUP BY state
-            UNION ALL SELECT 'order_transactions', count(*) FROM order_transactions
-            UNION ALL SELECT 'merged_orders', count(*) FROM merged_orders
-            UNION ALL SELECT 'submissions_' || state, count(*) FROM submissions GROUP BY state
-            UNION ALL SELECT 'ledger_entries', count(*) FROM ledger_entries
-            UNION ALL SELECT 'balances', count(*) FROM balances
-            UNION ALL SELECT 'events', count(*) FROM events
-            UNION ALL SELECT 'entitlements', count(*) FROM entitlements
-            UNION ALL SELECT 'lineages', count(*) FROM lineages
-            UNION ALL SELECT 'subscriptions_' || state, count(*) FROM subscriptions GROUP BY state
-            UNION ALL SELECT 'spends', count(*) FROM spends
-            """)
+            WITH \(prefix)broken AS (\(rule.sql))
+            SELECT subject, count(*) OVER () AS total FROM broken ORDER BY subject LIMIT $1
+            """, [.int8(Int64(max(1, examplesMaximum)))])
+        return (
+            try result.rows.first?.decode("total", as: Int64.self) ?? 0,
+            try result.rows.prefix(examplesMaximum).map { try $0.decode("subject", as: String.self) }
+        )
+    }
+
+    private static func counts(
+        _ size: AuditParts.Size, number: Int, _ progress: (Progress) -> Void, on connection: PostgresConnection
+    ) async throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
-        for row in result.rows {
-            counts[try row.decode("name", as: String.self)] = try row.decode("rows", as: Int64.self)
+        for (index, count) in Self.counted.enumerated() {
+            progress(
+                Progress(
+                    name: "rows of \(count.table)", number: number, count: number, part: index + 1,
+                    parts: Self.counted.count))
+            let name = count.group.map { "'_' || \($0)" } ?? "''"
+            // A table that is partitioned has no pages of its own: it is counted in one.
+            for prefix in try await AuditParts.pages(of: count.table).prefixes(size, on: connection) {
+                let with = prefix.isEmpty ? "" : "WITH \(prefix.dropLast(2)) "
+                let result = try await connection.query(
+                    "\(with)SELECT \(name) AS name, count(*) AS rows FROM \(count.table) GROUP BY 1")
+                for row in result.rows {
+                    let name = count.table + (try row.decode("name", as: String.self))
+                    counts[name, default: 0] += try row.decode("rows", as: Int64.self)
+                }
+            }
+            if count.group == nil { counts[count.table, default: 0] += 0 }
         }
         return counts
     }

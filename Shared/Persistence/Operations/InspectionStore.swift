@@ -26,6 +26,26 @@ package struct InspectionStore: Sendable {
         return try result.rows.first?.decode("dossier", as: String.self)
     }
 
+    /// Each way to a submission goes by an index: together by OR they would read the table whole.
+    private static let submissionIds = """
+        SELECT $1::text AS id
+            UNION SELECT id FROM submissions
+            WHERE coalesce(named_transaction_id, partition_key) = ANY(ARRAY(SELECT number FROM numbers))
+                AND (named_transaction_id IS NOT NULL OR kind IN ('transaction_id', 'order_id'))
+            UNION SELECT submission_id FROM found_orders
+            UNION SELECT submission_id FROM found_ids
+            UNION SELECT submission_id FROM found_conflicts
+            UNION SELECT l.submission_id FROM submission_transactions l JOIN keys USING (environment, transaction_id)
+            -- What an earlier version settled with an order that was there already is linked with nothing.
+            UNION SELECT s.id FROM found_orders o
+            JOIN submissions s ON s.account = o.account AND s.app = o.app AND s.account <> ''
+                AND s.partition_key = o.original_transaction_id
+            WHERE EXISTS (
+                SELECT FROM found_ids i,
+                    jsonb_to_recordset(s.outcome -> 'transactions') AS t (environment text, transaction_id text)
+                WHERE (t.environment, t.transaction_id) = (i.environment, i.transaction_id))
+        """
+
     private static let statement = """
         WITH asked AS (
             SELECT environment, $1::text AS transaction_id FROM unnest(ARRAY['production', 'sandbox']) AS e (environment)
@@ -67,20 +87,16 @@ package struct InspectionStore: Sendable {
                 revocation_percentage, revoked_at, app_account_token, price_milliunits, currency, storefront,
                 submission_id, correlation_id, created_at, granted_at, test_purchase
             FROM orders JOIN keys USING (environment, transaction_id)
+        ), numbers AS (
+            SELECT $1::text AS number UNION SELECT transaction_id FROM found_ids
+        ), found_submission_ids AS (
+            \(submissionIds)
         ), found_submissions AS (
             SELECT id, state, reason, app, account, kind, attempts, due_at, received_at, settled_at, correlation_id,
                 named_transaction_id, expected_environment, alarmed_at,
                 octet_length(\(SubmissionStore.wholeProof)) AS proof_bytes, outcome
             FROM submissions
-            WHERE id = $1 OR named_transaction_id = $1 OR named_transaction_id IN (SELECT transaction_id FROM found_ids)
-                OR (kind IN ('transaction_id', 'order_id')
-                    AND (partition_key = $1 OR partition_key IN (SELECT transaction_id FROM found_ids)))
-                OR id IN (SELECT submission_id FROM found_orders UNION SELECT submission_id FROM found_ids
-                    UNION SELECT submission_id FROM found_conflicts)
-                OR (partition_key IN (SELECT original_transaction_id FROM found_orders) AND EXISTS (
-                    SELECT FROM found_ids i,
-                        jsonb_to_recordset(outcome -> 'transactions') AS t (environment text, transaction_id text)
-                    WHERE (t.environment, t.transaction_id) = (i.environment, i.transaction_id)))
+            WHERE id = ANY(ARRAY(SELECT id FROM found_submission_ids))
         ), found_entries AS (
             SELECT id, environment, transaction_id, kind, sequence, app, account, item, amount, created_at
             FROM ledger_entries JOIN keys USING (environment, transaction_id)

@@ -22,30 +22,108 @@ extension SubmissionStore {
         package let previousState: String
     }
 
-    /// Sets submissions back to received and due now, with a row in `audit_log` for each, in one transaction.
+    /// Submissions of one transaction.
+    package static let redriveBatch = 1_000
+
+    /// Sets submissions back to received and due now, with a row in `audit_log` for each: so many in a transaction, those first
+    /// that were settled first. What is settled again meanwhile is not chosen again.
     ///
     /// - Parameters:
     ///   - selection: which; those that are fulfilled, or have no proof any more, are always left alone.
     ///   - reason: why, in the operator's words.
     ///   - actor: who.
-    ///   - limit: the most to redrive at once.
-    /// - Throws: `PostgresError`; then nothing was changed.
+    ///   - limit: the most to redrive in all.
+    /// - Returns: what each transaction changed; it throws `PostgresError`, and what was told before is due all the same.
+    package func redriveBatches(
+        _ selection: Selection, reason: String, actor: String, limit: Int
+    ) -> AsyncThrowingStream<[Redriven], any Error> {
+        let batches = RedriveBatches(pool: pool, selection: selection, reason: reason, actor: actor, left: limit)
+        return AsyncThrowingStream { try await batches.next() }
+    }
+
+    /// The same, and all of it at the end.
+    ///
+    /// - Throws: `PostgresError`.
     package func redrive(
         _ selection: Selection, reason: String, actor: String, limit: Int
     ) async throws -> [Redriven] {
-        let (condition, argument): (String, PostgresValue) =
-            switch selection {
-            case .ids(let ids): ("id = ANY($1) AND state <> 'fulfilled'", .textArray(ids))
-            case .parked: ("state = $1", .text("parked"))
-            case .rejected(let reason): ("state = 'rejected' AND reason = $1", .text(reason))
-            }
+        var redriven: [Redriven] = []
+        for try await batch in redriveBatches(selection, reason: reason, actor: actor, limit: limit) { redriven += batch }
+        return redriven
+    }
+}
+
+/// The transactions of one redrive, one after the other.
+private actor RedriveBatches {
+    private let pool: PostgresPool
+    private let selection: SubmissionStore.Selection
+    private let reason: String
+    private let actor: String
+    private var left: Int
+    /// Ids that are named and not looked at yet.
+    private var ids: [String]
+    /// The database's time at the beginning.
+    private var start: String?
+    private var isOver = false
+
+    init(pool: PostgresPool, selection: SubmissionStore.Selection, reason: String, actor: String, left: Int) {
+        self.pool = pool
+        self.selection = selection
+        self.reason = reason
+        self.actor = actor
+        self.left = left
+        ids = if case .ids(let ids) = selection { ids } else { [] }
+    }
+
+    /// What the next transaction changes; nil when there is nothing more.
+    func next() async throws -> [SubmissionStore.Redriven]? {
+        guard !isOver, left > 0 else { return nil }
+        let limit = min(left, SubmissionStore.redriveBatch)
+        let (condition, order, argument) = choice(limit)
+        let start = try await begun()
+        let redriven = try await set(condition, order, [argument, .int8(Int64(limit)), .text(start)])
+        left -= redriven.count
+        if case .ids = selection { isOver = ids.isEmpty } else { isOver = redriven.count < limit }
+        return redriven
+    }
+
+    /// Which submissions, in the order of the index that finds them.
+    private func choice(_ limit: Int) -> (condition: String, order: String, argument: PostgresValue) {
+        switch selection {
+        case .ids:
+            let some = Array(ids.prefix(limit))
+            ids.removeFirst(some.count)
+            return ("id = ANY($1) AND state <> 'fulfilled'", "id", .textArray(some))
+        case .parked: return ("state = 'parked' AND state = $1", "reason, settled_at, id", .text("parked"))
+        case .rejected(let reason): return ("state = 'rejected' AND reason = $1", "settled_at, reason, id", .text(reason))
+        }
+    }
+
+    private func begun() async throws -> String {
+        if let start { return start }
+        let result = try await pool.query("SELECT now()::text AS now")
+        let now = try result.rows.first?.decode("now", as: String.self) ?? "now"
+        start = now
+        return now
+    }
+
+    @inline(never)
+    private func set(
+        _ condition: String, _ order: String, _ parameters: [PostgresValue]
+    ) async throws -> [SubmissionStore.Redriven] {
+        let (reason, actor) = (reason, actor)
         return try await pool.withTransaction { connection in
             let result = try await connection.query(
                 """
-                WITH chosen AS (
-                    SELECT id, state FROM submissions
+                WITH found AS (
+                    SELECT id FROM submissions
                     -- Without a proof nothing can be judged: its account was forgotten, or retention has dropped it.
-                    WHERE \(condition) AND \(Self.hasProof) ORDER BY id LIMIT $2 FOR UPDATE
+                    WHERE \(condition) AND \(SubmissionStore.hasProof)
+                        AND (settled_at IS NULL OR settled_at <= $3::text::timestamptz)
+                    ORDER BY \(order) LIMIT $2
+                ), chosen AS (
+                    SELECT id, state FROM submissions
+                    WHERE id = ANY(ARRAY(SELECT id FROM found)) AND \(condition) ORDER BY id FOR UPDATE
                 ), changed AS (
                     UPDATE submissions SET state = 'received', outcome = NULL, reason = NULL, settled_at = NULL,
                         due_at = now(), attempts = 0
@@ -53,9 +131,9 @@ extension SubmissionStore {
                     RETURNING submissions.id, chosen.state
                 )
                 SELECT id, state FROM changed ORDER BY id
-                """, [argument, .int8(Int64(limit))])
+                """, parameters)
             let redriven = try result.rows.map { row in
-                Redriven(id: try row.decode("id"), previousState: try row.decode("state"))
+                SubmissionStore.Redriven(id: try row.decode("id"), previousState: try row.decode("state"))
             }
             _ = try await AuditLog.write(
                 "redrive", of: redriven.map(\.id), actor: actor, reason: reason, on: connection)
