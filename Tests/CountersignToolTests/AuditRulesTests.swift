@@ -1,6 +1,7 @@
 import Persistence
 import PersistenceTesting
 import Postgres
+import Synchronization
 import Testing
 
 @testable import CountersignTool
@@ -45,7 +46,46 @@ struct AuditRulesTests {
             let rule = try #require(broken.first { $0.name == damage.rule })
             #expect(rule.examples.contains { $0.contains(damage.named) }, "\(rule.examples)")
             #expect(AuditCommand.text(report).contains("BROKEN \(rule.sentence)\n         \(rule.examples[0])"))
+            try await expectSameInParts(report, pool)
         }
+    }
+
+    /// Parts of a row or two find what one statement finds.
+    private func expectSameInParts(_ whole: ConsistencyCheck.Report, _ pool: PostgresPool) async throws {
+        try await execute("ANALYZE", in: pool)
+        let parts = try await ConsistencyCheck(pool: pool).run(rowsOfPart: 1)
+        for (one, other) in zip(whole.rules, parts.rules) {
+            #expect(one.name == other.name && one.violations == other.violations, "\(one.name)")
+            #expect(one.examples == other.examples)
+        }
+        #expect(whole.counts == parts.counts)
+    }
+
+    @Test func `rules of their choice are looked at in parts, and how far it is, is told`() async throws {
+        try await TestDatabase.with { pool in
+            try await execute(AuditHistory.sql, in: pool)
+            try await execute("ANALYZE", in: pool)
+            let told = Mutex<[String]>([])
+            let report = try await ConsistencyCheck(pool: pool).run(
+                rules: ["granted_orders_have_one_event", "balances_equal_entries"], rowsOfPart: 5
+            ) { progress in
+                told.withLock { $0.append(AuditCommand.text(progress)) }
+            }
+            #expect(report.rules.map(\.name) == ["balances_equal_entries", "granted_orders_have_one_event"])
+            #expect(report.isClean && report.counts.isEmpty)
+            #expect(AuditCommand.text(report).hasPrefix("ok     balances equal the sum of entries\n"))
+            #expect(
+                told.withLock { $0 } == [
+                    "1 of 2: balances_equal_entries", "2 of 2: granted_orders_have_one_event, part 1 of 3",
+                    "2 of 2: granted_orders_have_one_event, part 2 of 3",
+                    "2 of 2: granted_orders_have_one_event, part 3 of 3",
+                ])
+        }
+    }
+
+    @Test func `rules have names that the command knows`() throws {
+        #expect(throws: (any Error).self) { try AuditCommand.parse(["--rule", "balances"]) }
+        #expect(throws: Never.self) { try AuditCommand.parse(["--rule", "books_balance", "--rule", "spends_are_covered"]) }
     }
 
     @Test func `who wants no examples is told how many there are all the same`() async throws {

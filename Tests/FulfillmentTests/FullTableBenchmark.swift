@@ -101,7 +101,7 @@ struct FullTableBenchmark {
     }
 
     /// Settles two purchases, and copies every row that they left, for half of the orders each.
-    private static func fill(_ bench: Bench) async throws {
+    fileprivate static func fill(_ bench: Bench) async throws {
         for (id, product) in [("1", "gems.100"), ("2", "pro")] {
             try await bench.settle([
                 try await bench.verdict(
@@ -197,4 +197,19 @@ struct FullTableBenchmark {
                 "sequence": "new.sequence",
             ]),
     ]
+}
+
+/// Fills the database itself that it is given, with `COUNTERSIGN_BENCHMARK_ORDERS` orders; `Tests/Benchmarks/ten-times` runs it.
+@Suite(
+    "Full table filling",
+    .enabled(
+        if: ProcessInfo.processInfo.environment["COUNTERSIGN_BENCHMARK"] == "fill-table" && TestDatabase.url != nil,
+        "SKIPPED: Tests/Benchmarks/ten-times runs it"))
+struct FullTableFilling {
+    @Test func `orders of the past`() async throws {
+        let pool = PostgresPool(
+            configuration: try PostgresConfiguration(url: try #require(TestDatabase.url)), logger: Logger(label: "filling"))
+        try await FullTableBenchmark.fill(Bench(pool: pool))
+        await pool.close()
+    }
 }

@@ -18,7 +18,7 @@ struct FullTableTests {
 
     private typealias Step = MeasuredStep
 
-    private static let steps = fulfilling + lookingForDue + delivering + resending + asking
+    private static let steps = fulfilling + lookingForDue + delivering + resending + asking + operating
 
     private static let fulfilling = [
         Step("settle purchases") { pool in
@@ -166,6 +166,27 @@ struct FullTableTests {
         Step("a day's revenue") { pool in
             let day = try #require(RevenueDay("2026-01-01"))
             _ = try await RevenueStore(pool: pool).rows(from: day, to: day, app: nil)
+        },
+    ]
+
+    private static let operating = [
+        Step("everything about a purchase, by each kind of id, and about one that is not known") { pool in
+            let store = InspectionStore(pool: pool)
+            for id in ["7", "past7", "evt7"] {
+                let dossier = try await store.inspect(id)
+                #expect(dossier != nil, "\(id)")
+            }
+            let unknown = try await store.inspect("no such id")
+            #expect(unknown == nil)
+        },
+        Step("submissions to be judged again, of thousands that are parked") { pool in
+            let redriven = try await SubmissionStore(pool: pool).redrive(
+                .parked, reason: "a test", actor: "test", limit: 10)
+            #expect(redriven.count == 10)
+        },
+        Step("one rule of the audit, of what is found by an index") { pool in
+            let report = try await ConsistencyCheck(pool: pool).run(rules: ["unclaimed_orders_are_nobodys"])
+            #expect(report.rules.count == 1 && report.counts.isEmpty)
         },
     ]
 
