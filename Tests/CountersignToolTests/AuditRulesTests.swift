@@ -1,3 +1,4 @@
+import ArgumentParser
 import Persistence
 import PersistenceTesting
 import Postgres
