@@ -1,5 +1,6 @@
-/// How each rule that reads tables that grow is asked in parts; a rule that is not named here reads little, or what it reads is
-/// found by an index.
+/// How each rule that reads tables that grow is asked in parts; a rule that is not named here reads little, what it reads is
+/// found by an index, or no column divides what it groups (`orders_are_distinct_purchases`: keys of two orders with two
+/// original ids may be the same by a mistake, and that is what it looks for).
 extension ConsistencyCheck {
     /// Something that the report counts.
     struct Count: Sendable {
@@ -47,8 +48,6 @@ extension ConsistencyCheck {
         "shares_have_an_owner": .ranges(
             of: [.original("lineage_shares"), .original("lineages"), .original("binding_history")]),
         "periods_have_their_subscription": .ranges(of: [.original("orders"), .original("subscriptions")]),
-        // Two orders that are one purchase have the original id in common.
-        "orders_are_distinct_purchases": .ranges(of: [.original("orders")]),
     ]
 
     /// Rules that group by account or by what caused a line, of which no index has all.
@@ -85,7 +84,10 @@ extension ConsistencyCheck {
         "orders_have_their_catalogue": .pages(of: "orders"),
         "granted_periods_end": .pages(of: "orders"),
         "fulfilled_submissions_have_orders": .pages(of: "submissions"),
-        "proofs_have_their_header": .pages(of: "submissions"),
+        "unsettled_submissions_have_their_proof": .pages(of: "submissions"),
+        "proofs_have_their_header": .inTurn(
+            "submissions", .pages(of: "submissions"), "submission_proofs",
+            .ranges(of: [.init(table: "submission_proofs", expression: "received_at", isBehindEnvironment: false)])),
         "subscriptions_have_their_order": .pages(of: "subscriptions"),
         "subscriptions_end_by_the_clock": .pages(of: "subscriptions"),
     ]
