@@ -126,12 +126,13 @@ import Testing
                   scopes: [post]
                 # the new one
                 - { name: backend, sha256: \(new), scopes: [post] }
-              api_keys_sha256: ["\(old.uppercased())"]
             apps:
               - bundle_id: a
               - bundle_id: b
                 authentication:
                   api_keys: [{ name: shared, sha256: \(new), scopes: [read] }, { name: other, sha256: \(old), scopes: [read] }]
+              - bundle_id: c
+                authentication: { api_keys_sha256: ["\(old.uppercased())"] }
             """)
         try folder.remove(String(old.prefix(8)).uppercased())
         #expect(
@@ -141,12 +142,13 @@ import Testing
                   api_keys:   # two at a time
                     # the new one
                     - { name: backend, sha256: \(new), scopes: [post] }
-                  api_keys_sha256: []
                 apps:
                   - bundle_id: a
                   - bundle_id: b
                     authentication:
                       api_keys: [{ name: shared, sha256: \(new), scopes: [read] }]
+                  - bundle_id: c
+                    authentication: { api_keys_sha256: [] }
                 """)
         try folder.remove(new)
         #expect(try folder.text().contains("  api_keys: []   # two at a time\n    # the new one\n"))
