@@ -154,8 +154,13 @@ struct FullTableBenchmark {
         Copy(
             table: "submissions", model: "submissions.id = 'old' || model",
             other: [
-                "id": "'past' || n", "account": "new.account", "proof": "repeat('x', \(proofLength))",
+                "id": "'past' || n", "account": "new.account",
                 "outcome": "jsonb_set(copied.outcome, '{transactions,0,transaction_id}', to_jsonb(new.id))",
+            ]),
+        Copy(
+            table: "submission_proofs", model: "submission_id = 'old' || model",
+            other: [
+                "submission_id": "'past' || n", "proof": "repeat('x', \(proofLength))", "header": "NULL", "rest": "NULL",
             ]),
         Copy(
             table: "submission_transactions", model: "transaction_id = model",
@@ -193,7 +198,8 @@ struct FullTableBenchmark {
         Copy(
             table: "events", model: "transaction_id = model",
             other: [
-                "id": "'evt_' || n || '_' || model", "transaction_id": "new.id", "account": "new.account",
+                // Of the month in which they are written, as an event's id says.
+                "id": "event_floor(now()) || lpad(to_hex(n), 19, '0') || model", "transaction_id": "new.id", "account": "new.account",
                 "sequence": "new.sequence",
             ]),
     ]
