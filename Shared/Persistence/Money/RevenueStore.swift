@@ -8,8 +8,10 @@ package struct RevenueStore: Sendable {
         ///
         /// More is for SQL.
         package static let rows = 400_000
-        /// Days of one statement: with ten million orders a year some 190,000 orders.
+        /// Days of one statement at least: with ten million orders a year some 190,000 orders.
         package static let daysAtATime = 7
+        /// The most statements of a question; more than a year is asked for in longer parts.
+        package static let parts = 53
     }
 
     /// One day of one product in one storefront and currency.
@@ -83,9 +85,15 @@ package struct RevenueStore: Sendable {
     ) async throws -> [(first: RevenueDay, last: RevenueDay)] {
         let result = try await connection.query(
             """
-            SELECT day::date::text AS first, least(day::date + $3::int - 1, $2::date)::text AS last
-            FROM generate_series($1::date::timestamp, $2::date::timestamp, $3::int * interval '1 day') AS day ORDER BY day
-            """, [.text(first.description), .text(last.description), .int8(Int64(Limit.daysAtATime))])
+            SELECT day::date::text AS first, least(day::date + days - 1, $2::date)::text AS last
+            FROM greatest($3::int, ceil(($2::date - $1::date + 1) / $4::numeric)::int) AS days,
+                generate_series($1::date::timestamp, $2::date::timestamp, days * interval '1 day') AS day
+            ORDER BY day
+            """,
+            [
+                .text(first.description), .text(last.description), .int8(Int64(Limit.daysAtATime)),
+                .int8(Int64(Limit.parts)),
+            ])
         return try result.rows.map { row in
             (RevenueDay(written: try row.decode("first")), RevenueDay(written: try row.decode("last")))
         }
