@@ -174,7 +174,7 @@ struct Configuration: Sendable {
         try settings.stringList("intake.trusted_proxies").map { text in
             guard let range = AddressRange(text) else {
                 throw SettingError.invalid(
-                    "intake.trusted_proxies", expected: "addresses or networks such as 10.0.0.0/8, with commas between them",
+                    "intake.trusted_proxies", expected: "addresses or networks such as 10.0.0.0/8, with commas",
                     found: text)
             }
             return range

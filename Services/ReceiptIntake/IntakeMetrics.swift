@@ -22,8 +22,7 @@ enum IntakeMetrics {
             help: "Requests with a server API key, by its name and the first digits of its SHA-256."),
         .counter(
             "countersign_requests_limited_total", ["limit", "result"],
-            help: "Requests of which one sender had too many, by limit (posts, ids, reads, bytes, waits, address) and result: "
-                + "refused with 429, held until it was its turn, or hastened, answered without the wait that it asked for."),
+            help: "Requests of which one sender had too many, by limit and result: refused, held or hastened."),
         .counter("countersign_problems_total", ["slug"], help: "Requests that were refused, by the problem's name."),
         .counter(
             "countersign_connections_closed_total", ["reason"],

@@ -83,7 +83,9 @@ struct AuditRulesTests {
 
     @Test func `rules have names that the command knows`() throws {
         #expect(throws: (any Error).self) { try AuditCommand.parse(["--rule", "balances"]) }
-        #expect(throws: Never.self) { try AuditCommand.parse(["--rule", "books_balance", "--rule", "spends_are_covered"]) }
+        #expect(throws: Never.self) {
+            try AuditCommand.parse(["--rule", "books_balance", "--rule", "spends_are_covered"])
+        }
     }
 
     @Test func `who wants no examples is told how many there are all the same`() async throws {

@@ -161,7 +161,8 @@ import Testing
                 + "\(String(repeating: "a", count: 63))b] }\napps: [{ bundle_id: a }]\n")
         let before = try folder.text()
         for (digits, problem) in [
-            ("aaaaaaaa", "several keys"), ("bbbbbbbb", "no key"), ("aaaaaaa", "at least 8"), ("backend-1", "at least 8"),
+            ("aaaaaaaa", "several keys"), ("bbbbbbbb", "no key"), ("aaaaaaa", "at least 8"),
+            ("backend-1", "at least 8"),
         ] {
             #expect { try folder.remove(digits) } throws: { "\($0)".contains(problem) }
         }

@@ -160,7 +160,8 @@ struct FullTableBenchmark {
         Copy(
             table: "submission_proofs", model: "submission_id = 'old' || model",
             other: [
-                "submission_id": "'past' || n", "proof": "repeat('x', \(proofLength))", "header": "NULL", "rest": "NULL",
+                "submission_id": "'past' || n", "proof": "repeat('x', \(proofLength))", "header": "NULL",
+                "rest": "NULL",
             ]),
         Copy(
             table: "submission_transactions", model: "transaction_id = model",
@@ -199,7 +200,8 @@ struct FullTableBenchmark {
             table: "events", model: "transaction_id = model",
             other: [
                 // Of the month in which they are written, as an event's id says.
-                "id": "event_floor(now()) || lpad(to_hex(n), 19, '0') || model", "transaction_id": "new.id", "account": "new.account",
+                "id": "event_floor(now()) || lpad(to_hex(n), 19, '0') || model", "transaction_id": "new.id",
+                "account": "new.account",
                 "sequence": "new.sequence",
             ]),
     ]
@@ -214,7 +216,8 @@ struct FullTableBenchmark {
 struct FullTableFilling {
     @Test func `orders of the past`() async throws {
         let pool = PostgresPool(
-            configuration: try PostgresConfiguration(url: try #require(TestDatabase.url)), logger: Logger(label: "filling"))
+            configuration: try PostgresConfiguration(url: try #require(TestDatabase.url)),
+            logger: Logger(label: "filling"))
         try await FullTableBenchmark.fill(Bench(pool: pool))
         await pool.close()
     }

@@ -60,11 +60,17 @@ struct BatchQueueTests {
         #expect(await queue.next() == [])
     }
 
-    @Test("no owner has more than its part of a batch while others wait, and what nobody else needs is taken all the same")
+    @Test(
+        "no owner has more than its part of a batch while others wait, and what nobody else needs is taken all the same"
+    )
     func fair() async {
         let queue = BatchQueue<String>(
             limits: .init(elements: 100, bytes: 1000, batchElements: 4, batchBytes: 100, partOfOne: 4)
-        ) { $0.utf8.count } owner: { String($0.prefix(1)) }
+        ) {
+            $0.utf8.count
+        } owner: {
+            String($0.prefix(1))
+        }
         #expect(queue.append(["a1", "a2", "a3", "a4", "a5", "b1", "b2", "c1"]) == 8)
         #expect(await queue.next() == ["a1", "b1", "c1", "a2"])
         #expect(await queue.next() == ["a3", "a4", "a5", "b2"])

@@ -11,7 +11,9 @@ struct ClientAddressTests {
         header: String = "X-Forwarded-For"
     ) throws -> ClientAddressReader.Client? {
         var fields = HTTPFields()
-        for (name, value) in headers { fields.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value)) }
+        for (name, value) in headers {
+            fields.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
+        }
         let reader = ClientAddressReader(
             trusted: try trusted.map { try #require(AddressRange($0)) },
             header: try #require(ClientAddressReader.Header(header)))
@@ -58,9 +60,11 @@ struct ClientAddressTests {
         #expect(try client("198.51.100.1", spoofed, trusted: [])?.address.description == "198.51.100.1")
         let long = Array(repeating: "10.1.1.1", count: 30)
         #expect(
-            try client("10.9.9.9", [("X-Forwarded-For", (["1.1.1.1"] + long).joined(separator: ","))])?.address.description
+            try client("10.9.9.9", [("X-Forwarded-For", (["1.1.1.1"] + long).joined(separator: ","))])?.address
+                .description
                 == "10.1.1.1")
-        #expect(try client("10.9.9.9", [("X-Real-IP", "1.1.1.1")], header: "X-Real-IP")?.address.description == "1.1.1.1")
+        #expect(
+            try client("10.9.9.9", [("X-Real-IP", "1.1.1.1")], header: "X-Real-IP")?.address.description == "1.1.1.1")
     }
 
     @Test("without trusted proxies a peer in a private network is not counted: all players may be behind it")
@@ -93,7 +97,9 @@ struct ClientAddressTests {
         #expect(try holds("2001:db8::/33", "2001:db8:7fff::1") && !holds("2001:db8::/33", "2001:db8:8000::1"))
         #expect(try holds("2001:db8::1/127", "2001:db8::") && !holds("2001:db8::1/127", "2001:db8::2"))
         #expect(try holds("::/0", "1.2.3.4") && holds("::/0", "2001::1"))
-        for text in ["", "10.0.0.0/33", "10.0.0/8", "host", "10.0.0.0/", "10.0.0.0/-1", "fe80::1%eth0", "::/129", "1/2/3"] {
+        for text in [
+            "", "10.0.0.0/33", "10.0.0/8", "host", "10.0.0.0/", "10.0.0.0/-1", "fe80::1%eth0", "::/129", "1/2/3",
+        ] {
             #expect(AddressRange(text) == nil, "\(text)")
         }
     }

@@ -38,7 +38,9 @@ struct ServerKeyRemoval {
     func remove(_ key: ServerKey, from change: inout SettingsChange) throws(ToolFailure) {
         var apps = try change.settings(.apps)
         var places: [[SettingsText.Step]] = [[.field("authentication")]]
-        for number in apps.bundleIds.indices { places.append([.field("apps"), .entry(number), .field("authentication")]) }
+        for number in apps.bundleIds.indices {
+            places.append([.field("apps"), .entry(number), .field("authentication")])
+        }
         for place in places {
             for (field, hashes) in [
                 ("api_keys", apps.texts("sha256", ofListAt: place + [.field("api_keys")])),

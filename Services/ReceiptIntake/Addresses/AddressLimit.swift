@@ -60,9 +60,11 @@ private final class UnnamedProxyLog: Sendable {
     private let toldAt = Mutex<ContinuousClock.Instant?>(nil)
 
     func note(_ headers: HTTPFields, _ client: ClientAddressReader.Client, _ logger: Logger) {
-        guard ["X-Forwarded-For", "Forwarded", "Via"].contains(where: { name in
-            HTTPField.Name(name).map { headers.contains($0) } ?? false
-        }) else { return }
+        guard
+            ["X-Forwarded-For", "Forwarded", "Via"].contains(where: { name in
+                HTTPField.Name(name).map { headers.contains($0) } ?? false
+            })
+        else { return }
         let now = ContinuousClock.now
         let isDue = toldAt.withLock { toldAt in
             if let last = toldAt, now - last < AddressLimit.Limit.logInterval { return false }

@@ -20,7 +20,9 @@ struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
     /// Reads the usual notation; nil for anything else, such as a name.
     init?(_ text: some StringProtocol) {
         // A zone (RFC 4007) means something on one machine only.
-        guard !text.contains("%"), let address = try? SocketAddress(ipAddress: String(text), port: 0) else { return nil }
+        guard !text.contains("%"), let address = try? SocketAddress(ipAddress: String(text), port: 0) else {
+            return nil
+        }
         self.init(address)
     }
 
@@ -72,7 +74,8 @@ struct AddressRange: Sendable, Hashable {
         var bits = width
         if parts.count == 2 {
             let digits = parts[1]
-            guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits), number <= width else {
+            guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits), number <= width
+            else {
                 return nil
             }
             bits = number

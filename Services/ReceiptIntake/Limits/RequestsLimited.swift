@@ -28,7 +28,8 @@ enum RequestsLimited {
 
     /// 429 of an address.
     static func problemOfAddress(perMinute: Int, wait: Duration) -> ProblemDetails {
-        problem("address", perMinute: perMinute, wait: wait, title: "Too much comes from this address", who: "An address")
+        let title = "Too much comes from this address"
+        return problem("address", perMinute: perMinute, wait: wait, title: title, who: "An address")
     }
 
     /// 429 of a player whose bodies have too many bytes at a time.
@@ -36,8 +37,8 @@ enum RequestsLimited {
         count("bytes", .refused)
         return ProblemDetails(
             "rate-limited", title: "The account sends too much at once", status: .tooManyRequests,
-            detail: "A player's requests may have \(maximum) bytes at a time. Nothing is lost: do not finish a transaction "
-                + "that was posted, and send the same request again."
+            detail: "A player's requests may have \(maximum) bytes at a time. Nothing is lost: do not finish a "
+                + "transaction that was posted, and send the same request again."
         )
         .with(header: .retryAfter, "\(ProblemDetails.overloadRetryAfterSeconds)")
         .with(header: .rateLimitPolicy, "\"bytes\";q=\(maximum);qu=\"content-bytes\"")

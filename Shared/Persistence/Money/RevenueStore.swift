@@ -131,7 +131,7 @@ package struct RevenueStore: Sendable {
                 LIMIT $4
                 """,
                 [.text(first.description), .text(last.description), .text(app), .int8(Int64(room) + 1)])
-        } catch where error.sqlState == SQLState.outOfRange {
+        } catch  where error.sqlState == SQLState.outOfRange {
             throw RevenueError.sumTooLarge
         }
     }

@@ -166,6 +166,7 @@ extension AuditParts.Column {
             let isWithin = isKnown + bounds.joined(separator: " AND ")
             return low == nil && hasNulls ? "(\(isWithin) OR \(isKnown)\(key) IS NULL)" : isWithin
         }
-        return part(rows.map { $0(condition) } ?? "SELECT * FROM \(table) WHERE \(condition("environment", expression))")
+        if let rows { return part(rows(condition)) }
+        return part("SELECT * FROM \(table) WHERE \(condition("environment", expression))")
     }
 }

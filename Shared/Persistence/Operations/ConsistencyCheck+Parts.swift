@@ -53,7 +53,9 @@ extension ConsistencyCheck {
     /// Rules that group by account or by what caused a line, of which no index has all.
     private static let byAccount: [String: AuditParts] = [
         "balances_equal_entries": .shares(
-            of: [.init(table: "ledger_entries", expression: "account"), .init(table: "balances", expression: "account")]),
+            of: [
+                .init(table: "ledger_entries", expression: "account"), .init(table: "balances", expression: "account"),
+            ]),
         "spends_are_covered": .shares(of: [.init(table: "ledger_entries", expression: "account")]),
         "entries_are_numbered": .shares(
             of: [

@@ -25,8 +25,9 @@ extension SubmissionStore {
     /// Submissions of one transaction.
     package static let redriveBatch = 1_000
 
-    /// Sets submissions back to received and due now, with a row in `audit_log` for each: so many in a transaction, those first
-    /// that were settled first. What is settled again meanwhile is not chosen again.
+    /// Sets submissions back to received and due now, with a row in `audit_log` for each.
+    ///
+    /// So many in a transaction, those first that were settled first. What is settled again meanwhile is not chosen again.
     ///
     /// - Parameters:
     ///   - selection: which; those that are fulfilled, or have no proof any more, are always left alone.
@@ -37,7 +38,7 @@ extension SubmissionStore {
     package func redriveBatches(
         _ selection: Selection, reason: String, actor: String, limit: Int
     ) -> AsyncThrowingStream<[Redriven], any Error> {
-        let batches = RedriveBatches(pool: pool, selection: selection, reason: reason, actor: actor, left: limit)
+        let batches = RedriveBatches(store: self, selection: selection, reason: reason, actor: actor, left: limit)
         return AsyncThrowingStream { try await batches.next() }
     }
 
@@ -48,77 +49,26 @@ extension SubmissionStore {
         _ selection: Selection, reason: String, actor: String, limit: Int
     ) async throws -> [Redriven] {
         var redriven: [Redriven] = []
-        for try await batch in redriveBatches(selection, reason: reason, actor: actor, limit: limit) { redriven += batch }
-        return redriven
-    }
-}
-
-/// The transactions of one redrive, one after the other.
-private actor RedriveBatches {
-    private let pool: PostgresPool
-    private let selection: SubmissionStore.Selection
-    private let reason: String
-    private let actor: String
-    private var left: Int
-    /// Ids that are named and not looked at yet.
-    private var ids: [String]
-    /// The database's time at the beginning.
-    private var start: String?
-    private var isOver = false
-
-    init(pool: PostgresPool, selection: SubmissionStore.Selection, reason: String, actor: String, left: Int) {
-        self.pool = pool
-        self.selection = selection
-        self.reason = reason
-        self.actor = actor
-        self.left = left
-        ids = if case .ids(let ids) = selection { ids } else { [] }
-    }
-
-    /// What the next transaction changes; nil when there is nothing more.
-    func next() async throws -> [SubmissionStore.Redriven]? {
-        guard !isOver, left > 0 else { return nil }
-        let limit = min(left, SubmissionStore.redriveBatch)
-        let (condition, order, argument) = choice(limit)
-        let start = try await begun()
-        let redriven = try await set(condition, order, [argument, .int8(Int64(limit)), .text(start)])
-        left -= redriven.count
-        if case .ids = selection { isOver = ids.isEmpty } else { isOver = redriven.count < limit }
-        return redriven
-    }
-
-    /// Which submissions, in the order of the index that finds them.
-    private func choice(_ limit: Int) -> (condition: String, order: String, argument: PostgresValue) {
-        switch selection {
-        case .ids:
-            let some = Array(ids.prefix(limit))
-            ids.removeFirst(some.count)
-            return ("id = ANY($1) AND state <> 'fulfilled'", "id", .textArray(some))
-        case .parked: return ("state = 'parked' AND state = $1", "reason, settled_at, id", .text("parked"))
-        case .rejected(let reason): return ("state = 'rejected' AND reason = $1", "settled_at, reason, id", .text(reason))
+        for try await batch in redriveBatches(selection, reason: reason, actor: actor, limit: limit) {
+            redriven += batch
         }
+        return redriven
     }
 
-    private func begun() async throws -> String {
-        if let start { return start }
-        let result = try await pool.query("SELECT now()::text AS now")
-        let now = try result.rows.first?.decode("now", as: String.self) ?? "now"
-        start = now
-        return now
-    }
-
+    /// - Parameters:
+    ///   - condition: which, with `$1`.
+    ///   - order: by which they are chosen, `$2` of them; none that was settled after `$3`.
     @inline(never)
-    private func set(
-        _ condition: String, _ order: String, _ parameters: [PostgresValue]
-    ) async throws -> [SubmissionStore.Redriven] {
-        let (reason, actor) = (reason, actor)
-        return try await pool.withTransaction { connection in
+    fileprivate func setBack(
+        _ condition: String, by order: String, _ parameters: [PostgresValue], reason: String, actor: String
+    ) async throws -> [Redriven] {
+        try await pool.withTransaction { connection in
             let result = try await connection.query(
                 """
                 WITH found AS (
                     SELECT id FROM submissions
                     -- Without a proof nothing can be judged: its account was forgotten, or retention has dropped it.
-                    WHERE \(condition) AND \(SubmissionStore.hasProof)
+                    WHERE \(condition) AND \(Self.hasProof)
                         AND (settled_at IS NULL OR settled_at <= $3::text::timestamptz)
                     ORDER BY \(order) LIMIT $2
                 ), chosen AS (
@@ -133,11 +83,68 @@ private actor RedriveBatches {
                 SELECT id, state FROM changed ORDER BY id
                 """, parameters)
             let redriven = try result.rows.map { row in
-                SubmissionStore.Redriven(id: try row.decode("id"), previousState: try row.decode("state"))
+                Redriven(id: try row.decode("id"), previousState: try row.decode("state"))
             }
             _ = try await AuditLog.write(
                 "redrive", of: redriven.map(\.id), actor: actor, reason: reason, on: connection)
             return redriven
         }
+    }
+}
+
+/// The transactions of one redrive, one after the other.
+private actor RedriveBatches {
+    private let store: SubmissionStore
+    private let selection: SubmissionStore.Selection
+    private let reason: String
+    private let actor: String
+    private var left: Int
+    /// Ids that are named and not looked at yet.
+    private var ids: [String]
+    /// The database's time at the beginning.
+    private var start: String?
+    private var isOver = false
+
+    init(store: SubmissionStore, selection: SubmissionStore.Selection, reason: String, actor: String, left: Int) {
+        self.store = store
+        self.selection = selection
+        self.reason = reason
+        self.actor = actor
+        self.left = left
+        ids = if case .ids(let ids) = selection { ids } else { [] }
+    }
+
+    /// What the next transaction changes; nil when there is nothing more.
+    func next() async throws -> [SubmissionStore.Redriven]? {
+        guard !isOver, left > 0 else { return nil }
+        let limit = min(left, SubmissionStore.redriveBatch)
+        let (condition, order, argument) = choice(limit)
+        let start = try await begun()
+        let redriven = try await store.setBack(
+            condition, by: order, [argument, .int8(Int64(limit)), .text(start)], reason: reason, actor: actor)
+        left -= redriven.count
+        if case .ids = selection { isOver = ids.isEmpty } else { isOver = redriven.count < limit }
+        return redriven
+    }
+
+    /// Which submissions, in the order of the index that finds them.
+    private func choice(_ limit: Int) -> (condition: String, order: String, argument: PostgresValue) {
+        switch selection {
+        case .ids:
+            let some = Array(ids.prefix(limit))
+            ids.removeFirst(some.count)
+            return ("id = ANY($1) AND state <> 'fulfilled'", "id", .textArray(some))
+        case .parked: return ("state = 'parked' AND state = $1", "reason, settled_at, id", .text("parked"))
+        case .rejected(let reason):
+            return ("state = 'rejected' AND reason = $1", "settled_at, reason, id", .text(reason))
+        }
+    }
+
+    private func begun() async throws -> String {
+        if let start { return start }
+        let result = try await store.pool.query("SELECT now()::text AS now")
+        let now = try result.rows.first?.decode("now", as: String.self) ?? "now"
+        start = now
+        return now
     }
 }
