@@ -88,7 +88,7 @@ def index_rows(seen):
 
 
 def indexes(seen, purchases):
-    table("Indexes, for a purchase, by pages that were not in PostgreSQL's memory", ["index", "scans", "pages from disk", "pages in memory"],
+    table("Indexes, for a purchase, by pages that were not in memory", ["index", "scans", "pages from disk", "pages in memory"],
           [(name, f"{scans / purchases:.2f}", f"{read / purchases:.3f}", f"{hit / purchases:.1f}")
            for name, (scans, _, read, hit) in index_rows(seen)])
 

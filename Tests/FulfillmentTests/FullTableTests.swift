@@ -172,7 +172,7 @@ struct FullTableTests {
     private static let operating = [
         Step("everything about a purchase, by each kind of id, and about one that is not known") { pool in
             let store = InspectionStore(pool: pool)
-            for id in ["7", "past7", "evt7"] {
+            for id in ["7", "sub7", "evt7"] {
                 let dossier = try await store.inspect(id)
                 #expect(dossier != nil, "\(id)")
             }

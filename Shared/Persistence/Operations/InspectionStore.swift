@@ -22,9 +22,19 @@ package struct InspectionStore: Sendable {
     ///   `subscriptions`, `events`, `deliveries`, `audit_log`); nil when no table knows the id.
     /// - Throws: `PostgresError`.
     package func inspect(_ id: String) async throws -> String? {
-        let result = try await pool.query(Self.statement, [.text(id)])
-        return try result.rows.first?.decode("dossier", as: String.self)
+        try await pool.withTransaction { connection in
+            try await connection.executeScript(Self.settings)
+            let result = try await connection.query(Self.statement, [.text(id)])
+            return try result.rows.first?.decode("dossier", as: String.self)
+        }
     }
+
+    /// The planner cannot know that an id leads to a handful of rows, and would read tables whole for the thousands that it
+    /// expects: every step goes by an index.
+    private static let settings = """
+        SET TRANSACTION READ ONLY;
+        SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off; SET LOCAL jit = off
+        """
 
     /// Each way to a submission goes by an index: together by OR they would read the table whole.
     private static let submissionIds = """
