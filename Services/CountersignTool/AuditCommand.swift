@@ -21,6 +21,9 @@ struct AuditCommand: AsyncParsableCommand {
     @Flag(help: "Prints JSON.")
     var json = false
 
+    @Flag(help: "Prints how long each rule took, in how many parts.")
+    var times = false
+
     @Option(help: "How many violations of each rule are named.")
     var examples = 20
 
@@ -42,7 +45,7 @@ struct AuditCommand: AsyncParsableCommand {
                     line.show(Self.text(progress))
                 }
             }
-            print(json ? try ToolOutput.json(report) : Self.text(report))
+            print(json ? try ToolOutput.json(report) : Self.text(report, hasTimes: times))
             guard report.isClean else { throw ExitCode.failure }
         }
     }
@@ -54,6 +57,14 @@ struct AuditCommand: AsyncParsableCommand {
         return known.map { "\(ToolOutput.padded($0.name, width))  \($0.sentence)" }.joined(separator: "\n")
     }
 
+    private static func time(of rule: ConsistencyCheck.RuleResult) -> String {
+        let (all, longest) = (
+            ToolOutput.number(rule.seconds, digits: 1), ToolOutput.number(rule.longestSeconds, digits: 1)
+        )
+        return rule.parts == 1
+            ? "\(rule.name): \(all) s" : "\(rule.name): \(all) s in \(rule.parts) parts, the longest \(longest) s"
+    }
+
     /// How far it is.
     static func text(_ progress: ConsistencyCheck.Progress) -> String {
         let part = progress.parts > 1 ? ", part \(progress.part) of \(progress.parts)" : ""
@@ -61,11 +72,12 @@ struct AuditCommand: AsyncParsableCommand {
     }
 
     /// The report as a person reads it.
-    static func text(_ report: ConsistencyCheck.Report) -> String {
+    static func text(_ report: ConsistencyCheck.Report, hasTimes: Bool = false) -> String {
         var lines = report.counts.sorted { $0.key < $1.key }.map { "\(ToolOutput.padded($0.key, 24)) \($0.value)" }
         if !lines.isEmpty { lines.append("") }
         for rule in report.rules {
             lines.append("\(rule.violations == 0 ? "ok    " : "BROKEN") \(rule.sentence)")
+            if hasTimes { lines.append("         \(time(of: rule))") }
             lines += rule.examples.map { "         \($0)" }
             let unnamed = rule.violations - Int64(rule.examples.count)
             if unnamed > 0 { lines.append("         and \(unnamed) more") }

@@ -163,6 +163,11 @@ def ready(port):
         raise MeasureError(f"curl: {error}") from None
 
 
+def longest(line):
+    """The seconds of a rule's longest statement, in a line of `countersign audit --times`."""
+    return float(line.rsplit(" ", 2)[1])
+
+
 def main():
     folder, orders, purchases, processes = sys.argv[1], *(int(text) for text in sys.argv[2:5])
     for name, value, maximum in [("ORDERS", orders, ORDERS_MAXIMUM), ("PURCHASES", purchases, PURCHASES_MAXIMUM),
@@ -177,8 +182,11 @@ def main():
                     measurement.pipeline())
         report.show(f"Phase 2: verdicts that wait, {processes} fulfillment processes and nothing else",
                     measurement.drain())
-        measurement.meter.stack("tool", "audit")
-        print("\nthe audit is clean")
+        begun = time.monotonic()
+        lines = measurement.meter.stack("tool", "audit", "--times").splitlines()
+        slow = sorted((line.strip() for line in lines if line.startswith("         ")), key=longest, reverse=True)
+        print(f"\nThe audit is clean, and took {time.monotonic() - begun:.0f} s. The rules with the longest statements:\n")
+        print("\n".join(f"- {line}" for line in slow[:report.ROWS]))
     except MeasureError as error:
         sys.exit(f"ten-times: {error}")
     finally:

@@ -41,12 +41,21 @@ package struct ConsistencyCheck: Sendable {
         package let violations: Int64
         /// The first of those.
         package let examples: [String]
+        /// How many parts it was asked in.
+        package let parts: Int
+        /// How long all of them took.
+        package let seconds: Double
+        /// How long the longest of them took.
+        package let longestSeconds: Double
 
         /// With what another part of the tables has.
-        fileprivate func adding(_ more: Int64, _ others: [String], examplesMaximum: Int) -> RuleResult {
+        fileprivate func adding(
+            _ more: Int64, _ others: [String], seconds: Double, examplesMaximum: Int
+        ) -> RuleResult {
             RuleResult(
                 name: name, sentence: sentence, violations: violations + more,
-                examples: Array((examples + others).sorted().prefix(examplesMaximum)))
+                examples: Array((examples + others).sorted().prefix(examplesMaximum)), parts: parts + 1,
+                seconds: self.seconds + seconds, longestSeconds: max(longestSeconds, seconds))
         }
     }
 
@@ -85,14 +94,19 @@ package struct ConsistencyCheck: Sendable {
             var results: [RuleResult] = []
             for (index, rule) in asked.enumerated() {
                 let prefixes = try await Self.parts(of: rule.name)?.prefixes(size, on: connection) ?? [""]
-                var result = RuleResult(name: rule.name, sentence: rule.sentence, violations: 0, examples: [])
+                var result = RuleResult(
+                    name: rule.name, sentence: rule.sentence, violations: 0, examples: [], parts: 0, seconds: 0,
+                    longestSeconds: 0)
                 for (part, prefix) in prefixes.enumerated() {
                     progress(
                         Progress(
                             name: rule.name, number: index + 1, count: count, part: part + 1, parts: prefixes.count))
+                    let start = ContinuousClock.now
                     let found = try await Self.violations(
                         of: rule, prefix: prefix, examplesMaximum: examplesMaximum, on: connection)
-                    result = result.adding(found.count, found.examples, examplesMaximum: examplesMaximum)
+                    result = result.adding(
+                        found.count, found.examples, seconds: (ContinuousClock.now - start) / .seconds(1),
+                        examplesMaximum: examplesMaximum)
                 }
                 results.append(result)
             }
