@@ -30,7 +30,7 @@ import TrustedRootSettings
 /// | `intake.waiters_maximum` | requests that may wait for an outcome | 5000 |
 /// | `intake.connections_maximum` | connections at a time | 4000 |
 /// | `intake.intents_per_day` | purchase intents that an account may open within 24 hours | 1000 |
-/// | `intake.account_posts_per_minute` | proofs that a player may post, all at once or one by one | 600 |
+/// | `intake.account_posts_per_minute` | proofs that a player may post, a tenth of them at once | 600 |
 /// | `intake.account_ids_per_minute` | of these, ids about which Apple is asked | 30 |
 /// | `intake.account_reads_per_minute` | orders, accounts and outcomes that a player may ask for | 1200 |
 /// | `intake.account_waits_maximum` | requests of a player that may wait for something at a time | 20 |
