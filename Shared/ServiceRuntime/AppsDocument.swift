@@ -15,6 +15,9 @@ struct AppsDocument: NamedFields {
         let sandbox: String?
         let receipts: String?
         let possession: String?
+        let finish: String?
+        let account_token: String?
+        let forward_notifications: StrictlyNamed<Forwarding>?
         let shared_secret_file: String?
         let shared_secret_env: String?
         let app_store_server_api: StrictlyNamed<Key>?
@@ -22,8 +25,16 @@ struct AppsDocument: NamedFields {
 
         enum CodingKeys: String, CodingKey, CaseIterable {
             case bundle_id, app_apple_id, released, sandbox, receipts, possession, shared_secret_file
+            case finish, account_token, forward_notifications
             case shared_secret_env, app_store_server_api, authentication
         }
+    }
+
+    struct Forwarding: NamedFields {
+        let url: String
+        let allow_private_addresses: Bool?
+
+        enum CodingKeys: String, CodingKey, CaseIterable { case url, allow_private_addresses }
     }
 
     struct Key: NamedFields {

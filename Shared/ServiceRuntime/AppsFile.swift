@@ -17,6 +17,10 @@ import Foundation
 ///     sandbox: accept           # or test, or refuse; App Review buys in the sandbox
 ///     receipts: offline         # or verify_receipt, or offline_then_verify_receipt
 ///     possession: proof         # or number: whoever guesses or overhears a transaction id gets what it bought
+///     finish: app               # or server: fulfillment has Apple finish what it granted
+///     account_token: leave      # or set: what was bought without a token gets one of its account at Apple
+///     forward_notifications:    # what Apple signed goes on to an older consumer, byte for byte
+///       { url: "https://old.example.com/apple", allow_private_addresses: false }
 ///     shared_secret_file: /run/secrets/shared-secret            # for verifyReceipt; or shared_secret_env
 ///     app_store_server_api:     # for every app, when it stands beside `apps`
 ///       { issuer_id: 57246542-96fe-1a63-e053-0824d011072a, key_id: 2X9R4HXF34, private_key_file: /run/secrets/key.p8 }
@@ -42,6 +46,41 @@ package struct AppsFile: Sendable, Equatable {
         package let serverAPI: ServerAPIKey?
         /// How callers prove who they are.
         package let authentication: Authentication
+        /// Who finishes transactions.
+        package var finish = FinishPolicy.app
+        /// What becomes of purchases without an account token.
+        package var accountToken = AccountTokenPolicy.leave
+        /// Where Apple's notifications go on to; nil for nowhere.
+        package var forwarding: Forwarding?
+    }
+
+    /// Who tells Apple that a purchase was delivered.
+    package enum FinishPolicy: String, Sendable, Hashable, CaseIterable {
+        /// The app, with StoreKit, once it has heard of the grant.
+        case app
+        /// Countersign too, after the grant: also for apps that are never opened again.
+        case server
+    }
+
+    /// What becomes of purchases without an account token, once an account has them.
+    package enum AccountTokenPolicy: String, Sendable, Hashable, CaseIterable {
+        /// They stay as they are.
+        case leave
+        /// Apple is given a token of the account, which renewals and refunds name from then on.
+        case set
+    }
+
+    /// Where Apple's notifications go on to.
+    package struct Forwarding: Sendable, Hashable {
+        /// The address that they are posted to.
+        package let url: String
+        /// Allows plain HTTP and addresses inside the own network.
+        package let allowsPrivateAddresses: Bool
+
+        package init(url: String, allowsPrivateAddresses: Bool = false) {
+            self.url = url
+            self.allowsPrivateAddresses = allowsPrivateAddresses
+        }
     }
 
     /// What becomes of an app's sandbox purchases; they never touch production's ledger.

@@ -57,7 +57,7 @@ struct AppsReader {
         let access = entry.authentication ?? document.authentication
         let accessPlace = (entry.authentication == nil ? file : place).of("authentication")
         let readsApple = secrets.contains(.apple)
-        return AppsFile.App(
+        var app = AppsFile.App(
             bundleId: id, appAppleId: entry.app_apple_id, isReleased: entry.released ?? (entry.app_apple_id != nil),
             sandbox: try choice(entry.sandbox, or: .accept, "sandbox", of: id, place),
             receipts: try choice(entry.receipts, or: .offline, "receipts", of: id, place),
@@ -65,6 +65,25 @@ struct AppsReader {
             sharedSecret: readsApple ? try read(sharedSecret, place) : nil,
             serverAPI: readsApple ? try serverAPI(key?.value, of: id, keyPlace) : nil,
             authentication: try authentication(secrets.contains(.callers) ? access?.value : nil, accessPlace))
+        app.finish = try choice(entry.finish, or: .app, "finish", of: id, place)
+        app.accountToken = try choice(entry.account_token, or: .leave, "account_token", of: id, place)
+        app.forwarding = try forwarding(entry.forward_notifications?.value, of: id, place)
+        return app
+    }
+
+    private func forwarding(
+        _ entry: AppsDocument.Forwarding?, of app: String, _ place: Place
+    ) throws(SettingsFileError) -> AppsFile.Forwarding? {
+        guard let entry else { return nil }
+        let allowsPrivate = entry.allow_private_addresses ?? false
+        do {
+            _ = try WebhookAddress(entry.url, allowsPrivateAddresses: allowsPrivate)
+        } catch {
+            throw place.mistake(
+                "the address in `forward_notifications` of \(app) \(error)",
+                SettingsStep(stringValue: "forward_notifications"))
+        }
+        return AppsFile.Forwarding(url: entry.url, allowsPrivateAddresses: allowsPrivate)
     }
 
     private func read(_ secret: SecretPlace, _ place: Place) throws(SettingsFileError) -> Redacted<String>? {

@@ -57,6 +57,22 @@ struct AppsFileTests {
         #expect(try app("receipts: offline_then_verify_receipt").receipts == .offlineThenVerifyReceipt)
     }
 
+    @Test("what Apple and an older consumer are told is nothing unless the file says so")
+    func announcements() throws {
+        let silent = try app("")
+        #expect(silent.finish == .app && silent.accountToken == .leave && silent.forwarding == nil)
+        let announced = try app(
+            "finish: server, account_token: set, forward_notifications: { url: \"https://old.example.com/a\" }",
+            secrets: [])
+        #expect(announced.finish == .server && announced.accountToken == .set)
+        #expect(announced.forwarding == AppsFile.Forwarding(url: "https://old.example.com/a"))
+        let plain = "{ url: \"http://10.0.0.1/a\", allow_private_addresses: true }"
+        #expect(try app("forward_notifications: \(plain)").forwarding?.allowsPrivateAddresses == true)
+        #expect(problem("apps: [{ bundle_id: a, finish: yes }]").contains("not one of app, server"))
+        let refused = problem("apps: [{ bundle_id: a, forward_notifications: { url: \"http://old.example.com\" } }]")
+        #expect(refused.contains("must use https"), "\(refused)")
+    }
+
     @Test("secrets come from files and from variables, without white space around them")
     func places() throws {
         let shared = try TemporaryFile("  shared-of-a-file\n")

@@ -28,6 +28,23 @@ struct CataloguePolicyTests {
         #expect(product.takeBack(of: "gem") == .toZero)
     }
 
+    @Test("what Apple is told about a refund is nothing unless the catalogue says so, and its mistakes are told")
+    func refunds() throws {
+        #expect(try product("type: consumable").refund == .silent)
+        let refund = try product(
+            "type: consumable\nrefund: { preference: grant_prorated, when_consumed: decline, sample_content: true }"
+        ).refund
+        #expect(refund == RefundPolicy(preference: .grantProrated, whenConsumed: .decline, hasSample: true))
+        for (written, told) in [
+            ("decline", "is not a mapping"),
+            ("{ preference: maybe }", "is not one of decline, grant_full, grant_prorated"),
+            ("{ when: decline }", "`when` in `refund`"), ("{ sample_content: perhaps }", "is not true or false"),
+        ] {
+            let mistake = mistake("type: consumable\nrefund: \(written)")
+            #expect(mistake.contains(told), "\(mistake)")
+        }
+    }
+
     @Test("a policy stands alone", arguments: RestorePolicy.allCases)
     func policyAlone(_ policy: RestorePolicy) throws {
         let rule = try product("type: non_consumable\nrestore: \(policy.rawValue)").restore

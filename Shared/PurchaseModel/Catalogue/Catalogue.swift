@@ -24,12 +24,15 @@ package struct Catalogue: Sendable, Hashable {
         package let takeBacks: [String: TakeBackPolicy]
         /// What a family member's copy brings.
         package let family: FamilyPolicy
+        /// What Apple is told when a customer asks for a refund.
+        package let refund: RefundPolicy
 
         /// Makes a product.
         package init(
             id: String, type: ProductType, items: [ItemGrant], entitlements: [String],
             duration: ProductDuration? = nil, prices: [String: Int64] = [:], restore: RestoreRule = .keep,
-            takeBacks: [String: TakeBackPolicy] = [:], family: FamilyPolicy = .entitlements
+            takeBacks: [String: TakeBackPolicy] = [:], family: FamilyPolicy = .entitlements,
+            refund: RefundPolicy = .silent
         ) {
             self.id = id
             self.type = type
@@ -40,6 +43,7 @@ package struct Catalogue: Sendable, Hashable {
             self.restore = restore
             self.takeBacks = takeBacks
             self.family = family
+            self.refund = refund
         }
 
         /// What becomes of an item when Apple takes the purchase back: nothing below zero unless the studio says so.

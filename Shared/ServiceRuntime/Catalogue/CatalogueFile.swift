@@ -30,6 +30,11 @@ package import PurchaseModel
 /// `family` says what a family member's copy (Family Sharing) brings: `entitlements` (the default: no items, since one
 /// purchase was paid for), `all` or `nothing`. `new_purchase` says who gets a period that another account paid for after
 /// the subscription had lapsed: its `payer` (the default: whoever posts Apple's proof of it), or the `owner` from before.
+///
+/// `refund` says what Apple is told when a customer asks for a refund, such as
+/// `{ preference: grant_prorated, when_consumed: decline, sample_content: true }`: `preference` is `decline`, `grant_full` or
+/// `grant_prorated` (without it none is told), `when_consumed` takes its place once a part is known to be used,
+/// `sample_content` whether customers can try the product before (default: `false`).
 package enum CatalogueFile {
     /// A catalogue, and the text that it was read from.
     package struct Loaded: Sendable {
