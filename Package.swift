@@ -140,6 +140,7 @@ let package = Package(
                 .embedInCode("Migrations/0016_hold_deliveries.sql"),
                 .embedInCode("Migrations/0017_forget_accounts.sql"),
                 .embedInCode("Migrations/0018_divide_by_month.sql"),
+                .embedInCode("Migrations/0020_answer_apple.sql"),
                 .embedInCode("Migrations/0022_find_numbers.sql"),
             ]),
         shared(

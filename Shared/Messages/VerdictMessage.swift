@@ -48,12 +48,30 @@ package struct VerdictMessage: EventMessage, Codable, Hashable {
         package var subtype: String?
         /// Apple's `notificationUUID`; the same in every repetition.
         package var uuid: String
+        /// The environment that Apple signed; nil in messages of a version before it was told.
+        package var environment: StoreEnvironment?
+        /// When Apple signed it; nil as before.
+        package var signedDate: Date?
+        /// Apple's `consumptionRequestReason`: why a customer asks for a refund.
+        package var consumptionRequestReason: String?
 
         /// Names one.
-        package init(type: String, subtype: String?, uuid: String) {
+        package init(
+            type: String, subtype: String?, uuid: String, environment: StoreEnvironment? = nil, signedDate: Date? = nil,
+            consumptionRequestReason: String? = nil
+        ) {
             self.type = type
             self.subtype = subtype
             self.uuid = uuid
+            self.environment = environment
+            self.signedDate = signedDate
+            self.consumptionRequestReason = consumptionRequestReason
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case type, subtype, uuid, environment
+            case signedDate = "signed_date"
+            case consumptionRequestReason = "consumption_request_reason"
         }
     }
 

@@ -57,6 +57,11 @@ GRANT SELECT ON spends TO countersign_intake;
 GRANT SELECT ON double_grants TO countersign_intake;
 GRANT SELECT ON merged_orders TO countersign_intake;
 GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_intake;
+-- PUT /v1/accounts/{id}/consent, which has Apple's open refund requests looked at again; both are exported.
+GRANT SELECT, INSERT ON account_consents TO countersign_intake;
+GRANT UPDATE (consented, changed_at) ON account_consents TO countersign_intake;
+GRANT SELECT ON apple_calls TO countersign_intake;
+GRANT UPDATE (state, answer, due_at) ON apple_calls TO countersign_intake;
 
 -- POST /v1/accounts/{id}/spend, which is intake's.
 GRANT SELECT, INSERT ON spends TO countersign_wallet;
@@ -70,6 +75,10 @@ GRANT SELECT ON submission_proofs TO countersign_worker;
 GRANT SELECT ON proof_headers TO countersign_worker;
 -- What responders have said is revoked: learnt by one worker, known by all.
 GRANT SELECT, INSERT ON revoked_certificates TO countersign_worker;
+-- What Apple is to be told: leased, called, written down; what is said and to whom stays as fulfillment wrote it.
+GRANT SELECT ON apple_calls TO countersign_worker;
+GRANT UPDATE (state, due_at, attempts, finished_at, status, code, outcome, body, api_version) ON apple_calls
+    TO countersign_worker;
 
 -- fulfillment: everything that follows from a verdict.
 GRANT SELECT ON schema_migrations TO countersign_fulfillment;
@@ -109,6 +118,14 @@ GRANT UPDATE (due_at, attempts) ON events TO countersign_fulfillment;
 GRANT SELECT, INSERT ON account_sequences TO countersign_fulfillment;
 GRANT UPDATE (last_sequence) ON account_sequences TO countersign_fulfillment;
 GRANT SELECT, INSERT ON catalogues TO countersign_fulfillment;
+-- What Apple told, and what it is to be told.
+GRANT SELECT, INSERT ON apple_notifications TO countersign_fulfillment;
+GRANT SELECT, INSERT ON notification_forwards TO countersign_fulfillment;
+GRANT SELECT, INSERT ON apple_calls TO countersign_fulfillment;
+GRANT UPDATE (state, due_at, answer, finished_at, outcome, account_token) ON apple_calls TO countersign_fulfillment;
+GRANT SELECT, DELETE ON account_consents TO countersign_fulfillment;
+-- A token for what was bought without one.
+GRANT INSERT ON account_tokens TO countersign_fulfillment;
 -- For the gauges of what is due.
 GRANT SELECT ON webhook_deliveries TO countersign_fulfillment;
 GRANT SELECT ON webhook_endpoints TO countersign_fulfillment;
@@ -169,6 +186,15 @@ GRANT SELECT, INSERT ON webhook_endpoints TO countersign_notification;
 GRANT UPDATE (disabled_at, disabled_reason, failing_since, succeeded_at, is_holding, resumed_at) ON webhook_endpoints TO
     countersign_notification;
 
+-- Apple's notifications that go on to an older consumer.
+GRANT SELECT ON apple_notifications TO countersign_notification;
+GRANT SELECT ON notification_forwards TO countersign_notification;
+GRANT UPDATE (state, due_at, attempts, last_status, last_error, finished_at) ON notification_forwards
+    TO countersign_notification;
+GRANT SELECT (id, proof, proof_header, proof_rest, proof_at) ON submissions TO countersign_notification;
+GRANT SELECT ON submission_proofs TO countersign_notification;
+GRANT SELECT ON proof_headers TO countersign_notification;
+
 -- The tool, looking: doctor, inspect, audit, bindings, double-grants, revenue, rates list.
 GRANT SELECT ON schema_migrations TO countersign_reader;
 GRANT SELECT ON submissions TO countersign_reader;
@@ -212,6 +238,10 @@ GRANT SELECT ON tax_rates TO countersign_reader;
 GRANT SELECT ON app_commission_programs TO countersign_reader;
 GRANT SELECT ON audit_log TO countersign_reader;
 GRANT SELECT ON forget_requests TO countersign_reader;
+GRANT SELECT ON account_consents TO countersign_reader;
+GRANT SELECT ON apple_notifications TO countersign_reader;
+GRANT SELECT ON notification_forwards TO countersign_reader;
+GRANT SELECT ON apple_calls TO countersign_reader;
 GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_reader;
 
 -- The tool, acting: redrive, claim, adjust, rates set, webhooks enable and resend; what runbooks have a person mend. It reads as countersign_reader.

@@ -13,6 +13,11 @@ extension AccountExport {
                 WHERE account = $1 AND app = $2
                 """),
         Section(
+            table: "account_consents",
+            sql: """
+                SELECT app AS key, consented, changed_at FROM account_consents WHERE account = $1 AND app = $2
+                """),
+        Section(
             table: "submissions",
             sql: """
                 SELECT id AS key, id, state, reason, kind, correlation_id, received_at, settled_at, named_transaction_id,
@@ -178,6 +183,15 @@ extension AccountExport {
                 SELECT e.environment || lpad(e.sequence::text, 19, '0') || ' ' || d.endpoint_id AS key, d.event_id,
                     d.endpoint_id, d.state, d.attempts, d.created_at, d.delivered_at
                 FROM events e JOIN webhook_deliveries d ON d.event_id = e.id WHERE e.account = $1 AND e.app = $2
+                """),
+        Section(
+            table: "apple_calls",
+            sql: """
+                SELECT lpad(c.id::text, 19, '0') AS key, c.kind, c.environment, c.transaction_id, c.state, c.created_at,
+                    c.finished_at, c.outcome, c.requested_at, c.request_reason, c.answer, c.body, c.account_token
+                FROM orders o JOIN apple_calls c
+                    ON (c.environment, c.order_transaction_id) = (o.environment, o.transaction_id)
+                WHERE o.account = $1 AND o.app = $2
                 """),
         Section(
             table: "operator_claims",

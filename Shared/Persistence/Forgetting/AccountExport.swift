@@ -52,7 +52,7 @@ package struct AccountExport: Sendable {
         let tables = [
             "submissions", "orders", "account_tokens", "purchase_intents", "events", "balances", "entitlements",
             "spends",
-            "lineage_shares", "subscriptions",
+            "lineage_shares", "subscriptions", "account_consents",
         ]
         let found = tables.map { table in
             // Notifications are nobody's, and their index has none of them.

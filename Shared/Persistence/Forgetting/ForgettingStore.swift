@@ -93,7 +93,7 @@ package struct ForgettingStore: Sendable {
     }
 
     // The order of locks is that of `SettleVerdicts`: consents; lineages; orders by key; balances; subscriptions; sequences;
-    // submissions by id.
+    // calls to Apple; submissions by id.
     @inline(never)
     private func change(_ traces: Traces, _ request: ForgetRequestStore.Due) async throws -> Int {
         try await pool.withTransaction { connection in
@@ -105,6 +105,7 @@ package struct ForgettingStore: Sendable {
             try await Self.forgetLedger(traces, request, &changed, on: connection)
             try await Self.forgetRights(of: request, &changed, on: connection)
             try await Self.forgetEvents(of: request, &changed, on: connection)
+            try await Self.forgetCalls(traces, request, &changed, on: connection)
             try await Self.forgetSubmissions(traces, request, &changed, on: connection)
             try await Self.forgetActs(traces, request, &changed, on: connection)
             try await ForgetRequestStore.count(changed, of: request, on: connection)

@@ -91,6 +91,9 @@ package struct Migrator: Sendable {
                 indexes: IndexChange.divideByMonth, preparation: { try await FirstPartition.prepare(on: $0) },
                 locksTables: true),
             Migration(
+                version: 20, name: "answer_apple",
+                sql: String(decoding: PackageResources._020_answer_apple_sql, as: UTF8.self)),
+            Migration(
                 version: 22, name: "find_numbers",
                 sql: String(decoding: PackageResources._022_find_numbers_sql, as: UTF8.self),
                 indexes: IndexChange.findNumbers),

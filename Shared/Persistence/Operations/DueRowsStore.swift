@@ -19,7 +19,7 @@ package struct DueRowsStore: Sendable {
     /// One queue.
     package struct Queue: Sendable, Hashable {
         /// The table: `submissions`, `events`, `webhook_deliveries`, `operator_claims`, `release_requests`, `subscriptions`,
-        /// `entitlements` or `forget_requests`.
+        /// `entitlements`, `forget_requests`, `apple_calls` or `notification_forwards`.
         package let table: String
         /// How many have been due for longer than each of ``DueRowsStore/ages``.
         package let counts: [Int64]
@@ -69,6 +69,7 @@ package struct DueRowsStore: Sendable {
             queue("subscriptions", due("subscriptions")),
             queue("entitlements", due("entitlements", "expires_at", and: "end_told_at IS NULL AND revoked_at IS NULL")),
             queue("webhook_deliveries", deliveries), queue("forget_requests", due("forget_requests")),
+            queue("apple_calls", due("apple_calls")), queue("notification_forwards", due("notification_forwards")),
         ]
         return "WITH RECURSIVE \(endpoints)\n" + queues.joined(separator: "\nUNION ALL\n")
     }()

@@ -147,6 +147,11 @@ package struct InspectionStore: Sendable {
         ), found_deliveries AS (
             SELECT event_id, endpoint_id, state, due_at, attempts, last_status, last_error, created_at, delivered_at
             FROM webhook_deliveries WHERE event_id IN (SELECT id FROM found_events)
+        ), found_calls AS (
+            SELECT c.id, c.kind, c.environment, c.transaction_id, c.state, c.attempts, c.status, c.code, c.outcome,
+                c.request_reason, c.deadline_at, c.body, c.created_at, c.finished_at
+            FROM apple_calls c JOIN keys k
+                ON (c.environment, c.order_transaction_id) = (k.environment, k.transaction_id)
         ), found_audit AS (
             SELECT actor, action, subject, reason, created_at FROM audit_log
             WHERE subject IN (SELECT id FROM found_submissions)
@@ -168,6 +173,7 @@ package struct InspectionStore: Sendable {
             'subscriptions', (SELECT coalesce(jsonb_agg(s ORDER BY s.changed_at), '[]') FROM found_subscriptions s),
             'events', (SELECT coalesce(jsonb_agg(e ORDER BY e.created_at, e.id), '[]') FROM found_events e),
             'deliveries', (SELECT coalesce(jsonb_agg(d ORDER BY d.created_at), '[]') FROM found_deliveries d),
+            'apple_calls', (SELECT coalesce(jsonb_agg(c ORDER BY c.id), '[]') FROM found_calls c),
             'audit_log', (SELECT coalesce(jsonb_agg(a ORDER BY a.created_at), '[]') FROM found_audit a)
         )::text AS dossier
         WHERE EXISTS (SELECT FROM found_submissions) OR EXISTS (SELECT FROM found_orders)

@@ -44,4 +44,46 @@ package struct AccountTokenStore: Sendable {
         }
         return accounts
     }
+
+    /// A token of each account that is no intent's, and so says nothing of a purchase: the newest that is registered, or one
+    /// that is made and registered now.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func tokens(
+        of accounts: [(app: String, account: Account)], on connection: PostgresConnection
+    ) async throws -> [UUID] {
+        guard !accounts.isEmpty else { return [] }
+        let found = try await connection.query(
+            """
+            SELECT asked.place, t.token FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (app, account, place)
+            CROSS JOIN LATERAL (
+                SELECT token FROM account_tokens t
+                WHERE t.account = asked.account AND t.app = asked.app
+                    AND NOT EXISTS (SELECT FROM purchase_intents i WHERE i.id = t.token)
+                ORDER BY created_at DESC, token LIMIT 1) t
+            """, [.textArray(accounts.map(\.app)), .textArray(accounts.map(\.account.text))])
+        var tokens = [UUID?](repeating: nil, count: accounts.count)
+        for row in found.rows { tokens[Int(try row.decode("place", as: Int64.self)) - 1] = try row.decode("token") }
+        // One account may have several of the purchases.
+        var made: [AppToken: Account] = [:]
+        var ofAccount: [[String]: UUID] = [:]
+        let all = zip(accounts, tokens).map { entry, token -> UUID in
+            if let token { return token }
+            let key = [entry.app, entry.account.text]
+            let token = ofAccount[key] ?? UUID()
+            ofAccount[key] = token
+            made[AppToken(app: entry.app, token: token)] = entry.account
+            return token
+        }
+        let list = Array(made)
+        if !list.isEmpty {
+            _ = try await connection.query(
+                "INSERT INTO account_tokens (app, token, account) SELECT * FROM unnest($1::text[], $2::uuid[], $3::text[])",
+                [
+                    .textArray(list.map(\.key.app)), .uuidArray(list.map(\.key.token)),
+                    .textArray(list.map(\.value.text)),
+                ])
+        }
+        return all
+    }
 }

@@ -29,6 +29,8 @@ package struct AccountStore: Sendable {
         package let balances: [Balance]
         /// Its subscriptions and those shared with it, ended ones too; those that run longest come first.
         package let subscriptions: [Subscription]
+        /// Whether Apple may be told how much of a purchase was used; nil until somebody says.
+        package let consent: AccountConsentStore.Consent?
         /// False when there are more entitlements, balances or subscriptions than are read.
         package let isComplete: Bool
     }
@@ -111,6 +113,7 @@ package struct AccountStore: Sendable {
                 Self.balancesStatement, key + [.int8(Int64(Self.balancesMaximum) + 1)])
             let subscriptions = try await connection.query(
                 Self.subscriptionsStatement, key + [.int8(Int64(Self.subscriptionsMaximum) + 1)])
+            let consent = try await connection.query(AccountConsentStore.statement, Array(key.prefix(2)))
             return Account(
                 version: try version.rows.first?.decode("last_sequence") ?? 0,
                 entitlements: try entitlements.rows.prefix(Self.entitlementsMaximum).map(Entitlement.init),
@@ -118,6 +121,7 @@ package struct AccountStore: Sendable {
                     Balance(item: try row.decode("item"), amount: try row.decode("amount"))
                 },
                 subscriptions: try subscriptions.rows.prefix(Self.subscriptionsMaximum).map(Subscription.init),
+                consent: try consent.rows.first.map(AccountConsentStore.consent),
                 isComplete: entitlements.rows.count <= Self.entitlementsMaximum
                     && balances.rows.count <= Self.balancesMaximum
                     && subscriptions.rows.count <= Self.subscriptionsMaximum)

@@ -12,6 +12,8 @@ extension SubmissionStore {
         case parked
         /// All that were rejected for this reason.
         case rejected(reason: String)
+        /// These of Apple's notifications, fulfilled ones too.
+        case notifications([String])
     }
 
     /// A submission that runs again.
@@ -30,7 +32,7 @@ extension SubmissionStore {
     /// So many in a transaction, those first that were settled first. What is settled again meanwhile is not chosen again.
     ///
     /// - Parameters:
-    ///   - selection: which; those that are fulfilled, or have no proof any more, are always left alone.
+    ///   - selection: which; those that have no proof any more are always left alone, and fulfilled ones but for notifications.
     ///   - reason: why, in the operator's words.
     ///   - actor: who.
     ///   - limit: the most to redrive in all.
@@ -111,7 +113,11 @@ private actor RedriveBatches {
         self.reason = reason
         self.actor = actor
         self.left = left
-        ids = if case .ids(let ids) = selection { ids } else { [] }
+        ids =
+            switch selection {
+            case .ids(let ids), .notifications(let ids): ids
+            case .parked, .rejected: []
+            }
     }
 
     /// What the next transaction changes; nil when there is nothing more.
@@ -123,7 +129,10 @@ private actor RedriveBatches {
         let redriven = try await store.setBack(
             condition, by: order, [argument, .int8(Int64(limit)), .text(start)], reason: reason, actor: actor)
         left -= redriven.count
-        if case .ids = selection { isOver = ids.isEmpty } else { isOver = redriven.count < limit }
+        switch selection {
+        case .ids, .notifications: isOver = ids.isEmpty
+        case .parked, .rejected: isOver = redriven.count < limit
+        }
         return redriven
     }
 
@@ -134,6 +143,10 @@ private actor RedriveBatches {
             let some = Array(ids.prefix(limit))
             ids.removeFirst(some.count)
             return ("id = ANY($1) AND state <> 'fulfilled'", "id", .textArray(some))
+        case .notifications:
+            let some = Array(ids.prefix(limit))
+            ids.removeFirst(some.count)
+            return ("id = ANY($1) AND kind = 'server_notification'", "id", .textArray(some))
         case .parked: return ("state = 'parked' AND state = $1", "reason, settled_at, id", .text("parked"))
         case .rejected(let reason):
             return ("state = 'rejected' AND reason = $1", "settled_at, reason, id", .text(reason))

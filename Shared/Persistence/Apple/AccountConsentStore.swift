@@ -1,0 +1,50 @@
+package import Foundation
+package import Postgres
+package import PurchaseModel
+
+/// The table `account_consents`: whether an account agreed that Apple is told how much of a purchase was used.
+package struct AccountConsentStore: Sendable {
+    /// What an account said.
+    package struct Consent: Sendable, Hashable {
+        package let isGiven: Bool
+        /// Since when it is so.
+        package let changedAt: Date
+    }
+
+    private let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Writes down what an account says, and has Apple's open requests about its purchases looked at again.
+    ///
+    /// Saying the same again changes nothing, not even since when it is so.
+    ///
+    /// - Throws: `PostgresError`.
+    @inline(never)  // Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    package func set(_ isGiven: Bool, app: String, account: Account) async throws -> Consent {
+        try await pool.withTransaction { connection in
+            let result = try await connection.query(
+                """
+                INSERT INTO account_consents AS k (app, account, consented) VALUES ($1, $2, $3)
+                ON CONFLICT (account, app) DO UPDATE SET consented = excluded.consented,
+                    changed_at = CASE WHEN k.consented = excluded.consented THEN k.changed_at ELSE now() END
+                RETURNING changed_at
+                """, [.text(app), .text(account.text), .bool(isGiven)])
+            try await AppleCallStore.reconsider(app: app, account: account, on: connection)
+            guard let row = result.rows.first else {
+                throw PostgresError(code: .decodingFailed, reason: "account_consents gave no row")
+            }
+            return Consent(isGiven: isGiven, changedAt: try row.decode("changed_at"))
+        }
+    }
+
+    /// What an account said: `$1` its name, `$2` the app; no row where nobody said anything.
+    static let statement = "SELECT consented, changed_at FROM account_consents WHERE account = $1 AND app = $2"
+
+    static func consent(_ row: PostgresRow) throws -> Consent {
+        Consent(isGiven: try row.decode("consented"), changedAt: try row.decode("changed_at"))
+    }
+}

@@ -1,0 +1,151 @@
+package import Foundation
+import Messages
+import Postgres
+package import PurchaseModel
+
+/// Calls that are ready, as the workers lease them.
+extension AppleCallStore {
+    /// A call that is to be made now.
+    package struct Due: Sendable {
+        package let id: Int64
+        package let kind: Kind
+        package let environment: StoreEnvironment
+        package let app: String
+        package let transactionId: String
+        /// Attempts made before this one.
+        package let attempts: Int
+        /// Seconds since it was queued, by the database's clock.
+        package let ageSeconds: Double
+        /// Seconds until Apple takes no answer any more, below zero where it is late; nil for other calls.
+        package let secondsLeft: Double?
+        /// What ``Kind/consumption`` says.
+        package let answer: ConsumptionAnswer?
+        /// What ``Kind/accountToken`` sets.
+        package let token: UUID?
+
+        package init(
+            id: Int64, kind: Kind, environment: StoreEnvironment, app: String, transactionId: String, attempts: Int,
+            ageSeconds: Double, secondsLeft: Double?, answer: ConsumptionAnswer?, token: UUID?
+        ) {
+            self.id = id
+            self.kind = kind
+            self.environment = environment
+            self.app = app
+            self.transactionId = transactionId
+            self.attempts = attempts
+            self.ageSeconds = ageSeconds
+            self.secondsLeft = secondsLeft
+            self.answer = answer
+            self.token = token
+        }
+    }
+
+    /// What came of a call.
+    package struct Outcome: Sendable {
+        /// What becomes of it.
+        package enum Result: Sendable, Hashable {
+            /// Apple took it.
+            case done
+            /// It is made again after so long.
+            case retry(after: Duration)
+            /// Apple refused it for good.
+            case refused
+            /// It is too late for it.
+            case lapsed
+        }
+
+        package let id: Int64
+        package let result: Result
+        /// Of Apple's answer; nil where there was none.
+        package var status: Int?
+        /// Apple's number in it.
+        package var code: Int64?
+        /// For people: why it was not done, in a word.
+        package var reason: String?
+        /// What was sent, byte for byte.
+        package var body: String?
+        /// Of Send Consumption Information.
+        package var apiVersion: Int?
+
+        package init(id: Int64, _ result: Result) {
+            self.id = id
+            self.result = result
+        }
+
+        var state: State {
+            switch result {
+            case .done: .done
+            case .retry: .ready
+            case .refused: .refused
+            case .lapsed: .lapsed
+            }
+        }
+
+        var delay: Duration? {
+            if case .retry(let delay) = result { delay } else { nil }
+        }
+    }
+
+    /// Leases calls of a kind that are due, the oldest first.
+    ///
+    /// - Parameters:
+    ///   - apps: those that the caller has a key for; the others' stay due.
+    ///   - lease: after how long another attempt may begin if this process dies.
+    /// - Throws: `PostgresError`.
+    package func claim(_ kind: Kind, apps: [String], limit: Int, lease: Duration) async throws -> [Due] {
+        guard !apps.isEmpty else { return [] }
+        let result = try await pool.query(
+            """
+            UPDATE apple_calls c SET due_at = now() + $4 * interval '1 millisecond', attempts = attempts + 1
+            FROM (
+                SELECT id FROM apple_calls WHERE state = 'ready' AND kind = $1 AND due_at <= now() AND app = ANY($2)
+                ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED) due
+            WHERE c.id = due.id
+            RETURNING c.id, c.kind, c.environment, c.app, c.transaction_id, c.attempts - 1 AS attempts, c.answer,
+                c.account_token, extract(epoch FROM now() - c.created_at)::float8 AS age,
+                extract(epoch FROM c.deadline_at - now())::float8 AS left_over
+            """,
+            [.text(kind.rawValue), .textArray(apps), .int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
+        return try result.rows.map { row in
+            Due(
+                id: try row.decode("id"), kind: try row.known("kind"), environment: try row.environment(),
+                app: try row.decode("app"), transactionId: try row.decode("transaction_id"),
+                attempts: Int(try row.decode("attempts", as: Int32.self)), ageSeconds: try row.decode("age"),
+                secondsLeft: try row.decodeIfPresent("left_over"),
+                answer: try row.jsonIfPresent("answer", as: ConsumptionAnswer.self),
+                token: try row.decodeIfPresent("account_token"))
+        }
+    }
+
+    /// Writes down what came of calls.
+    ///
+    /// What was taken back meanwhile and is to be tried again stays taken back; what Apple took is done, whatever happened
+    /// meanwhile.
+    ///
+    /// - Throws: `PostgresError`.
+    package func record(_ outcomes: [Outcome]) async throws {
+        guard !outcomes.isEmpty else { return }
+        _ = try await pool.query(
+            """
+            UPDATE apple_calls c SET state = new.state, status = new.status, code = new.code, outcome = new.outcome,
+                due_at = CASE WHEN new.state = 'ready' THEN now() + new.delay * interval '1 millisecond' END,
+                finished_at = CASE WHEN new.state <> 'ready' THEN now() END,
+                body = coalesce(new.body, c.body), api_version = coalesce(new.api_version, c.api_version)
+            FROM unnest($1::int8[], $2::text[], $3::int8[], $4::int4[], $5::int8[], $6::text[], $7::text[], $8::int4[])
+                AS new (id, state, delay, status, code, outcome, body, api_version)
+            WHERE c.id = new.id AND (c.state = 'ready' OR c.state = 'asked' AND new.state = 'done')
+            """,
+            [
+                .int8Array(outcomes.map(\.id)), .textArray(outcomes.map(\.state.rawValue)),
+                .int8Array(outcomes.map { $0.delay?.wholeMilliseconds }),
+                .int4Array(outcomes.map { $0.status.map(Int32.init) }), .int8Array(outcomes.map(\.code)),
+                .textArray(outcomes.map(\.reason)), .textArray(outcomes.map(\.body)),
+                .int4Array(outcomes.map { $0.apiVersion.map(Int32.init) }),
+            ])
+    }
+
+    /// JSON as a column has it.
+    static func json(_ value: some Encodable) throws -> String {
+        String(decoding: try MessageCoding.encode(value), as: UTF8.self)
+    }
+}
