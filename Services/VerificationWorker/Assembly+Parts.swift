@@ -1,6 +1,8 @@
 import EventProcessing
 import Kafka
 import Messages
+import Persistence
+import Postgres
 import ServiceRuntime
 
 /// What the consumers are made of.
@@ -66,6 +68,19 @@ struct Parts {
             let messages = batch.map(\.message)
             let findings = await judge.findings(for: messages)
             try await publish.publish(zip(messages, findings).map { (submission: $0, finding: $1) })
+        }
+    }
+
+    /// Makes the calls that fulfillment has queued; nil in a worker that is told not to.
+    func calls(_ pool: PostgresPool) -> PeriodicTask? {
+        guard let interval = configuration.callsInterval else { return nil }
+        let caller = AppleCaller(
+            apps: access.apps, pace: access.pace, attention: access.attention,
+            patience: configuration.appStore.patience)
+        let make = MakeAppleCalls(
+            store: AppleCallStore(pool: pool), caller: caller, apps: access.apps, logger: context.logger)
+        return PeriodicTask("apple-calls", schedule: .init(every: interval), logger: context.logger) {
+            try await make.look()
         }
     }
 

@@ -71,6 +71,7 @@ struct Assembly {
         services = ServiceAssembly(
             services: [producer, monitor] + (pool.map { [$0] } ?? [])
                 + (revocations.map { [$0.task(logger: logger)] } ?? [])
-                + [access, reload, share, prober, submissions, lookups])
+                + [access, reload, share, prober]
+                + (pool.flatMap { parts.calls($0) }.map { [$0] } ?? []) + [submissions, lookups])
     }
 }

@@ -23,8 +23,10 @@ import TrustedRootSettings
 /// | `COUNTERSIGN_RECEIPT_SHA1_UNTIL` | the day (UTC, `2025-07-01`) from which on receipts signed over SHA-1 are refused, by their creation date; `none` refuses none | 2025-07-01 |
 /// | `COUNTERSIGN_TRUSTED_FOREIGN_ROOTS` | `allowed`: roots that are not Apple's may be among both | `refused` |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | submissions judged and acknowledged together | 256 |
-/// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message, and with revocations that were learnt | none: such proofs wait, and revocations are forgotten with the process |
+/// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message, with revocations that were learnt, and with the calls that fulfillment queues | none: such proofs wait, revocations are forgotten with the process, and it makes no queued calls |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections to it | 2 |
+/// | `COUNTERSIGN_APPLE_CALLS` | `off`: this worker makes no queued calls to Apple; at least one must | `on` |
+/// | `COUNTERSIGN_APPLE_CALLS_INTERVAL` | seconds between looks for queued calls | 2 |
 /// | `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | `false` behind PgBouncer before 1.21 in transaction mode | `true` |
 struct Configuration: Sendable {
     enum Limit {
@@ -46,6 +48,12 @@ struct Configuration: Sendable {
     let batchMaximum: Int
     let postgres: PostgresConfiguration?
     let appStore: AppStoreSettings
+    /// The time between looks for queued calls; nil where this worker makes none.
+    let callsInterval: Duration?
+
+    private enum Switch: String, CaseIterable {
+        case on, off
+    }
 
     init(_ settings: SettingReader) throws {
         kafka = try KafkaSettings.read(settings, clientId: "verification-worker")
@@ -67,6 +75,9 @@ struct Configuration: Sendable {
             postgres = nil
         }
         appStore = try AppStoreSettings(settings)
+        let interval = try settings.duration(
+            "apple_calls.interval", default: .seconds(2), in: .milliseconds(50)...(.seconds(3_600)))
+        callsInterval = try settings.choice("apple_calls", default: Switch.on) == .on ? interval : nil
     }
 
     /// The beginning of a day in UTC; nil for `none`.

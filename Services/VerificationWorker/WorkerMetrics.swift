@@ -22,6 +22,11 @@ enum WorkerMetrics {
         .histogram(
             "countersign_app_store_call_duration_seconds", ["host"],
             help: "How long a call took, without waiting for its turn."),
+        .counter(
+            "countersign_apple_calls_total", ["kind", "result"],
+            help: """
+                Queued calls to Apple that were attempted: consumption, finish, account_token; done, retry, refused, lapsed.
+                """),
         .gauge(
             "countersign_app_store_breaker_open", ["host"], help: "1 while the host rests because it does not answer."),
         .counter(

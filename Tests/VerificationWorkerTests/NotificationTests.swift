@@ -15,6 +15,34 @@ struct NotificationTests {
         "TEST", "EXTERNAL_PURCHASE_TOKEN", "RESCIND_CONSENT", "RENEWAL_EXTENSION SUMMARY",
     ]
 
+    /// What the table of fulfillment's README says is read, by type and subtype.
+    private static func table() throws -> [String: String] {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Services/Fulfillment/README.md")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        let start = try #require(lines.firstIndex(of: "| type | subtype | reads | what it does here |"))
+        var rows: [String: String] = [:]
+        for line in lines[(start + 2)...].prefix(while: { $0.hasPrefix("|") }) {
+            let cells = line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast()
+                .map { $0.trimmingCharacters(in: CharacterSet(charactersIn: " `")) }
+            try #require(cells.count == 4, "\(line)")
+            #expect(!cells[3].isEmpty, "\(line)")
+            let name = cells[0] + (cells[1].isEmpty ? "" : " " + cells[1])
+            #expect(rows.updateValue(cells[2], forKey: name) == nil, "\(name) stands twice")
+        }
+        return rows
+    }
+
+    /// What was taken out of a notification, in the table's words.
+    private static func reads(_ finding: Finding) -> String {
+        var parts: [String] = []
+        if !finding.transactions.isEmpty { parts.append("transaction") }
+        if !finding.renewals.isEmpty { parts.append("renewal") }
+        if !finding.rescindedConsents.isEmpty { parts.append("app") }
+        return parts.joined(separator: ", ")
+    }
+
     private static func milliseconds(_ date: Date?) -> Int64? {
         date.map { Int64(($0.timeIntervalSince1970 * 1_000).rounded()) }
     }
@@ -24,6 +52,10 @@ struct NotificationTests {
         try await Stage.run { stage in
             let triggers = try await stage.simulator.triggers()
             #expect(Set(triggers.map(\.notificationType)).count == 23)
+            let rows = try Self.table()
+            let names = triggers.map { [$0.notificationType, $0.subtype].compactMap(\.self).joined(separator: " ") }
+            #expect(Set(rows.keys) == Set(names))
+            #expect(rows.count == names.count)
             for environment in AppStoreEnvironment.allCases {
                 for trigger in triggers {
                     let name = [trigger.notificationType, trigger.subtype].compactMap { $0 }.joined(separator: " ")
@@ -35,7 +67,12 @@ struct NotificationTests {
                     #expect(
                         finding.notification
                             == VerdictMessage.NotificationKind(
-                                type: told.notificationType, subtype: told.subtype, uuid: told.notificationUUID))
+                                type: told.notificationType, subtype: told.subtype, uuid: told.notificationUUID,
+                                environment: StoreEnvironment(appleName: environment.rawValue),
+                                signedDate: finding.notification?.signedDate,
+                                consumptionRequestReason: told.payload.data?.consumptionRequestReason))
+                    #expect(Self.milliseconds(finding.notification?.signedDate) == told.payload.signedDate, "\(name)")
+                    #expect(rows[name] == Self.reads(finding), "\(name)")
                     let isAboutOne = !Self.without.contains(name) && !Self.without.contains(trigger.notificationType)
                     #expect(finding.transactions.count == (isAboutOne ? 1 : 0), "\(name)")
                     compare(finding, with: told, in: environment, name)

@@ -14,6 +14,7 @@ struct ToldNotification: Decodable, Sendable {
     struct Inner: Decodable, Sendable {
         let signedTransactionInfo: Transaction?
         let signedRenewalInfo: Renewal?
+        let consumptionRequestReason: String?
     }
 
     struct AppInner: Decodable, Sendable {

@@ -27,6 +27,9 @@ final class ServedApps: Sendable {
     /// Asks Apple about an app; nil for one without a key.
     func client(of bundleId: String) -> AppStoreServerClient? { state.withLock { $0.clients[bundleId] } }
 
+    /// The apps that have a key, sorted.
+    var withClients: [String] { state.withLock { $0.clients.keys.sorted() } }
+
     /// Serves these apps from now on.
     ///
     /// What is being asked is asked to its end, with the key before.

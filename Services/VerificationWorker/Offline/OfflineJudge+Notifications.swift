@@ -28,8 +28,7 @@ extension OfflineJudge {
     private func finding(
         _ signed: SignedNotification, of app: AppsFile.App, _ submission: SubmissionMessage
     ) -> Finding {
-        let kind = VerdictMessage.NotificationKind(
-            type: signed.notificationType.rawValue, subtype: signed.subtype?.rawValue, uuid: signed.notificationUUID)
+        let kind = VerdictMessage.NotificationKind(signed)
         guard let environment = StoreEnvironment(appleName: signed.environment.rawValue) else {
             // The verifier lets none through; a new one would have to be thought about first.
             return Finding(.rejected(.payloadInvalid, detail: "neither production nor sandbox"), notification: kind)
@@ -89,6 +88,15 @@ extension OfflineJudge {
             ]
         }
         return .success(content)
+    }
+}
+
+extension VerdictMessage.NotificationKind {
+    init(_ signed: SignedNotification) {
+        self.init(
+            type: signed.notificationType.rawValue, subtype: signed.subtype?.rawValue, uuid: signed.notificationUUID,
+            environment: StoreEnvironment(appleName: signed.environment.rawValue), signedDate: signed.signedDate)
+        if case .data(let data) = signed.content { consumptionRequestReason = data.consumptionRequestReason?.rawValue }
     }
 }
 

@@ -30,6 +30,8 @@ enum CallClass: String, Sendable, Hashable, CaseIterable {
     case usual
     /// Look Up Order ID: 10 a second.
     case orders
+    /// Set App Account Token: 20 a second.
+    case tokens
 }
 
 /// Whose calls Apple counts together (ADP, Identifying rate limits).
@@ -41,8 +43,8 @@ struct BudgetKey: Sendable, Hashable {
 
 /// How fast Apple may be asked.
 ///
-/// Apple allows each app 50 calls a second of the class that Get Transaction Info is in and 10 of the one that Look Up Order
-/// ID is in, a tenth of it in the sandbox. For verifyReceipt it documents no limit; the pace of the former is kept there.
+/// Apple allows each app 50 calls a second of the class that Get Transaction Info is in, 20 of the one that Set App Account Token
+/// is in and 10 of the one that Look Up Order ID is in, a tenth of it in the sandbox. For verifyReceipt it documents no limit; the pace of the former is kept there.
 struct AppStoreRates: Sendable, Hashable {
     enum Limit {
         /// What the sandbox allows of production's.
@@ -57,11 +59,18 @@ struct AppStoreRates: Sendable, Hashable {
     var share: Double
     /// Lookups of order ids a second, in production.
     var ordersPerSecond: Double = 10
+    /// Settings of account tokens a second, in production.
+    var tokensPerSecond: Double = 20
 
     /// The limit of a budget before it is divided among the workers.
     func limit(of key: BudgetKey) -> RateBudget.Limit {
         let isSandbox = key.host.kind == .serverAPI && key.host.environment == .sandbox
-        let allowed = key.callClass == .orders ? ordersPerSecond : perSecond
+        let allowed =
+            switch key.callClass {
+            case .usual: perSecond
+            case .orders: ordersPerSecond
+            case .tokens: tokensPerSecond
+            }
         let rate = allowed * share * (isSandbox ? Limit.sandboxShare : 1)
         return RateBudget.Limit(perSecond: rate, burst: max(1, rate))
     }

@@ -14,6 +14,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_NOT_FOUND_AGE` | seconds from Apple's first answer that it knows no such id until it may be believed | 900 |
 /// | `COUNTERSIGN_RATE_PER_SECOND` | what Apple allows an app, calls a second of the class of 50 | 50 |
 /// | `COUNTERSIGN_RATE_ORDERS_PER_SECOND` | the same of lookups by order id, the class of 10 | 10 |
+/// | `COUNTERSIGN_RATE_TOKENS_PER_SECOND` | the same of Set App Account Token, the class of 20 | 20 |
 /// | `COUNTERSIGN_RATE_SHARE` | the share of it that all workers together use | 0.8 |
 /// | `COUNTERSIGN_BREAKER_PROBE_DELAY` | seconds until a host that rests is asked first | 1 |
 /// | `COUNTERSIGN_BREAKER_PROBE_DELAY_MAXIMUM` | what doubling of it ends at | 30 |
@@ -73,7 +74,9 @@ struct AppStoreSettings: Sendable {
             perSecond: try Self.number(settings, "rate.per_second", default: 50, in: 0.001...1_000_000),
             share: try Self.number(settings, "rate.share", default: 0.8, in: 0.001...1),
             ordersPerSecond: try Self.number(
-                settings, "rate.orders_per_second", default: 10, in: 0.001...1_000_000))
+                settings, "rate.orders_per_second", default: 10, in: 0.001...1_000_000),
+            tokensPerSecond: try Self.number(
+                settings, "rate.tokens_per_second", default: 20, in: 0.001...1_000_000))
         breaker.probeDelay = try settings.duration(
             "breaker.probe_delay", default: breaker.probeDelay, in: .milliseconds(10)...(.seconds(3_600)))
         breaker.probeDelayMaximum = try settings.duration(

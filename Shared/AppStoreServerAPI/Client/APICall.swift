@@ -47,14 +47,21 @@ struct APICall: Sendable {
     ///
     /// - Throws: ``AppStoreServerError`` when a value cannot be written.
     func json(_ value: some Encodable) throws -> APICall {
+        var call = self
+        call.body = .json(try Self.encoded(value))
+        return call
+    }
+
+    /// The bytes of a body of JSON: the same for the same value.
+    ///
+    /// - Throws: ``AppStoreServerError`` when a value cannot be written.
+    static func encoded(_ value: some Encodable) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else {
             throw AppStoreServerError.refused(nil, "the request's body cannot be written as JSON")
         }
-        var call = self
-        call.body = .json(data)
-        return call
+        return data
     }
 
     /// Everything but RFC 3986's unreserved characters.

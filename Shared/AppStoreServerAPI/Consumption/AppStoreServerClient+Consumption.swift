@@ -49,6 +49,13 @@ public struct ConsumptionRequest: Encodable, Sendable, Hashable {
         self.refundPreference = refundPreference
     }
 
+    /// The body as it is sent, byte for byte.
+    ///
+    /// - Throws: ``AppStoreServerError`` when a value cannot be written.
+    public func bodyText() throws -> String {
+        String(decoding: try APICall.encoded(self), as: UTF8.self)
+    }
+
     func check() throws {
         guard customerConsented else {
             throw AppStoreServerError.refused(.invalidCustomerConsented, "customerConsented: true, or nothing is sent")

@@ -1,0 +1,121 @@
+import AppStoreServerAPI
+import Pacing
+import Persistence
+import PurchaseModel
+import ServiceRuntime
+
+/// Makes one queued call, at the pace that Apple allows, and says what becomes of it.
+struct AppleCaller: Sendable {
+    let apps: ServedApps
+    let pace: AppStorePace
+    let attention: AttentionLog
+    /// How long a call may wait for room.
+    let patience: Duration
+    /// From -1 to 1.
+    var chance: @Sendable () -> Double = { .random(in: -1...1) }
+
+    /// What was said to Apple.
+    private struct Said: Sendable {
+        var body: String?
+        var apiVersion: Int?
+    }
+
+    /// Makes the call.
+    func outcome(of call: AppleCallStore.Due) async -> AppleCallStore.Outcome {
+        guard let client = apps.client(of: call.app) else { return retry(call, asked: RetryTime.notConfigured) }
+        switch call.kind {
+        case .consumption: return await consumption(call, client)
+        case .finish:
+            return await ask(call, Said()) { try await client.finishTransaction(call.transactionId, in: $0) }
+        case .accountToken:
+            guard let token = call.token else { return refused(call, "token_missing") }
+            return await ask(call, Said(), callClass: .tokens) {
+                try await client.setAppAccountToken(token, of: call.transactionId, in: $0)
+            }
+        }
+    }
+
+    // Version 2 takes every product; version 1 is the one for Advanced Commerce. Apple names the error of version 2 for that,
+    // and not its number: so version 1 is tried after every refusal that says nothing else (apple-facts C2, C4, C11).
+    private func consumption(_ call: AppleCallStore.Due, _ client: AppStoreServerClient) async -> AppleCallStore.Outcome
+    {
+        guard let answer = call.answer else { return refused(call, "answer_missing") }
+        let (second, first) = (ConsumptionRequest(answer), ConsumptionRequestV1(answer))
+        let said = Said(body: try? second.bodyText(), apiVersion: 2)
+        let outcome = await ask(call, said) {
+            try await client.sendConsumption(second, of: call.transactionId, in: $0)
+        }
+        guard outcome.result == .refused, Self.mayBeAdvancedCommerce(outcome) else { return outcome }
+        let saidFirst = Said(body: try? first.bodyText(), apiVersion: 1)
+        let again = await ask(call, saidFirst) {
+            try await client.sendConsumptionV1(first, of: call.transactionId, in: $0)
+        }
+        // What version 2 says is told, where version 1 refuses it, too.
+        return again.result == .refused ? outcome : again
+    }
+
+    /// Codes of 400 that say what is wrong, and that version 1 would say, too.
+    private static let definite: Set<AppStoreServerError.Code> = [
+        .invalidAppIdentifier, .invalidTransactionId, .invalidCustomerConsented, .invalidSampleContentProvided,
+        .invalidDeliveryStatus, .familyTransactionNotSupported,
+    ]
+
+    private static func mayBeAdvancedCommerce(_ outcome: AppleCallStore.Outcome) -> Bool {
+        guard outcome.status == 400 else { return false }
+        return outcome.code.map { !definite.contains(AppStoreServerError.Code(rawValue: $0)) } ?? true
+    }
+
+    private func ask(
+        _ call: AppleCallStore.Due, _ said: Said, callClass: CallClass = .usual,
+        _ body: @escaping @Sendable (AppStoreEnvironment) async throws -> Void
+    ) async -> AppleCallStore.Outcome {
+        let environment: AppStoreEnvironment = call.environment == .production ? .production : .sandbox
+        let outcome = await pace.call(
+            AppStoreHost(kind: .serverAPI, environment: environment), app: call.app, callClass: callClass,
+            priority: call.kind == .consumption ? .deadline : .sweep, asker: call.kind.rawValue, patience: patience
+        ) { try await body(environment) }
+        switch outcome {
+        case .answer:
+            var done = AppleCallStore.Outcome(id: call.id, .done)
+            (done.status, done.body, done.apiVersion) = (
+                call.kind == .consumption ? 202 : 200, said.body, said.apiVersion
+            )
+            return done
+        case .unavailable(let seconds): return retry(call, asked: seconds, reason: "unavailable")
+        case .rateLimited(let seconds): return retry(call, asked: seconds, reason: "rate_limited")
+        case .refused(let error): return judged(error, call, said)
+        }
+    }
+
+    private func judged(
+        _ error: AppStoreServerError, _ call: AppleCallStore.Due, _ said: Said
+    ) -> AppleCallStore.Outcome {
+        if error.category == .unauthorized {
+            attention.raise(
+                .appStoreUnauthorized, app: call.app, "the App Store does not accept the app's key for a queued call")
+        }
+        var outcome =
+            CallSchedule.mayComeRight(error, call)
+            ? retry(call, asked: error.category == .unauthorized ? CallSchedule.Limit.unauthorizedDelay.inSeconds : 0)
+            : AppleCallStore.Outcome(id: call.id, .refused)
+        (outcome.status, outcome.code, outcome.reason) = (error.status, error.code?.rawValue, error.category.rawValue)
+        if outcome.result == .refused { (outcome.body, outcome.apiVersion) = (said.body, said.apiVersion) }
+        return outcome
+    }
+
+    private func retry(
+        _ call: AppleCallStore.Due, asked: Double, reason: String? = nil
+    ) -> AppleCallStore.Outcome {
+        let delay = CallSchedule.delay(call, asked: asked, chance: chance())
+        let isOver = CallSchedule.isOver(call, after: delay)
+        var outcome = AppleCallStore.Outcome(id: call.id, isOver ? .lapsed : .retry(after: delay))
+        outcome.reason = reason
+        return outcome
+    }
+
+    private func refused(_ call: AppleCallStore.Due, _ reason: String) -> AppleCallStore.Outcome {
+        var outcome = AppleCallStore.Outcome(id: call.id, .refused)
+        outcome.reason = reason
+        return outcome
+    }
+}

@@ -1,0 +1,47 @@
+import AppStoreServerAPI
+import Persistence
+
+/// When a call that Apple did not take is made again, and when it is given up.
+enum CallSchedule {
+    enum Limit {
+        /// The pause after the first failure; it doubles.
+        static let delay = Duration.seconds(30)
+        /// Where doubling ends for what nobody waits for.
+        static let delayMaximum = Duration.seconds(3_600)
+        /// The same for what has a deadline.
+        static let answerDelayMaximum = Duration.seconds(600)
+        /// While Apple does not accept the key: somebody has to mend it.
+        static let unauthorizedDelay = Duration.seconds(900)
+        /// So long Apple's API may lag behind a purchase, as for lookups.
+        static let notFoundAge = Duration.seconds(3_600)
+        /// What nobody waits for is given up after a month of trying.
+        static let age = Duration.seconds(30 * 86_400)
+    }
+
+    /// The pause before the next attempt.
+    ///
+    /// - Parameters:
+    ///   - asked: seconds that Apple, or our own pace, asks for.
+    ///   - chance: from -1 to 1.
+    static func delay(_ call: AppleCallStore.Due, asked: Double, chance: Double) -> Duration {
+        let maximum = call.kind == .consumption ? Limit.answerDelayMaximum : Limit.delayMaximum
+        let doubled = min(Limit.delay * (1 << min(call.attempts, 16)), maximum) * (1 + 0.2 * chance)
+        return max(doubled, .seconds(min(asked, maximum.inSeconds)))
+    }
+
+    /// Whether it is too late for another attempt after a pause.
+    static func isOver(_ call: AppleCallStore.Due, after delay: Duration) -> Bool {
+        let age = call.ageSeconds + delay.inSeconds
+        guard let left = call.secondsLeft else { return age > Limit.age.inSeconds }
+        return delay.inSeconds > left && age > AppleCallStore.Limit.lateTime.inSeconds
+    }
+
+    /// Whether Apple may take the same call later although it refused it.
+    static func mayComeRight(_ error: AppStoreServerError, _ call: AppleCallStore.Due) -> Bool {
+        switch error.category {
+        case .unauthorized: true
+        case .notFound: error.isRetryable || call.ageSeconds < Limit.notFoundAge.inSeconds
+        default: error.isRetryable
+        }
+    }
+}
