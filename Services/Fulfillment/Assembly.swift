@@ -16,7 +16,8 @@ struct Assembly {
 
     init(_ configuration: Configuration, context: ServiceContext) throws {
         let logger = context.logger
-        context.metrics.describe(EventMetrics.families + FulfillmentMetrics.families)
+        context.metrics.describe(
+            EventMetrics.families + FulfillmentMetrics.families + SettingsReloadMetrics.families)
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
@@ -29,9 +30,12 @@ struct Assembly {
         let doubtful = DoubtfulProducts()
         let subscriptions = SettleSubscriptions()
         let submissions = SettleSubmissions(backOff: BackOff(delayMaximum: configuration.retryDelayMaximum))
+        let apps = CurrentApps(configuration.apps?.apps)
+        let calls = QueueAppleCalls(apps: apps, finishDelay: configuration.finishDelay)
         let settle = SettleVerdicts(
             pool: pool, catalogues: catalogues, load: LoadBatch(logger: logger), subscriptions: subscriptions,
-            submissions: submissions, eventLease: configuration.eventLease, announce: announce, doubtful: doubtful)
+            submissions: submissions, eventLease: configuration.eventLease, announce: announce, doubtful: doubtful,
+            calls: calls, notifications: RecordNotifications(apps: apps, logger: logger))
         let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
@@ -45,22 +49,12 @@ struct Assembly {
         }
         let parked = ReleaseOrders(
             pool: pool, catalogues: catalogues, doubtful: doubtful, subscriptions: subscriptions,
-            submissions: submissions, announce: announce, eventLease: configuration.eventLease)
-        let events = EventStore(pool: pool)
-        let redriveEvents = Redriver(
-            name: "events", interval: configuration.redriveInterval, batchMaximum: Self.redriveBatchMaximum,
-            logger: logger
-        ) { limit in
-            let due = try await events.claimDue(
-                limit: limit, lease: configuration.eventLease, leaseMaximum: configuration.eventLeaseMaximum)
-            await announce.announce(events: due, settlements: [])
-            return Redriver.Round(count: due.count, limit: limit)
-        }
+            submissions: submissions, announce: announce, eventLease: configuration.eventLease, calls: calls)
         let overlooked = OverlookedOrders(pool: pool, catalogues: catalogues, doubtful: doubtful)
         let ends = Self.ends(configuration, pool, subscriptions, announce, logger)
         let alarms = SubmissionStore(pool: pool)
         services = ServiceAssembly(
-            services: Self.forgetting(configuration, logger) + [
+            services: Self.forgetting(configuration, logger) + Self.reload(apps, configuration, logger) + [
                 pool, DatabaseGuard(pool: pool, context: context), producer, monitor,
                 CatalogueReload(
                     path: configuration.catalogueFile, every: configuration.catalogueInterval, current: catalogues,
@@ -68,10 +62,27 @@ struct Assembly {
                 AlarmedGauge(store: alarms).task(logger: logger), Self.backlog(configuration, pool, logger),
                 RaiseAlarms.logging(to: logger, store: alarms, age: configuration.alarmAge).task(logger: logger),
                 Self.eventAlarms(configuration, pool, logger),
-                redriveEvents, Self.releasing(parked, configuration, logger), overlooked.task(logger: logger),
+                Self.events(pool, announce, configuration, logger), Self.releasing(parked, configuration, logger),
+                overlooked.task(logger: logger),
+                Self.refundRequests(pool, catalogues, configuration, logger),
                 ends.subscriptions, ends.entitlements,
                 ApplyRetention(pool: pool, retention: configuration.retention, logger: logger).task(), consumer,
             ])
+    }
+
+    /// What publishes events again that nobody has taken over.
+    private static func events(
+        _ pool: PostgresPool, _ announce: AnnounceOutcomes, _ configuration: Configuration, _ logger: Logger
+    ) -> Redriver {
+        let events = EventStore(pool: pool)
+        return Redriver(
+            name: "events", interval: configuration.redriveInterval, batchMaximum: redriveBatchMaximum, logger: logger
+        ) { limit in
+            let due = try await events.claimDue(
+                limit: limit, lease: configuration.eventLease, leaseMaximum: configuration.eventLeaseMaximum)
+            await announce.announce(events: due, settlements: [])
+            return Redriver.Round(count: due.count, limit: limit)
+        }
     }
 
     /// What decides parked orders anew.
@@ -88,6 +99,31 @@ struct Assembly {
             let two = try await byCatalogue.look(limit: limit)
             return Redriver.Round(count: one.count + two.count, isMoreDue: one.isMoreDue || two.isMoreDue)
         }
+    }
+
+    /// What decides about Apple's refund requests.
+    private static func refundRequests(
+        _ pool: PostgresPool, _ catalogues: CurrentCatalogue, _ configuration: Configuration, _ logger: Logger
+    ) -> Redriver {
+        let answer = AnswerRefundRequests(pool: pool, catalogues: catalogues)
+        return Redriver(
+            name: "refund-requests", interval: configuration.redriveInterval, batchMaximum: redriveBatchMaximum,
+            logger: logger
+        ) { _ in try await answer.look() }
+    }
+
+    /// Watches the apps file, where one is configured.
+    private static func reload(
+        _ apps: CurrentApps, _ configuration: Configuration, _ logger: Logger
+    ) -> [any Service] {
+        guard let file = configuration.apps else { return [] }
+        return [
+            SettingsReload("apps", inUse: file.apps, every: configuration.appsInterval, logger: logger) {
+                try AppsFile.load(path: file.path, secrets: [])
+            } use: {
+                apps.use($0)
+            }
+        ]
     }
 
     private static func backlog(

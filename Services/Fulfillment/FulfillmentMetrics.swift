@@ -74,6 +74,9 @@ enum FulfillmentMetrics {
         .gauge(
             "countersign_submissions_alarmed", ["reason"],
             help: "Submissions that have an alarm and no outcome; they stay due. 10,000 means at least as many."),
+        .counter(
+            "countersign_refund_requests_total",
+            help: "Refunds that Apple asks about, each once however often it asks."),
         .gauge(
             "countersign_catalogue_mistaken",
             help: "1 while the catalogue's file has a mistake, and the catalogue before it is in use."),

@@ -20,6 +20,8 @@ struct SettleVerdicts: Sendable {
     let announce: AnnounceOutcomes
     /// Told of orders that are parked for the catalogue's sake.
     let doubtful: DoubtfulProducts
+    let calls: QueueAppleCalls
+    let notifications: RecordNotifications
 
     enum Limit {
         /// Transactions of one commit, unless a single message has more; a batch may hold receipts of hundreds each.
@@ -40,6 +42,7 @@ struct SettleVerdicts: Sendable {
             }
             doubtful.note(settled.decided, by: catalogue)
             count(settled, verdicts: part.count, since: start)
+            notifications.tell(settled.notifications)
             await announce.announce(events: settled.events, settlements: settled.settlements)
         }
     }
@@ -48,10 +51,11 @@ struct SettleVerdicts: Sendable {
         let decided: Decided
         let events: [EventStore.StoredEvent]
         let settlements: [SubmissionStore.Settled]
+        let notifications: RecordNotifications.Recorded
     }
 
     // Locks are taken in one order everywhere, so that batches cannot dead-lock: consents; lineages; orders by key, old ones
-    // before new ones; balances; subscriptions; sequences by account; submissions by id.
+    // before new ones; balances; subscriptions; sequences by account; notifications; calls to Apple; submissions by id.
     private func settle(
         _ verdicts: [VerdictMessage], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> Settled {
@@ -68,11 +72,13 @@ struct SettleVerdicts: Sendable {
             renewals: judged.flatMap { judged in judged.verdict.renewals.map { ($0, judged.verdict.correlationId) } },
             on: connection)
         let events = try await EventStore.write(drafts, lease: eventLease, on: connection)
+        let recorded = try await notifications.record(judged, decided, on: connection)
+        try await calls.queue(decided, on: connection)
         // Apple did not know these ids when somebody posted them; now there is an order.
         try await SubmissionStore.reopen(naming: decided.appeared, on: connection)
         let settlements = try await submissions.settle(judged, decided, on: connection)
         try await SubmissionStore.eraseProofs(of: loaded.voided.sorted(), on: connection)
-        return Settled(decided: decided, events: events, settlements: settlements)
+        return Settled(decided: decided, events: events, settlements: settlements, notifications: recorded)
     }
 
     private func count(_ settled: Settled, verdicts: Int, since start: ContinuousClock.Instant) {

@@ -32,6 +32,8 @@ struct Bench: Sendable {
     let signatures = Signatures()
     var alarmAge = Duration.seconds(3600)
     var products = Bench.catalogue
+    /// What the apps file says.
+    var apps = CurrentApps(nil)
     /// What time it is for subscriptions, and for the limits of restoring.
     var now: @Sendable () -> Date = { Date() }
 
@@ -126,7 +128,8 @@ struct Bench: Sendable {
             pool: pool, catalogues: other ?? catalogues, load: LoadBatch(logger: log.logger(), now: now),
             subscriptions: subscriptions, submissions: submissions, eventLease: Self.eventLease,
             announce: AnnounceOutcomes { published.add($0) },
-            doubtful: doubtful)
+            doubtful: doubtful, calls: QueueAppleCalls(apps: apps, finishDelay: .zero),
+            notifications: RecordNotifications(apps: apps, logger: log.logger()))
         try await settle.settle(verdicts)
     }
 
@@ -152,7 +155,8 @@ struct Bench: Sendable {
         ReleaseOrders(
             pool: pool, catalogues: catalogues ?? self.catalogues, doubtful: doubtful, now: now,
             subscriptions: subscriptions, submissions: submissions,
-            announce: AnnounceOutcomes { published.add($0) }, eventLease: Self.eventLease)
+            announce: AnnounceOutcomes { published.add($0) }, eventLease: Self.eventLease,
+            calls: QueueAppleCalls(apps: apps, finishDelay: .zero))
     }
 
     /// Accepts a submission and returns the verdict that a worker would send.

@@ -80,6 +80,11 @@ enum DueTables {
         INSERT INTO account_sequences (environment, app, account, last_sequence)
         SELECT environment, app, account, 1 FROM events;
         DELETE FROM release_requests;
+        INSERT INTO apple_calls (kind, environment, app, transaction_id, order_transaction_id, state, due_at)
+        SELECT 'finish', 'production', '\(Bench.app)', 'call' || n, 'call' || n, 'ready', now() - interval '1 hour'
+        FROM generate_series(1, \(others)) AS n;
+        INSERT INTO notification_forwards (app, notification_uuid, due_at)
+        SELECT '\(Bench.app)', 'forward' || n, now() - interval '1 hour' FROM generate_series(1, \(others)) AS n;
         INSERT INTO event_outbox (event_id, due_at) SELECT id, now() - interval '1 hour' FROM events;
         INSERT INTO webhook_endpoints (id, disabled_at) VALUES ('up', NULL), ('down', now());
         INSERT INTO webhook_deliveries (event_id, endpoint_id, due_at)

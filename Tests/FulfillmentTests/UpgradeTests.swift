@@ -82,7 +82,7 @@ struct UpgradeTests {
                     "keep_owners_and_subscriptions", "estimate_proceeds", "one_order_a_purchase",
                     "keep_purchases_unique", "look_up_less", "see_what_waits", "whose_refunds",
                     "keep_chains_once", "send_events_from_an_outbox", "drop_idle_indexes", "keep_revocations",
-                    "read_few_rows", "hold_deliveries", "forget_accounts", "divide_by_month",
+                    "read_few_rows", "hold_deliveries", "forget_accounts", "divide_by_month", "answer_apple",
                 ])
             let shop = SubscriptionBench(Bench(pool: pool))
             shop.on(Self.today)

@@ -17,6 +17,7 @@ struct ReleaseOrders: Sendable {
     let submissions: SettleSubmissions
     let announce: AnnounceOutcomes
     let eventLease: Duration
+    let calls: QueueAppleCalls
 
     /// What came of candidates.
     struct Released: Sendable {
@@ -47,6 +48,7 @@ struct ReleaseOrders: Sendable {
         var drafts = try await write.write(decided, of: loaded, on: connection)
         drafts += try await subscriptions.settle(decided.lineages, renewals: [], on: connection)
         let events = try await EventStore.write(drafts, lease: eventLease, on: connection)
+        try await calls.queue(decided, on: connection)
         let settlements = try await SubmissionStore.settle(
             try await submissions.announce(changed: decided.changed, on: connection), on: connection)
         return Released(

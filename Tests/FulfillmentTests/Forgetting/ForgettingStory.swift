@@ -64,6 +64,7 @@ struct ForgettingStory: Sendable {
         try await waitAndFail()
         try await othersLive()
         try await spendAndAdjust()
+        try await askApple()
         try await tell()
     }
 
@@ -213,6 +214,31 @@ struct ForgettingStory: Sendable {
                     key: "sword of \(account)", sha256: "a hash with \(account) in it",
                     items: [Catalogue.ItemGrant(item: "gem", amount: 30)], reference: "sword of \(account)"))
             guard case .spent = spent else { throw Unwritten() }
+        }
+    }
+
+    /// Apple asks about a purchase of hers, and is told; of another it is about to be told, and whose that is.
+    private func askApple() async throws {
+        _ = try await AccountConsentStore(pool: bench.pool).set(true, app: Bench.app, account: account)
+        let orders = ["g1", "h1"].map { OrderKey(environment: .production, transactionId: $0) }
+        let token = token
+        try await bench.pool.withTransaction { connection in
+            _ = try await AppleCallStore.ask(
+                orders.map {
+                    AppleCallStore.Request(
+                        order: $0, transactionId: $0.transactionId, app: Bench.app, requestedAt: Date(), reason: "OTHER")
+                }, on: connection)
+            try await AppleCallStore.queue(
+                orders.map {
+                    AppleCallStore.NewCall(
+                        kind: .accountToken, order: $0, transactionId: $0.transactionId, app: Bench.app, token: token)
+                }, delay: .zero, on: connection)
+        }
+        try await bench.answerRefundRequests()
+        let store = AppleCallStore(pool: bench.pool)
+        for kind in [AppleCallStore.Kind.consumption, .accountToken] {
+            let due = try await store.claim(kind, apps: [Bench.app], limit: 1, lease: .seconds(60))
+            try await store.record(due.map { AppleCallStore.Outcome(id: $0.id, .done) })
         }
     }
 

@@ -60,7 +60,7 @@ struct ForgettingTests {
             let tables = Set(before.places(of: name).compactMap { $0.split(separator: ":").first.map(String.init) })
             #expect(
                 tables == [
-                    "account_sequences", "account_tokens", "audit_log", "balances", "binding_history", "entitlements",
+                    "account_consents", "account_sequences", "account_tokens", "audit_log", "balances", "binding_history", "entitlements",
                     "events", "ledger_entries", "lineage_claims", "lineage_shares", "lineages", "operator_claims",
                     "orders", "purchase_intents", "spends", "submissions", "subscriptions",
                     "webhook_deliveries",
@@ -72,6 +72,11 @@ struct ForgettingTests {
             try await story.forget()
 
             try await story.expectNoTrace(url)
+            // What Apple was told stays, without a token; what it was about to be told is not said any more.
+            #expect(
+                try await story.bench.answers("SELECT kind || ' ' || state FROM apple_calls ORDER BY 1") == [
+                    "account_token done", "account_token withdrawn", "consumption done", "consumption withdrawn",
+                ])
             #expect(try await self.sums(story.bench) == sums)
             let pseudonym = try await story.pseudonym()
             #expect(pseudonym.isPseudonym && Account(pseudonym.text) == nil)

@@ -123,7 +123,10 @@ struct History: Sendable {
                 verdict: .genuine(part), claims: act.claims.map { $0.filter(ids.contains) }, isPartial: !isLast,
                 renewals: isLast ? act.renewals : [], rescindedConsents: isLast ? act.consents : [],
                 notification: act.notification.map {
-                    VerdictMessage.NotificationKind(type: $0, subtype: nil, uuid: id)
+                    VerdictMessage.NotificationKind(
+                        type: $0, subtype: nil, uuid: id,
+                        environment: transactions.first?.environment ?? act.consents.first?.environment ?? .production,
+                        signedDate: act.date)
                 })
         }
     }
