@@ -4,6 +4,7 @@ import Logging
 import Messages
 import Persistence
 import Postgres
+import ServiceLifecycle
 import ServiceRuntime
 
 /// Makes everything, in start order; what starts first stops last.
@@ -57,9 +58,10 @@ struct Assembly {
             clients.keep(others)
             deliver.wake(Set(others.map(\.id)))
         }
+        let forwarding = try Self.forwarding(configuration, pool, logger)
         services = ServiceAssembly(
             services: [pool, DatabaseGuard(pool: pool, context: context), producer, monitor, count]
-                + (reload.map { [$0] } ?? []) + [deliver, consumer])
+                + (reload.map { [$0] } ?? []) + forwarding + [deliver, consumer])
     }
 
     /// Watches the webhooks file; nil where there is none.
@@ -75,5 +77,34 @@ struct Assembly {
         } use: { endpoints in
             try await use(endpoints.map { try WebhookEndpoint($0, path: file.path) })
         }
+    }
+
+    /// What sends Apple's notifications on, and watches where to; nothing without an apps file.
+    private static func forwarding(
+        _ configuration: Configuration, _ pool: PostgresPool, _ logger: Logger
+    ) throws -> [any Service] {
+        guard let file = configuration.apps else { return [] }
+        let targets = try ForwardTargets(file.apps, path: file.path)
+        let delivery = configuration.delivery
+        // Clients of its own: those of webhooks are dropped when the webhooks file changes.
+        let clients = EndpointClients(connectionsMaximum: delivery.concurrencyPerEndpoint)
+        let forward = ForwardNotifications(
+            store: NotificationForwardStore(pool: pool), targets: targets,
+            post: PostNotification(clients: clients, timeout: delivery.timeout), schedule: delivery.schedule,
+            lease: delivery.lease, logger: logger)
+        let reload = SettingsReload(
+            "apps", inUse: file.apps, every: configuration.appsInterval, logger: logger
+        ) {
+            try AppsFile.load(path: file.path, secrets: [])
+        } use: { apps in
+            try targets.use(apps, path: file.path)
+            clients.keep(targets.all)
+        }
+        let task = PeriodicTask(
+            "forward-notifications", schedule: .init(every: configuration.forwardInterval), logger: logger
+        ) {
+            try await forward.look()
+        }
+        return [reload, Forwarding(task: task, clients: clients)]
     }
 }

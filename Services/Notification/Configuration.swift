@@ -17,6 +17,9 @@ import ServiceRuntime
 /// | `COUNTERSIGN_WEBHOOKS_FILE` | where to send webhooks, see `WebhooksFile`; read again when it changes | required, or the next |
 /// | `COUNTERSIGN_WEBHOOKS` | `none`, in place of a file: events are taken over, nothing is ever sent of them | a file is required |
 /// | `COUNTERSIGN_WEBHOOKS_INTERVAL` | seconds between looks at it and at its secrets | 2 |
+/// | `COUNTERSIGN_APPS_FILE` | the apps, see `AppsFile`; of it `forward_notifications` is read, and no secret; read again when it changes | none: nothing is sent on |
+/// | `COUNTERSIGN_APPS_INTERVAL` | seconds between looks at it | 2 |
+/// | `COUNTERSIGN_FORWARD_INTERVAL` | seconds between looks for notifications to be sent on | 2 |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | events taken over in one commit | 500 |
 /// | `COUNTERSIGN_DELIVERY_LEASE` | seconds until another process may try a delivery whose process died | 60 |
 /// | `COUNTERSIGN_DELIVERY_TIMEOUT` | seconds one attempt may take in all; the lease is at least 10 longer | 15 |
@@ -33,6 +36,10 @@ struct Configuration: Sendable {
     let endpoints: [WebhookEndpoint]
     /// The time between looks at the webhooks file.
     let webhooksInterval: Duration
+    /// The apps file as it was read; nil where none is configured.
+    let apps: (path: String, apps: AppsFile)?
+    let appsInterval: Duration
+    let forwardInterval: Duration
     let batchMaximum: Int
     let delivery: DeliverySettings
 
@@ -46,6 +53,11 @@ struct Configuration: Sendable {
             } ?? []
         webhooksInterval = try settings.duration(
             "webhooks.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
+        apps = try settings.string("apps.file").map { ($0, try AppsFile.load(path: $0, secrets: [])) }
+        appsInterval = try settings.duration(
+            "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
+        forwardInterval = try settings.duration(
+            "forward.interval", default: .seconds(2), in: .milliseconds(50)...(.seconds(3_600)))
         batchMaximum = try settings.int("batch.maximum", default: 500, in: 1...5_000)
         delivery = try DeliverySettings(settings)
     }

@@ -94,6 +94,9 @@ extension DeliveryMetrics {
         .gauge(
             "countersign_webhook_deliveries_pending", ["endpoint"],
             help: "Deliveries that wait for the endpoint; 10,000 means at least as many."),
+        .counter(
+            "countersign_notification_forwards_total", ["app", "result"],
+            help: "Attempts to send Apple's notifications on, by app and result: delivered, retry or given_up."),
         .gauge("countersign_webhook_endpoint_disabled", ["endpoint"], help: "1 while the endpoint is switched off."),
     ]
 }
