@@ -69,7 +69,7 @@ struct Assembly {
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
             resends: WebhookResendStore(pool: pool), signatures: signatures,
             export: { AccountExport(pool: pool, app: $0, account: $1) }, forgetting: ForgetRequestStore(pool: pool),
-            logger: logger)
+            consents: AccountConsentStore(pool: pool), logger: logger)
         let lag = GroupLagWatch([TopicUse.submissions, TopicUse.verdicts], monitor: monitor, logger: logger)
         registerMetrics(waiters)
         return ServiceAssembly(services: [

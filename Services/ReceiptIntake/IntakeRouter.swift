@@ -14,7 +14,8 @@ enum IntakeRouter {
     static func routes(
         _ purchases: PurchaseRoutes, _ accountTokens: AccountTokenRoutes, _ accounts: AccountRoutes,
         _ orders: OrderRoutes, _ intents: IntentRoutes, _ notifications: NotificationRoutes,
-        _ spends: SpendRoutes, _ resends: ResendRoutes, _ exports: ExportRoutes, _ forgets: ForgetRoutes
+        _ spends: SpendRoutes, _ resends: ResendRoutes, _ exports: ExportRoutes, _ forgets: ForgetRoutes,
+        _ consents: ConsentRoutes
     ) -> [IntakeRoute] {
         let document = OpenAPIRoutes()
         return [
@@ -28,6 +29,7 @@ enum IntakeRouter {
             IntakeRoute(.get, "/v1/accounts/{id}/transactions", .playersAndServers(.read), accounts.transactions),
             IntakeRoute(.post, "/v1/accounts/{id}/spend", .servers(.spend), spends.post),
             IntakeRoute(.get, "/v1/accounts/{id}/export", .servers(.read), exports.get),
+            IntakeRoute(.put, "/v1/accounts/{id}/consent", .playersAndServers(.post), consents.put),
             IntakeRoute(.post, "/v1/accounts/{id}/forget", .servers(.operate), forgets.post),
             IntakeRoute(.get, "/v1/forget-requests/{id}", .servers(.operate), forgets.get),
             IntakeRoute(.post, "/v1/webhooks/resend", .servers(.operate), resends.post),

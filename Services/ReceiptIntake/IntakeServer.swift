@@ -35,6 +35,7 @@ struct IntakeServer: Service, CustomStringConvertible {
     private let notifications: NotificationRoutes
     private let exports: ExportRoutes
     private let forgets: ForgetRoutes
+    private let consents: ConsentRoutes
 
     init(
         configuration: Configuration, authenticator: Authenticator, submissions: PurchaseSubmissions,
@@ -42,7 +43,7 @@ struct IntakeServer: Service, CustomStringConvertible {
         orders: OrderReadingStore, intents: IntentStore, spends: SpendStore, resends: WebhookResendStore,
         signatures: NotificationSignatures,
         export: @escaping @Sendable (_ app: String, _ account: Account) -> AccountExport,
-        forgetting: ForgetRequestStore, logger: Logger
+        forgetting: ForgetRequestStore, consents: AccountConsentStore, logger: Logger
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -80,6 +81,7 @@ struct IntakeServer: Service, CustomStringConvertible {
             authenticator: authenticator, store: intents, body: body, perDay: configuration.intentsPerDay)
         exports = ExportRoutes(authenticator: authenticator, export: export)
         forgets = ForgetRoutes(authenticator: authenticator, store: forgetting, body: body)
+        self.consents = ConsentRoutes(authenticator: authenticator, store: consents, body: body)
         self.notifications = NotificationRoutes(
             authenticator: authenticator, signatures: signatures, submissions: notifications,
             body: JSONBody(
@@ -109,7 +111,8 @@ struct IntakeServer: Service, CustomStringConvertible {
     /// Every route, with what answers it.
     var routes: [IntakeRoute] {
         IntakeRouter.routes(
-            purchases, accountTokenRoutes, accounts, orders, intents, notifications, spends, resends, exports, forgets)
+            purchases, accountTokenRoutes, accounts, orders, intents, notifications, spends, resends, exports, forgets,
+            consents)
     }
 
     /// The server with its limits.

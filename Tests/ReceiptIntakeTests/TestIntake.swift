@@ -85,7 +85,7 @@ struct TestIntake: Sendable {
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
             resends: WebhookResendStore(pool: pool), signatures: signatures,
             export: { AccountExport(pool: pool, app: $0, account: $1) }, forgetting: ForgetRequestStore(pool: pool),
-            logger: logger)
+            consents: AccountConsentStore(pool: pool), logger: logger)
         let value = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await batcher.run() }
             group.addTask { try await notifications.run() }

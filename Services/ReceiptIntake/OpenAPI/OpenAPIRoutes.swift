@@ -12,9 +12,10 @@ struct OpenAPIRoutes: Sendable {
     /// The document, the only copy: the parts of one text.
     static let document =
         OpenAPIPaths.yaml + OpenAPIPaths.intentsAndNotifications + OpenAPIPaths.wallet + OpenAPIPaths.webhooks
-        + OpenAPIPaths.forgetting + OpenAPIParts.yaml + OpenAPISchemas.yaml + OpenAPISchemas.orders
+        + OpenAPIPaths.forgetting + OpenAPIPaths.consents + OpenAPIParts.yaml + OpenAPISchemas.yaml
+        + OpenAPISchemas.orders
         + OpenAPISchemas.intentsAndNotifications + OpenAPISchemas.wallet + OpenAPISchemas.webhooks
-        + OpenAPISchemas.forgetting
+        + OpenAPISchemas.forgetting + OpenAPISchemas.consents
 
     /// The document as it was written.
     @Sendable

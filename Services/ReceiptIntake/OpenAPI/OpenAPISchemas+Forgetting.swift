@@ -5,10 +5,10 @@ extension OpenAPISchemas {
               type: object
               required:
                 [schema_version, app, account, exported_at, account_tokens, purchase_intents,
-                 submissions, orders, lineages, lineage_shares, lineage_claims, binding_history,
+                 account_consents, submissions, orders, lineages, lineage_shares, lineage_claims, binding_history,
                  renewal_statements, subscriptions, merged_orders, entitlements, ledger_entries,
-                 balances, spends, double_grants, events, webhook_deliveries, operator_claims,
-                 audit_log]
+                 balances, spends, double_grants, events, webhook_deliveries, apple_calls,
+                 operator_claims, audit_log]
               properties:
                 schema_version: { type: string, description: The date of this shape; it grows only by members. }
                 app: { type: string }
@@ -16,6 +16,7 @@ extension OpenAPISchemas {
                 exported_at: { $ref: '#/components/schemas/Time' }
                 account_tokens: { $ref: '#/components/schemas/ExportedRows' }
                 purchase_intents: { $ref: '#/components/schemas/ExportedRows' }
+                account_consents: { $ref: '#/components/schemas/ExportedRows' }
                 submissions: { $ref: '#/components/schemas/ExportedRows' }
                 orders: { $ref: '#/components/schemas/ExportedRows' }
                 lineages: { $ref: '#/components/schemas/ExportedRows' }
@@ -32,6 +33,7 @@ extension OpenAPISchemas {
                 double_grants: { $ref: '#/components/schemas/ExportedRows' }
                 events: { $ref: '#/components/schemas/ExportedRows' }
                 webhook_deliveries: { $ref: '#/components/schemas/ExportedRows' }
+                apple_calls: { $ref: '#/components/schemas/ExportedRows' }
                 operator_claims: { $ref: '#/components/schemas/ExportedRows' }
                 audit_log: { $ref: '#/components/schemas/ExportedRows' }
             ExportedRows:

@@ -117,6 +117,7 @@ enum OpenAPISchemas {
                   description: Own and shared ones, ended ones too; at most 100.
                   type: array
                   items: { $ref: '#/components/schemas/Subscription' }
+                consent: { description: Left out until somebody says., $ref: '#/components/schemas/Consent' }
                 complete: { type: boolean, description: False when there is more than is told. }
             Entitlement:
               type: object

@@ -16,8 +16,21 @@ struct AccountAnswer: Encodable, Sendable {
     let entitlements: [Entitlement]
     let balances: [Balance]
     let subscriptions: [SubscriptionAnswer]
+    /// Whether Apple may be told how much of a purchase was used; nil until somebody says.
+    let consent: Consent?
     /// False when there is more than is told.
     let complete: Bool
+
+    /// What the account said.
+    struct Consent: Encodable, Sendable {
+        let consented: Bool
+        let changedAt: Date
+
+        enum CodingKeys: String, CodingKey {
+            case consented
+            case changedAt = "changed_at"
+        }
+    }
 
     /// Something the account may use.
     struct Entitlement: Encodable, Sendable {
@@ -63,6 +76,7 @@ struct AccountAnswer: Encodable, Sendable {
         entitlements = account.entitlements.map(Entitlement.init)
         balances = account.balances.map { Balance(item: $0.item, amount: $0.amount) }
         subscriptions = account.subscriptions.map(SubscriptionAnswer.init)
+        consent = account.consent.map { Consent(consented: $0.isGiven, changedAt: $0.changedAt) }
         complete = account.isComplete
     }
 }

@@ -1,0 +1,67 @@
+extension OpenAPIPaths {
+    /// The route of consents, in YAML; it goes on in `paths`.
+    static let consents = #"""
+          /v1/accounts/{id}/consent:
+            put:
+              operationId: putConsent
+              tags: [reading]
+              summary: Says whether Apple may be told how much of a purchase was used.
+              description: |
+                Apple asks when a customer wants a refund. Without the player's consent it is told nothing. The consent is
+                for both environments, is told with the account, and may be taken back at any time.
+              security:
+                - player: []
+                - server: [post]
+              parameters:
+                - $ref: '#/components/parameters/AccountId'
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: { $ref: '#/components/schemas/ConsentRequest' }
+              responses:
+                '200':
+                  description: It is written down.
+                  content:
+                    application/json:
+                      schema: { $ref: '#/components/schemas/ConsentAnswer' }
+                '400': { $ref: '#/components/responses/Problem' }
+                '401': { $ref: '#/components/responses/Problem' }
+                '403': { $ref: '#/components/responses/Problem' }
+                '404': { $ref: '#/components/responses/Problem' }
+                '413': { $ref: '#/components/responses/Problem' }
+                '415': { $ref: '#/components/responses/Problem' }
+                '422': { $ref: '#/components/responses/Problem' }
+                '503': { $ref: '#/components/responses/TryLater' }
+
+        """#
+}
+
+extension OpenAPISchemas {
+    /// The shapes of consents, in YAML; it goes on in `schemas`.
+    static let consents = #"""
+            ConsentRequest:
+              type: object
+              required: [app, consented]
+              properties:
+                app: { type: string }
+                consented: { type: boolean, description: Whether the player agrees. }
+            ConsentAnswer:
+              type: object
+              required: [app, account, consented, changed_at]
+              additionalProperties: false
+              properties:
+                app: { type: string }
+                account: { type: string }
+                consented: { type: boolean }
+                changed_at: { description: Since when it is so., $ref: '#/components/schemas/Time' }
+            Consent:
+              type: object
+              required: [consented, changed_at]
+              additionalProperties: false
+              properties:
+                consented: { type: boolean }
+                changed_at: { description: Since when it is so., $ref: '#/components/schemas/Time' }
+
+        """#
+}
