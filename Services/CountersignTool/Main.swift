@@ -12,7 +12,8 @@ struct Countersign: AsyncParsableCommand {
         subcommands: [
             InitCommand.self, AppCommand.self, KeyCommand.self, WebhookCommand.self, AppleCommand.self,
             MigrateCommand.self, TopicsCommand.self, DoctorCommand.self, InspectCommand.self, AuditCommand.self,
-            RedriveCommand.self, RevenueCommand.self, RatesCommand.self, ClaimCommand.self, BindingsCommand.self,
+            RedriveCommand.self, NotificationsCommand.self, ConsumptionCommand.self, RevenueCommand.self,
+            RatesCommand.self, ClaimCommand.self, BindingsCommand.self,
             AdjustCommand.self, DoubleGrantsCommand.self, MessagesCommand.self, ExportCommand.self, ForgetCommand.self,
         ])
 }

@@ -21,7 +21,7 @@ struct DoctorDatabaseTests {
                 findings.map(\.subject) == [
                     "PostgreSQL", "schema", "backlog", "events", "alarms", "rejections", "parked posts",
                     "parked orders",
-                    "purchases", "months", "endpoints", "consistency",
+                    "purchases", "months", "refunds", "TEST", "endpoints", "consistency",
                 ])
         }
     }

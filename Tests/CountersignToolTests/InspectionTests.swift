@@ -57,6 +57,19 @@ struct InspectionTests {
         }
     }
 
+    @Test func inspectHasWhatAppleWasTold() async throws {
+        try await withPurchase { pool in
+            try await execute(
+                """
+                INSERT INTO apple_calls (kind, environment, app, transaction_id, order_transaction_id, state, finished_at,
+                    attempts, status) VALUES ('finish', 'sandbox', 'a', '1000', '1000', 'done', now(), 1, 200)
+                """, in: pool)
+            let text = try Dossier(json: #require(try await InspectionStore(pool: pool).inspect("1000"))).text
+            #expect(text.contains("finish of sandbox 1000, queued"), "\(text)")
+            #expect(text.contains("1 attempts (HTTP 200)"), "\(text)")
+        }
+    }
+
     @Test func inspectFindsWhatAnOperatorGaveByTheIdOfItsEvent() async throws {
         try await TestDatabase.with { pool in
             _ = try await LedgerStore.adjust(

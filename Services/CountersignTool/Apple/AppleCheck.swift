@@ -52,11 +52,16 @@ struct AppleCheck: Sendable {
         }
         let key = Finding.good("key", "\(AppleJudgement.name(environment)): Apple accepts the key")
         guard sendsNotification else { return [key] }
+        return [key, await notification(in: environment)]
+    }
+
+    /// Has a test notification sent, and says what came of it.
+    func notification(in environment: AppStoreEnvironment) async -> Finding {
         do {
             let token = try await client.requestTestNotification(in: environment)
-            return [key, try await status(of: token, in: environment)]
+            return try await status(of: token, in: environment)
         } catch {
-            return [key, judgement.ofNotification(error, in: environment)]
+            return judgement.ofNotification(error, in: environment)
         }
     }
 

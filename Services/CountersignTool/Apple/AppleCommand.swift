@@ -8,7 +8,8 @@ import ServiceRuntime
 /// `countersign apple`: whether Apple and this installation understand each other.
 struct AppleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "apple", abstract: "Tries an app's key and its server notifications.", subcommands: [Check.self])
+        commandName: "apple", abstract: "Tries an app's key and its server notifications.",
+        subcommands: [Check.self, TestNotification.self])
 
     /// `countersign apple check`.
     struct Check: AsyncParsableCommand {
@@ -21,7 +22,7 @@ struct AppleCommand: AsyncParsableCommand {
                 """)
 
         @Argument(help: "The app's bundle id, as in the apps file.") var app: String
-        @Option(help: "production or sandbox; both without it.", transform: Self.environment)
+        @Option(help: "production or sandbox; both without it.", transform: AppleCommand.environment)
         var environment: AppStoreEnvironment?
         @Option(help: "Seconds to wait for Apple's word about the test notification.") var wait = 60.0
         @Flag(inversion: .prefixedNo, help: "Asks for a test notification.") var notification = true
@@ -37,7 +38,7 @@ struct AppleCommand: AsyncParsableCommand {
                 let settings = try await ToolSettings.load()
                 let places = try SettingsPlaces(folder: folder.folder, settings: settings)
                 let check = try AppleCheck(
-                    app: try Self.app(app, in: places.apps), hosts: try Self.hosts(settings.reader),
+                    app: try AppleCommand.app(app, in: places.apps), hosts: try AppleCommand.hosts(settings.reader),
                     wait: .seconds(wait), sendsNotification: notification)
                 var findings: [Finding] = []
                 for environment in environment.map({ [$0] }) ?? AppStoreEnvironment.allCases {
@@ -50,28 +51,28 @@ struct AppleCommand: AsyncParsableCommand {
                 guard !findings.contains(where: { $0.level == .wrong }) else { throw ExitCode.failure }
             }
         }
+    }
 
-        private static func environment(_ name: String) throws -> AppStoreEnvironment {
-            guard let environment = AppStoreEnvironment.allCases.first(where: { AppleJudgement.name($0) == name })
-            else {
-                throw ValidationError("--environment is production or sandbox")
-            }
-            return environment
+    static func environment(_ name: String) throws -> AppStoreEnvironment {
+        guard let environment = AppStoreEnvironment.allCases.first(where: { AppleJudgement.name($0) == name })
+        else {
+            throw ValidationError("--environment is production or sandbox")
         }
+        return environment
+    }
 
-        private static func app(_ id: String, in path: String) throws -> AppsFile.App {
-            guard let app = try AppsFile.load(path: path, secrets: .apple).apps[id] else {
-                throw ToolFailure("\(id) is not in \(path); `countersign app add` adds it")
-            }
-            return app
+    static func app(_ id: String, in path: String) throws -> AppsFile.App {
+        guard let app = try AppsFile.load(path: path, secrets: .apple).apps[id] else {
+            throw ToolFailure("\(id) is not in \(path); `countersign app add` adds it")
         }
+        return app
+    }
 
-        /// The hosts that the worker asks, by the same variables.
-        private static func hosts(_ settings: SettingReader) throws -> AppStoreHosts {
-            AppStoreHosts(
-                production: try settings.string(
-                    "app_store.production_url", default: AppStoreHosts.apple.production),
-                sandbox: try settings.string("app_store.sandbox_url", default: AppStoreHosts.apple.sandbox))
-        }
+    /// The hosts that the worker asks, by the same variables.
+    static func hosts(_ settings: SettingReader) throws -> AppStoreHosts {
+        AppStoreHosts(
+            production: try settings.string(
+                "app_store.production_url", default: AppStoreHosts.apple.production),
+            sandbox: try settings.string("app_store.sandbox_url", default: AppStoreHosts.apple.sandbox))
     }
 }

@@ -48,6 +48,10 @@ struct DatabaseCheck: Sendable {
                         + "\(ToolOutput.age(revoked.newestSeconds)) ago"))
         }
         findings += Self.judge(ahead: try await PartitionStore(pool: pool).secondsAhead())
+        let calls = AppleCallReading(pool: pool)
+        findings += AppleCallCheck.judge(refunds: try await calls.refundRequests(days: AppleCallCheck.Limit.days))
+        findings += AppleCallCheck.judge(failures: try await calls.failures(days: AppleCallCheck.Limit.days))
+        findings.append(AppleCallCheck.judge(tests: try await AppleNotificationStore(pool: pool).last(ofType: "TEST")))
         findings.append(Self.judge(disabled: try await backlog.disabledEndpoints()))
         if comparesTables {
             findings.append(Self.judge(try await ConsistencyCheck(pool: pool).run(examplesMaximum: 1)))
@@ -91,7 +95,11 @@ struct DatabaseCheck: Sendable {
     private static let monthsAheadMinimum = 14 * 86_400.0
 
     static func judge(overdue: [BacklogStore.Overdue], oldestUnsettled: Double?) -> [Finding] {
-        let services = ["submissions": "receipt-intake", "webhook_deliveries": "notification"]
+        let services = [
+            "submissions": "receipt-intake", "webhook_deliveries": "notification",
+            "notification_forwards": "notification, with an address for the app in its apps file,",
+            "apple_calls": "a verification-worker with COUNTERSIGN_POSTGRES_URL and the app's key",
+        ]
         let late = overdue.map { table -> Finding in
             .wrong(
                 "backlog",

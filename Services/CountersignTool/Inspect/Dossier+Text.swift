@@ -11,7 +11,8 @@ extension Dossier {
             ("balances of the account", balances.map(\.line)),
             ("entitlements of the account", entitlements.map(\.line)), ("owners", bindings.map(\.line)),
             ("subscription", subscriptions.map(\.line)), ("events", events.map(\.line)),
-            ("deliveries", deliveries.map(\.line)), ("by hand", auditLog.map(\.line)),
+            ("deliveries", deliveries.map(\.line)), ("calls to Apple", appleCalls.map(\.line)),
+            ("by hand", auditLog.map(\.line)),
         ]
         return parts.filter { !$0.1.isEmpty }
             .map { heading, lines in ([heading] + lines.map { "  " + $0 }).joined(separator: "\n") }
@@ -41,6 +42,16 @@ extension Dossier.Submission {
         if let expectedEnvironment { lines.append("  the app expects \(expectedEnvironment)") }
         if let alarmedAt { lines.append("  ALARM: without an outcome for too long, told \(Dossier.time(alarmedAt))") }
         return lines + ["  correlation \(correlationId)"]
+    }
+}
+
+extension Dossier.AppleCall {
+    var line: String {
+        let asked = requestReason.map { " (\($0))" } ?? ""
+        let answer = [status.map { "HTTP \($0)" }, code.map { "code \($0)" }, outcome].compactMap(\.self)
+        let end = finishedAt.map { " \(Dossier.time($0))" } ?? deadlineAt.map { ", until \(Dossier.time($0))" } ?? ""
+        return "\(kind)\(asked) of \(environment) \(transactionId), queued \(Dossier.time(createdAt)): \(state)\(end), "
+            + "\(attempts) attempts\(answer.isEmpty ? "" : " (\(answer.joined(separator: ", ")))")\(body.map { ": \($0)" } ?? "")"
     }
 }
 

@@ -17,6 +17,7 @@ struct Dossier: Decodable, Sendable {
     let subscriptions: [Subscription]
     let events: [Event]
     let deliveries: [Delivery]
+    let appleCalls: [AppleCall]
     let auditLog: [AuditRow]
 
     struct Submission: Decodable, Sendable {
@@ -101,6 +102,15 @@ struct Dossier: Decodable, Sendable {
         let dueAt, lastError, deliveredAt: String?
         let attempts: Int
         let lastStatus: Int?
+    }
+
+    /// What Apple was told of an order, or is to be told.
+    struct AppleCall: Decodable, Sendable {
+        let kind, environment, transactionId, state, createdAt: String
+        let outcome, requestReason, deadlineAt, body, finishedAt: String?
+        let attempts: Int
+        let status: Int?
+        let code: Int64?
     }
 
     struct AuditRow: Decodable, Sendable {

@@ -1,0 +1,42 @@
+import AppStoreServerAPI
+import ArgumentParser
+import ServiceRuntime
+
+extension AppleCommand {
+    /// `countersign apple test-notification`.
+    struct TestNotification: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "test-notification",
+            abstract: "Has Apple send a test notification, and says whether it came; exits with 1 when it did not.",
+            discussion: """
+                Asks Apple for it, and then what your server answered. `countersign doctor` tells when the last one was \
+                recorded.
+                """)
+
+        @Argument(help: "The app's bundle id, as in the apps file.") var app: String
+        @Option(help: "production or sandbox.", transform: AppleCommand.environment)
+        var environment = AppStoreEnvironment.production
+        @Option(help: "Seconds to wait for Apple's word.") var wait = 60.0
+        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var folder: SettingsFolderOption
+
+        func validate() throws {
+            guard (1...600).contains(wait) else { throw ValidationError("--wait is from 1 to 600 seconds") }
+        }
+
+        func run() async throws {
+            try await failingPlainly {
+                let settings = try await ToolSettings.load()
+                let places = try SettingsPlaces(folder: folder.folder, settings: settings)
+                let check = try AppleCheck(
+                    app: try AppleCommand.app(app, in: places.apps), hosts: try AppleCommand.hosts(settings.reader),
+                    wait: .seconds(wait), sendsNotification: true)
+                let finding = await check.notification(in: environment)
+                await check.close()
+                print(json ? try ToolOutput.json([finding]) : finding.text)
+                // Also where Apple does not say in time: nobody knows then that it came.
+                guard finding.level == .good else { throw ExitCode.failure }
+            }
+        }
+    }
+}

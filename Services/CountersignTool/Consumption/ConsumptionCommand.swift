@@ -1,0 +1,51 @@
+import ArgumentParser
+import Foundation
+import Persistence
+import PurchaseModel
+import ServiceRuntime
+
+/// `countersign consumption`: what Apple is told about refund requests.
+struct ConsumptionCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "consumption", abstract: "Shows what Apple is told when a customer asks for a refund.",
+        subcommands: [Show.self])
+
+    /// `countersign consumption show`.
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "show",
+            abstract: "Shows what Apple would be told about a purchase now, and what it was told; sends nothing.",
+            discussion: """
+                By the ledger as it is, and by the policy of the product in the catalogue that COUNTERSIGN_CATALOGUE_FILE names.
+                """)
+
+        @Argument(help: "Any of Apple's transaction ids of the purchase.") var transaction: String
+        @Option(help: "production or sandbox; both without it.") var environment: StoreEnvironment?
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() async throws {
+            try await failingPlainly {
+                let settings = try await ToolSettings.load()
+                let catalogue = try CatalogueFile.load(path: settings.reader.requiredString("catalogue.file")).catalogue
+                let reports = try await settings.withDatabase { pool in
+                    try await Self.reports(AppleCallReading(pool: pool), transaction, environment, catalogue)
+                }
+                guard !reports.isEmpty else { throw ToolFailure("no order has the transaction id \(transaction)") }
+                print(json ? try ToolOutput.json(reports) : reports.map(\.text).joined(separator: "\n\n"))
+            }
+        }
+
+        /// A function of its own, since the optimizer crashes on throwing async calls in a loop in a closure.
+        @inline(never)
+        private static func reports(
+            _ reading: AppleCallReading, _ transaction: String, _ environment: StoreEnvironment?, _ catalogue: Catalogue
+        ) async throws -> [ConsumptionReport] {
+            var reports: [ConsumptionReport] = []
+            for order in try await reading.orders(transaction, environment: environment) {
+                guard let found = try await reading.consumption(order) else { continue }
+                reports.append(try ConsumptionReport(found, calls: try await reading.calls(of: order), catalogue))
+            }
+            return reports
+        }
+    }
+}
