@@ -67,6 +67,8 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 
 let package = Package(
     name: "countersign",
+    // For the app's side, `CountersignClient`; nothing else here is meant for Apple's systems.
+    platforms: [.iOS(.v13), .macOS(.v15), .tvOS(.v13), .watchOS(.v6), .visionOS(.v1)],
     products: [
         .executable(name: "receipt-intake", targets: ["ReceiptIntake"]),
         .executable(name: "verification-worker", targets: ["VerificationWorker"]),
@@ -81,6 +83,7 @@ let package = Package(
         .library(name: "CertificateRevocation", targets: ["CertificateRevocation"]),
         .library(name: "Pacing", targets: ["Pacing"]),
         .library(name: "WebhookSigning", targets: ["WebhookSigning"]),
+        .library(name: "CountersignClient", targets: ["CountersignClient"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -109,6 +112,8 @@ let package = Package(
         shared("BuildVersion"),
         shared("JSONText"),
         shared("PurchaseModel"),
+        // The app's side: it imports nothing of these, and nothing of these imports it.
+        shared("CountersignClient"),
         // Layer 2: one thing of the outside world each.
         shared("Kafka", ["CLibrdkafka", "BlockingThreads", log, lifecycle]),
         shared("Postgres", ["CLibpq", "BlockingThreads", log, lifecycle]),
@@ -207,6 +212,10 @@ let package = Package(
             name: "KafkaTesting", dependencies: ["Kafka", "CLibrdkafka"], path: "Tests/KafkaTesting",
             swiftSettings: strict),
         .target(name: "LogTesting", dependencies: [log], path: "Tests/LogTesting", swiftSettings: strict),
+        .target(
+            name: "StoreTesting", dependencies: ["CountersignClient"], path: "Tests/StoreTesting",
+            swiftSettings: strict),
+        suite("CountersignClientTests", ["CountersignClient", "StoreTesting", httpClient, nio, nioHTTP]),
         suite("PurchaseModelTests", ["PurchaseModel"]),
         suite("JSONTextTests", ["JSONText"]),
         suite("MessagesTests", ["Messages", "PurchaseModel"]),
