@@ -48,7 +48,9 @@ public enum PurchaseOutcome: Sendable, Hashable {
     case granted
     /// It is genuine and recorded, and held until a doubt is resolved; the reason is a word for programs.
     case held(reason: String)
-    /// The server refused it: not genuine, or it belongs to another account, which has it.
+    /// It belongs to another account, for which it is recorded; nothing is lost.
+    case belongsToAnother
+    /// The server refused it; the reason is a word for programs.
     case refused(reason: String)
     /// Nothing final yet; the queue goes on by itself.
     case processing(Waiting)
@@ -67,7 +69,7 @@ public enum PurchaseOutcome: Sendable, Hashable {
     /// Whether nothing further will come of it.
     public var isFinal: Bool {
         switch self {
-        case .granted, .refused: true
+        case .granted, .belongsToAnother, .refused: true
         case .held, .processing: false
         }
     }

@@ -1,0 +1,98 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The intents of this device, the oldest first, and which of them a transaction belongs to.
+struct PurchaseIntents: Sendable {
+    private(set) var all: [PurchaseIntent] = []
+    private let maximum: Int
+
+    init(maximum: Int) {
+        self.maximum = maximum
+    }
+
+    subscript(id: UUID) -> PurchaseIntent? {
+        all.last { $0.id == id }
+    }
+
+    /// Keeps an intent; beyond the maximum the oldest goes, one that is over first.
+    mutating func add(_ intent: PurchaseIntent) {
+        all.removeAll { $0.id == intent.id }
+        all.append(intent)
+        while all.count > maximum {
+            let over = all.firstIndex { $0.state != .open && $0.state != .pending }
+            all.remove(at: over ?? 0)
+        }
+    }
+
+    /// Says how an intent ended.
+    ///
+    /// One that became a transaction stays that.
+    mutating func end(_ id: UUID, _ state: PurchaseIntent.State) {
+        guard let index = all.lastIndex(where: { $0.id == id }), all[index].state.transactionID == nil else { return }
+        all[index].state = state
+    }
+
+    mutating func remove(_ id: UUID) {
+        all.removeAll { $0.id == id }
+    }
+
+    /// Whose a transaction is, and the intent that it was bought with, where one is known.
+    ///
+    /// - Parameter ordered: the intent of the payment sheet that gave it.
+    func buyer(of transaction: StoreTransaction, ordered: UUID?) -> (buyer: Buyer, intent: UUID?) {
+        if let ordered, let intent = self[ordered] { return (.account(intent.account), ordered) }
+        if let token = transaction.accountToken {
+            guard let intent = self[token] else { return (.named, nil) }
+            return (.account(intent.account), intent.state.transactionID == nil ? token : nil)
+        }
+        guard transaction.origin == .purchase, !transaction.isRevoked else { return (.unknown, nil) }
+        let candidates = candidates(for: transaction)
+        guard let first = candidates.first else { return (.unknown, nil) }
+        guard candidates.allSatisfy({ $0.account == first.account }) else { return (.doubtful, nil) }
+        return (.account(first.account), first.id)
+    }
+
+    /// The intents that a transaction without a token may have come of.
+    private func candidates(for transaction: StoreTransaction) -> [PurchaseIntent] {
+        // A signed transaction keeps its token, so it can only have come of an order that had none.
+        let possible = all.filter { intent in
+            intent.productID == transaction.productID && intent.state.transactionID == nil
+                && (transaction.proof == .receipt || !intent.isKnownToServer)
+        }
+        let open = possible.filter { $0.state != .cancelled }
+        // An interrupted purchase is first told as cancelled, and comes when the person went through with it.
+        return open.isEmpty ? possible : open
+    }
+}
+
+/// The newest keys, up to a maximum: what was finished.
+struct RecentKeys: Sendable {
+    private(set) var inOrder: [PurchaseKey] = []
+    private var known: Set<PurchaseKey> = []
+    private let maximum: Int
+
+    init(maximum: Int) {
+        self.maximum = maximum
+    }
+
+    func contains(_ key: PurchaseKey) -> Bool {
+        known.contains(key)
+    }
+
+    mutating func add(_ key: PurchaseKey) {
+        guard known.insert(key).inserted else { return }
+        inOrder.append(key)
+        // Half at once, so that it is no work for each.
+        guard inOrder.count > 2 * maximum else { return }
+        for old in inOrder.prefix(maximum) { known.remove(old) }
+        inOrder.removeFirst(maximum)
+    }
+
+    /// The newest, up to the maximum.
+    var newest: ArraySlice<PurchaseKey> {
+        inOrder.suffix(maximum)
+    }
+}

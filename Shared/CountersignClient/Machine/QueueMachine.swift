@@ -1,0 +1,189 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The queue as a value: an event in, actions out.
+///
+/// It has no clock and does nothing by itself.
+///
+/// A purchase goes from *intent* (saved before the payment sheet) through *paid*, *posted* and *answered* to *finished*. It
+/// is finished only by an answer with `finish: true`, and only then leaves the machine.
+struct QueueMachine: Sendable {
+    let limits: QueueLimits
+    /// Who is logged in.
+    var account: String?
+    var intents: PurchaseIntents
+    /// What was finished: the store may give it once more.
+    var finished: RecentKeys
+    var purchases: [PurchaseKey: TrackedPurchase] = [:]
+    /// The purchases in the order in which they are posted: a failed one goes to the end, so that it stops no other.
+    var order: [PurchaseKey] = []
+    /// Whether everything that is kept was read and posting may begin.
+    var isStarted = false
+    var pause = Pause()
+    /// Accounts without a token that the server takes.
+    var lacking: Set<String> = []
+    var credentialsTimer = 0
+    /// How many posts are under way.
+    var underWay = 0
+    /// What a later version wrote: kept for it.
+    var unknownRecords: [JournalRecord] = []
+
+    /// The rest after failures that are not one purchase's: no network, a server in trouble.
+    struct Pause: Sendable {
+        var isOn = false
+        /// Failures one after the other.
+        var failures = 0
+        /// Whether the server said how long: then no hint ends it sooner.
+        var isServers = false
+        var timer = 0
+    }
+
+    init(limits: QueueLimits) {
+        self.limits = limits
+        intents = PurchaseIntents(maximum: limits.intentsMaximum)
+        finished = RecentKeys(maximum: limits.finishedMaximum)
+    }
+
+    /// What to do about an event.
+    mutating func handle(_ event: QueueEvent) -> [QueueAction] {
+        var actions: [QueueAction] = []
+        switch event {
+        case .intentOpened(let intent):
+            intents.add(intent)
+            actions.append(.write(.intent(intent)))
+        case .intentEnded(let id, let state):
+            intents.end(id, state)
+            actions.append(.write(.intentEnded(id, state)))
+        case .intentDropped(let id): intents.remove(id)
+        case .seen(let transaction, let ordered): see(transaction, ordered, &actions)
+        case .restored(let transaction): restore(transaction, &actions)
+        case .claimed(let id): claim(id, &actions)
+        case .loggedIn(let name): logIn(name, &actions)
+        case .loggedOut: logOut()
+        case .posted(let key, let result): take(result, of: key, &actions)
+        case .finished(let key, let isDone): finish(key, isDone, &actions)
+        case .elapsed(let timer): elapse(timer, &actions)
+        case .woken: wake()
+        }
+        post(&actions)
+        return actions
+    }
+
+    /// Begins: finishes what was answered before, and posts what waits.
+    mutating func start() -> [QueueAction] {
+        isStarted = true
+        var actions: [QueueAction] = []
+        for key in order {
+            guard let purchase = purchases[key], case .answered = purchase.phase else { continue }
+            actions.append(.finish(key, purchase.transaction))
+        }
+        tellWaiting(&actions)
+        post(&actions)
+        return actions
+    }
+
+    /// Whether a transaction is what an order's payment sheet was to bring, and no earlier one.
+    func isBought(_ transaction: StoreTransaction, with id: UUID) -> Bool {
+        guard let intent = intents[id] else { return false }
+        if case .paid(let paid) = intent.state { return paid == transaction.id }
+        let key = PurchaseKey(transaction)
+        if let token = transaction.accountToken { return token == id && !finished.contains(key) }
+        guard transaction.origin == .purchase, transaction.productID == intent.productID else { return false }
+        // A signed transaction keeps the token of its order: without one it is of another order.
+        guard transaction.proof == .receipt || !intent.isKnownToServer else { return false }
+        return purchases[key] == nil && !finished.contains(key)
+    }
+
+    // MARK: What the store gives
+
+    private mutating func see(_ transaction: StoreTransaction, _ ordered: UUID?, _ actions: inout [QueueAction]) {
+        let key = PurchaseKey(transaction)
+        if let known = purchases[key] {
+            renew(known, with: transaction, ordered, &actions)
+            return
+        }
+        if finished.contains(key) {
+            // The store goes on giving what was finished: it is told again, and the server is not.
+            actions.append(.finish(key, transaction))
+            return
+        }
+        guard purchases.count < limits.purchasesMaximum else {
+            actions.append(
+                .log(QueueLogLine(.warning, "too many purchases wait: it stays in the store", transactionID: key.id)))
+            return
+        }
+        let (buyer, intent) = intents.buyer(of: transaction, ordered: ordered)
+        if let intent { intents.end(intent, .paid(transaction.id)) }
+        add(TrackedPurchase(transaction: transaction, buyer: buyer))
+        actions.append(.write(.paid(transaction, intent: intent, buyer: buyer)))
+        actions.append(.log(QueueLogLine(.info, "paid, and to be posted", transactionID: key.id)))
+        tellWaiting(key, &actions)
+    }
+
+    /// The store gives again what waits already; its proof may be newer, and its order may be known now.
+    private mutating func renew(
+        _ known: TrackedPurchase, with transaction: StoreTransaction, _ ordered: UUID?, _ actions: inout [QueueAction]
+    ) {
+        var purchase = known
+        let token = transaction.accountToken ?? known.transaction.accountToken
+        purchase.transaction = transaction
+        purchase.transaction.accountToken = token
+        var intent: UUID?
+        if known.buyer.account == nil || purchase.isForRestoreOnly {
+            let found = intents.buyer(of: purchase.transaction, ordered: ordered)
+            if found.buyer.account != nil { purchase.buyer = found.buyer }
+            intent = found.intent
+        }
+        if let intent { intents.end(intent, .paid(transaction.id)) }
+        let isNews = purchase.buyer != known.buyer || token != known.transaction.accountToken || known.isForRestoreOnly
+        purchase.isForRestoreOnly = false
+        purchases[known.key] = purchase
+        if isNews {
+            actions.append(.write(.paid(purchase.transaction, intent: intent, buyer: purchase.buyer)))
+        }
+    }
+
+    private mutating func restore(_ transaction: StoreTransaction, _ actions: inout [QueueAction]) {
+        let key = PurchaseKey(transaction)
+        if var purchase = purchases[key] {
+            purchase.restoredFor = account
+            purchase.repeatPost()
+            purchases[key] = purchase
+            if case .answered(let poster) = purchase.phase {
+                actions.append(.tell(.report(purchase.report(by: poster, isFinished: true))))
+            }
+            tellWaiting(key, &actions)
+            return
+        }
+        guard let account, purchases.count < limits.purchasesMaximum else { return }
+        // Not from the intents: what is restored was bought long ago, perhaps on another device.
+        var purchase = TrackedPurchase(transaction: transaction, buyer: .unknown)
+        purchase.restoredFor = account
+        purchase.isForRestoreOnly = true
+        add(purchase)
+    }
+
+    private mutating func claim(_ id: String, _ actions: inout [QueueAction]) {
+        guard let account else { return }
+        for key in order where key.id == id {
+            guard var purchase = purchases[key], purchase.buyer == .doubtful else { continue }
+            purchase.buyer = .account(account)
+            purchase.repeatPost()
+            purchases[key] = purchase
+            actions.append(.write(.claimed(key, account: account)))
+        }
+    }
+
+    mutating func add(_ purchase: TrackedPurchase) {
+        purchases[purchase.key] = purchase
+        order.append(purchase.key)
+    }
+
+    mutating func remove(_ key: PurchaseKey) {
+        purchases[key] = nil
+        if order.first == key { order.removeFirst() } else { order.removeAll { $0 == key } }
+    }
+}

@@ -1,0 +1,119 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension PurchaseQueue {
+    /// Buys a product for the account that is logged in.
+    ///
+    /// It asks the server for an intent, saves it, opens the payment sheet, and waits for the outcome for as long as
+    /// `outcomePatience` says. The transaction is the account's even when another one logs in meanwhile.
+    ///
+    /// - Throws: `PurchaseError`; its `isNothingPaid` says whether the person can have been charged.
+    public func purchase(
+        _ productID: String, quantity: Int = 1, offer: SignedOffer? = nil
+    ) async throws -> PurchaseResult {
+        let account = try await readiness(for: productID, quantity)
+        let intent = try await openIntent(account: account, productID: productID)
+        guard await hand(.intentOpened(intent)) else {
+            enqueue(.intentDropped(intent.id))
+            if isStopped { throw PurchaseError(.stopped, "the queue was stopped") }
+            throw PurchaseError(.storageUnavailable, journalError ?? "the journal cannot be written")
+        }
+        let order = StoreOrder(
+            productID: productID, quantity: quantity, accountToken: intent.isKnownToServer ? intent.id : nil,
+            offer: offer)
+        log(.info, "the payment sheet opens for \(productID)")
+        let outcome: StorePurchaseOutcome
+        do {
+            outcome = try await store.purchase(order)
+        } catch {
+            // It may be paid all the same: the intent stays open.
+            throw PurchaseError(.storeFailed, String(String(describing: error).prefix(500)))
+        }
+        switch outcome {
+        case .cancelled:
+            await hand(.intentEnded(intent.id, .cancelled))
+            return .cancelled
+        case .pending:
+            await hand(.intentEnded(intent.id, .pending))
+            return .pending
+        case .purchased(let transaction): return await bought(transaction, with: intent.id)
+        }
+    }
+
+    private func readiness(for productID: String, _ quantity: Int) async throws -> String {
+        guard !isStopped, isStarted else { throw PurchaseError(.stopped, "the queue is not started, or was stopped") }
+        guard let account = machine.account else { throw PurchaseError(.accountRequired, "nobody is logged in") }
+        let lengths = 1...QueueLimits.nameLengthMaximum
+        guard lengths.contains(productID.count), lengths.contains(account.count),
+            (1...QueueLimits.quantityMaximum).contains(quantity)
+        else { throw PurchaseError(.orderInvalid, "product id, account or quantity is out of range") }
+        guard await store.canMakePayments() else {
+            throw PurchaseError(.paymentsNotAllowed, "the store says that this person cannot pay")
+        }
+        guard machine.purchases.count < configuration.limits.purchasesMaximum else {
+            throw PurchaseError(.queueFull, "\(machine.purchases.count) purchases wait")
+        }
+        guard journal != nil else {
+            throw PurchaseError(.storageUnavailable, journalError ?? "there is no journal")
+        }
+        return account
+    }
+
+    private func openIntent(account: String, productID: String) async throws -> PurchaseIntent {
+        let reason: String
+        switch await server.openIntent(account: account, productID: productID) {
+        case .opened(let id):
+            return PurchaseIntent(id: id, account: account, productID: productID, isKnownToServer: true)
+        case .refused(let detail): throw PurchaseError(.serverRefused, detail)
+        case .unavailable(let detail): reason = detail
+        }
+        guard configuration.intents == .preferred else { throw PurchaseError(.serverUnavailable, reason) }
+        log(.warning, "no intent, bought without a token: \(reason)")
+        return PurchaseIntent(id: UUID(), account: account, productID: productID, isKnownToServer: false)
+    }
+
+    private func bought(_ transaction: StoreTransaction, with intent: UUID) async -> PurchaseResult {
+        guard machine.isBought(transaction, with: intent) else {
+            // An earlier purchase of the same product: it goes its own way, and the order came to nothing.
+            log(.warning, "the store gave an earlier purchase", transactionID: transaction.id)
+            enqueue(.intentEnded(intent, .cancelled))
+            await hand(.seen(transaction, ordered: nil))
+            return .earlierPurchase(transactionID: transaction.id)
+        }
+        // The store's updates may have brought it before, and the server may have answered already.
+        if let report = finalReports[transaction.id] { return .settled(report) }
+        let report = await outcome(of: PurchaseKey(transaction), patience: configuration.outcomePatience) {
+            $0.enqueue(.seen(transaction, ordered: intent))
+        }
+        guard let report else { return .processing(transactionID: transaction.id) }
+        if case .processing = report.outcome { return .processing(transactionID: transaction.id) }
+        return .settled(report)
+    }
+
+    /// Waits for the outcome of a transaction; nil when it does not come in time.
+    ///
+    /// - Parameter begin: what leads to it; run when nothing can be missed any more.
+    func outcome(
+        of key: PurchaseKey, patience: Double, _ begin: (isolated PurchaseQueue) -> Void
+    ) async -> PurchaseReport? {
+        guard !isStopped else { return nil }
+        let number = nextNumber()
+        run(isBusy: false) { queue in
+            // Cut short by the end of the queue as well, which answers everybody.
+            guard (try? await queue.time.sleep(seconds: patience)) != nil else { return }
+            await queue.giveUp(number, key)
+        }
+        return await withCheckedContinuation { continuation in
+            outcomeWaiters[key, default: [:]][number] = continuation
+            begin(self)
+        }
+    }
+
+    private func giveUp(_ number: Int, _ key: PurchaseKey) {
+        outcomeWaiters[key]?.removeValue(forKey: number)?.resume(returning: nil)
+        if outcomeWaiters[key]?.isEmpty == true { outcomeWaiters[key] = nil }
+    }
+}
