@@ -15,6 +15,7 @@ package actor FakeAppStore {
     private var listenerNumber = 0
     private var hidden: Set<String> = []
     private var failuresOfFinish = 0
+    private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
     /// Every transaction that was ever sold here, in order.
     package private(set) var sold: [StoreTransaction] = []
@@ -37,6 +38,12 @@ package actor FakeAppStore {
     /// The ids of what is not finished.
     package var unfinishedIDs: [String] {
         unfinished.map(\.id)
+    }
+
+    /// Waits until the app has finished so often since the start.
+    package func waitForFinished(_ count: Int) async {
+        guard finished.count < count else { return }
+        await withCheckedContinuation { watchers.append((count, $0)) }
     }
 
     // MARK: What the person and Apple do
@@ -120,6 +127,8 @@ package actor FakeAppStore {
         }
         finished.append(id)
         unfinished.removeAll { $0.id == id }
+        for watcher in watchers where watcher.count <= finished.count { watcher.continuation.resume() }
+        watchers.removeAll { $0.count <= finished.count }
     }
 
     func restored() -> [StoreTransaction] {

@@ -29,6 +29,12 @@ package final class PlainSeller: FakeSeller {
         lastID = Mutex(firstID - 1)
     }
 
+    /// The id in a signed transaction of such a seller.
+    static func transactionID(_ signed: String) -> String? {
+        let parts = signed.split(separator: ".")
+        return parts.count == 3 ? String(parts[1]) : nil
+    }
+
     package func sell(_ order: StoreOrder) async throws -> StoreTransaction {
         let number = lastID.withLock {
             $0 += 1
