@@ -215,7 +215,7 @@ let package = Package(
         .target(
             name: "StoreTesting", dependencies: ["CountersignClient"], path: "Tests/StoreTesting",
             swiftSettings: strict),
-        suite("CountersignClientTests", ["CountersignClient", "StoreTesting", httpClient, nio, nioHTTP]),
+        suite("CountersignClientTests", ["CountersignClient", "StoreTesting"]),
         suite("PurchaseModelTests", ["PurchaseModel"]),
         suite("JSONTextTests", ["JSONText"]),
         suite("MessagesTests", ["Messages", "PurchaseModel"]),
@@ -283,9 +283,8 @@ let package = Package(
         suite(
             "EndToEndTests",
             [
-                "Messages", "PurchaseModel", "Kafka", "KafkaTesting", "Postgres", crypto, httpClient, nio, nioHTTP,
-                nioPosix,
-                log,
+                "CountersignClient", "Messages", "PurchaseModel", "Kafka", "KafkaTesting", "Postgres", "StoreTesting",
+                crypto, httpClient, nio, nioHTTP, nioPosix, log,
             ]),
     ]
 )

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 extension PurchaseQueue {
     /// Opens the journal and reads what waits.
     ///
@@ -47,6 +53,13 @@ extension PurchaseQueue {
         return PurchaseQueue(
             configuration, store: store, server: server, time: time, journal: journal, journalError: nil,
             machine: machine)
+    }
+
+    /// The journal of a folder, with its lock.
+    ///
+    /// - Throws: `JournalStorageError`.
+    package static func journalFile(in folder: URL) throws -> any JournalStorage {
+        try JournalFile(folder: folder)
     }
 
     /// Begins: listens to the store, takes what is unfinished, and goes on with what waits.

@@ -101,15 +101,17 @@ extension PurchaseQueue {
     ) async -> PurchaseReport? {
         guard !isStopped else { return nil }
         let number = nextNumber()
-        run(isBusy: false) { queue in
+        let timer = run(isBusy: false) { queue in
             // Cut short by the end of the queue as well, which answers everybody.
             guard (try? await queue.time.sleep(seconds: patience)) != nil else { return }
             await queue.giveUp(number, key)
         }
-        return await withCheckedContinuation { continuation in
+        let report = await withCheckedContinuation { continuation in
             outcomeWaiters[key, default: [:]][number] = continuation
             begin(self)
         }
+        tasks[timer]?.cancel()
+        return report
     }
 
     private func giveUp(_ number: Int, _ key: PurchaseKey) {

@@ -121,15 +121,17 @@ extension PurchaseQueue {
         }
     }
 
-    /// Runs something beside the queue, until it ends or the queue stops.
-    func run(isBusy: Bool = true, _ body: @escaping @Sendable (PurchaseQueue) async -> Void) {
-        guard !isStopped else { return }
+    /// Runs something beside the queue, until it ends or the queue stops; returns its number in `tasks`.
+    @discardableResult
+    func run(isBusy: Bool = true, _ body: @escaping @Sendable (PurchaseQueue) async -> Void) -> Int {
         let number = nextNumber()
+        guard !isStopped else { return number }
         if isBusy { busy += 1 }
         tasks[number] = Task { [weak self] in
             if let self { await body(self) }
             await self?.ended(number, isBusy)
         }
+        return number
     }
 
     private func ended(_ number: Int, _ isBusy: Bool) {

@@ -36,8 +36,13 @@ extension IntakeClient {
 
     /// A transaction as Apple signs it for who asks now.
     func signedAnew(_ sale: Sale) async throws -> String {
+        try await signed(sale.transactionId)
+    }
+
+    /// The same by its id.
+    func signed(_ transactionId: String) async throws -> String {
         struct Transaction: Decodable { let signedTransaction: String }
-        let answer = try await controlled("GET", "transactions/\(sale.transactionId)")
+        let answer = try await controlled("GET", "transactions/\(transactionId)")
         return try JSONDecoder().decode(Transaction.self, from: answer).signedTransaction
     }
 

@@ -65,6 +65,12 @@ package actor FakeAppStore {
         deliver(transaction)
     }
 
+    /// Brings a transaction once more because something about it changed, as after a refund.
+    package func bringAgain(_ transaction: StoreTransaction) {
+        unfinished.append(transaction)
+        deliver(transaction)
+    }
+
     /// What `restore()` finds from now on.
     package func own(_ transactions: [StoreTransaction]) {
         owned = transactions
@@ -83,6 +89,10 @@ package actor FakeAppStore {
             awaitingApproval.append(order)
             return .pending
         }
+        if misbehaviour.contains(.isInterrupted) {
+            awaitingApproval.append(order)
+            return .cancelled
+        }
         if misbehaviour.contains(.isCancelled) { return .cancelled }
         if misbehaviour.contains(.givesEarlierAsSuccess),
             let earlier = unfinished.first(where: { $0.productID == order.productID })
@@ -98,6 +108,7 @@ package actor FakeAppStore {
     }
 
     func unfinishedNow() -> [StoreTransaction] {
+        if misbehaviour.contains(.hidesEverything) { return [] }
         var all = unfinished.filter { !hidden.contains($0.id) }
         hidden = []
         if misbehaviour.contains(.showsFinished) {
@@ -120,11 +131,12 @@ package actor FakeAppStore {
         return stream
     }
 
-    func finish(_ id: String) throws {
+    func finish(_ id: String) async throws {
         if failuresOfFinish > 0 {
             failuresOfFinish -= 1
             throw FakeStoreError.failed
         }
+        await seller.finished(id)
         finished.append(id)
         unfinished.removeAll { $0.id == id }
         for watcher in watchers where watcher.count <= finished.count { watcher.continuation.resume() }
@@ -186,6 +198,10 @@ package struct Misbehaviour: OptionSet, Sendable {
     package static let isCancelled = Misbehaviour(rawValue: 1 << 8)
     /// The first attempt to finish fails.
     package static let failsToFinishOnce = Misbehaviour(rawValue: 1 << 9)
+    /// The payment sheet ends as cancelled, and the person goes through with it elsewhere, later.
+    package static let isInterrupted = Misbehaviour(rawValue: 1 << 12)
+    /// Nothing is unfinished, whatever is.
+    package static let hidesEverything = Misbehaviour(rawValue: 1 << 11)
     /// Payments are not allowed.
     package static let forbidsPayments = Misbehaviour(rawValue: 1 << 10)
 }

@@ -41,7 +41,7 @@ package struct FakePhone: Sendable {
     /// - Throws: `PurchaseError`.
     package func open(
         intents: QueueConfiguration.IntentPolicy = .required, limits: QueueLimits = QueueLimits(),
-        receipt: String? = "receipt"
+        receipt: String? = "receipt", transport: (any ServerTransport)? = nil
     ) async throws -> PurchaseQueue {
         guard let address = URL(string: "https://purchases.example.com") else { throw FakeStoreError.failed }
         let log = log
@@ -50,7 +50,7 @@ package struct FakePhone: Sendable {
             QueueConfiguration(
                 server: address, app: "com.example.game", folder: URL(fileURLWithPath: "/nowhere"), intents: intents,
                 limits: limits, log: { log.add($0) }),
-            store: FakeStore(apple, receipt: { _ in receipt.map { Data($0.utf8) } }), transport: server,
+            store: FakeStore(apple, receipt: { _ in receipt.map { Data($0.utf8) } }), transport: transport ?? server,
             credentials: FakeLogIn(["anna", "ben", "cleo"]), time: time, storage: { storage })
     }
 }

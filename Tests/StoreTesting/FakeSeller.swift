@@ -8,6 +8,13 @@ package protocol FakeSeller: Sendable {
     ///
     /// - Throws: any error; the payment sheet ends with it.
     func sell(_ order: StoreOrder) async throws -> StoreTransaction
+
+    /// The app finishes a transaction.
+    func finished(_ id: String) async
+}
+
+extension FakeSeller {
+    package func finished(_ id: String) async {}
 }
 
 /// Sells made-up transactions, for tests whose server believes everything.

@@ -43,28 +43,30 @@ struct PurchaseIntents: Sendable {
     ///
     /// - Parameter ordered: the intent of the payment sheet that gave it.
     func buyer(of transaction: StoreTransaction, ordered: UUID?) -> (buyer: Buyer, intent: UUID?) {
-        if let ordered, let intent = self[ordered] { return (.account(intent.account), ordered) }
         if let token = transaction.accountToken {
             guard let intent = self[token] else { return (.named, nil) }
             return (.account(intent.account), intent.state.transactionID == nil ? token : nil)
         }
+        let ordered = ordered.flatMap { self[$0] }
         guard transaction.origin == .purchase, !transaction.isRevoked else { return (.unknown, nil) }
         let candidates = candidates(for: transaction)
-        guard let first = candidates.first else { return (.unknown, nil) }
+        guard let first = ordered ?? candidates.first else { return (.unknown, nil) }
+        // The payment sheet of one may give what another was buying before.
         guard candidates.allSatisfy({ $0.account == first.account }) else { return (.doubtful, nil) }
         return (.account(first.account), first.id)
     }
 
-    /// The intents that a transaction without a token may have come of.
+    /// The intents that a transaction without a token may have come of, open ones first.
+    ///
+    /// One whose payment sheet was closed is among them: an interrupted purchase is told as cancelled, and comes when the person
+    /// went through with it.
     private func candidates(for transaction: StoreTransaction) -> [PurchaseIntent] {
         // A signed transaction keeps its token, so it can only have come of an order that had none.
         let possible = all.filter { intent in
             intent.productID == transaction.productID && intent.state.transactionID == nil
                 && (transaction.proof == .receipt || !intent.isKnownToServer)
         }
-        let open = possible.filter { $0.state != .cancelled }
-        // An interrupted purchase is first told as cancelled, and comes when the person went through with it.
-        return open.isEmpty ? possible : open
+        return possible.filter { $0.state != .cancelled } + possible.filter { $0.state == .cancelled }
     }
 }
 

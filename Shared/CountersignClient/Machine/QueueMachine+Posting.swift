@@ -14,7 +14,7 @@ extension QueueMachine {
             purchase.attempts += 1
             purchases[key] = purchase
             underWay += 1
-            let submission = purchase.submission.flatMap { $0.account == poster ? $0.id : nil }
+            let submission = purchase.received.flatMap { $0.account == poster ? $0.id : nil }
             actions.append(
                 .post(
                     key,
@@ -43,7 +43,8 @@ extension QueueMachine {
     ) {
         let key = purchase.key
         let before = purchase.outcome
-        purchase.submission = (answer.id, poster)
+        purchase.submissionID = answer.id
+        purchase.received = nil
         purchase.outcome = answer.outcome
         if answer.isFinish {
             purchase.phase = .answered(account: poster)
@@ -63,6 +64,7 @@ extension QueueMachine {
         purchase.timer += 1
         let timer = QueueTimer(subject: .purchase(key), number: purchase.timer)
         if answer.state == "received" {
+            purchase.received = (answer.id, poster)
             actions.append(.wait(timer, .backOff(purchase.repetitions, atLeast: answer.retryAfter ?? 0)))
             return
         }
@@ -97,7 +99,7 @@ extension QueueMachine {
         case .credentialsMissing:
             lack(poster, &actions)
         case .submissionUnknown:
-            purchase.submission = nil
+            purchase.received = nil
         case .refused(let problem, let detail):
             if purchase.transaction.proof == .receipt, !purchase.isNumberOnly {
                 // Too large, or no receipt at all: the number, of which Apple is asked, is left.

@@ -9,8 +9,10 @@ struct TrackedPurchase: Sendable {
     var isForRestoreOnly = false
     /// Where it stands, as the app was told last.
     var outcome: PurchaseOutcome = .processing(.server)
-    /// The submission at the server, of the account that posted last.
-    var submission: (id: String, account: String)?
+    /// The submission at the server of the newest answer, for support.
+    var submissionID: String?
+    /// The submission that the server has without an outcome yet, and who posted it: it is asked about instead of posted again.
+    var received: (id: String, account: String)?
     /// Who posted it and got an answer that leaves it open.
     var triedBy: Set<String> = []
     /// Whether the server would not take the receipt itself.
@@ -77,6 +79,7 @@ struct TrackedPurchase: Sendable {
 
     /// Has it posted again at once, unless it is to be finished already.
     mutating func repeatPost() {
+        received = nil
         switch phase {
         case .waiting: phase = .paid
         case .posted: isToBeRepeated = true
@@ -87,6 +90,6 @@ struct TrackedPurchase: Sendable {
     func report(by account: String?, isFinished: Bool) -> PurchaseReport {
         PurchaseReport(
             transactionID: transaction.id, productID: transaction.productID, account: account, outcome: outcome,
-            submissionID: submission?.id, isFinished: isFinished)
+            submissionID: submissionID, isFinished: isFinished)
     }
 }
