@@ -93,8 +93,7 @@ extension QueueMachine {
             moveToEnd(key)
             beginPause(retryAfter, isTold: false, &actions)
         case .credentialsRefused(let detail):
-            lack(poster, &actions)
-            actions.append(.tell(.credentialsRefused(account: poster)))
+            if lack(poster, &actions) { actions.append(.tell(.credentialsRefused(account: poster))) }
             actions.append(.log(QueueLogLine(.warning, "the token was refused: \(detail)", transactionID: key.id)))
         case .credentialsMissing:
             lack(poster, &actions)
@@ -146,10 +145,13 @@ extension QueueMachine {
         actions.append(.tell(.serverAvailable))
     }
 
-    private mutating func lack(_ account: String, _ actions: inout [QueueAction]) {
-        guard lacking.insert(account).inserted else { return }
+    /// - Returns: whether that is news: posts that are refused together are one refusal.
+    @discardableResult
+    private mutating func lack(_ account: String, _ actions: inout [QueueAction]) -> Bool {
+        guard lacking.insert(account).inserted else { return false }
         credentialsTimer += 1
         actions.append(.wait(QueueTimer(subject: .credentials, number: credentialsTimer), .hold(1)))
+        return true
     }
 
     /// A hint that things may be better: what the machine chose to wait for is tried at once.

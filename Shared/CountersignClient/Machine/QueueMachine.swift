@@ -88,9 +88,10 @@ struct QueueMachine: Sendable {
     /// Whether a transaction is what an order's payment sheet was to bring, and no earlier one.
     func isBought(_ transaction: StoreTransaction, with id: UUID) -> Bool {
         guard let intent = intents[id] else { return false }
-        if case .paid(let paid) = intent.state { return paid == transaction.id }
+        if intent.state == .paid(transaction.id) { return true }
         let key = PurchaseKey(transaction)
         if let token = transaction.accountToken { return token == id && !finished.contains(key) }
+        guard intent.state.transactionID == nil else { return false }
         guard transaction.origin == .purchase, transaction.productID == intent.productID else { return false }
         // A signed transaction keeps the token of its order: without one it is of another order.
         guard transaction.proof == .receipt || !intent.isKnownToServer else { return false }
@@ -132,7 +133,8 @@ struct QueueMachine: Sendable {
         purchase.transaction = transaction
         purchase.transaction.accountToken = token
         var intent: UUID?
-        if known.buyer.account == nil || purchase.isForRestoreOnly {
+        // Without a token it is not matched again: what somebody orders by now is something else.
+        if known.buyer.account == nil, token != nil || ordered != nil {
             let found = intents.buyer(of: purchase.transaction, ordered: ordered)
             if found.buyer.account != nil { purchase.buyer = found.buyer }
             intent = found.intent

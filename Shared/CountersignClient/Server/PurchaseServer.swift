@@ -108,7 +108,9 @@ struct PurchaseServer: Sendable {
             }
             let problem = Self.problem(answer)
             // A token that has ended, or that is another account's.
-            guard answer.status == 401 || answer.status == 403 else { return Self.result(answer, problem) }
+            guard answer.status == 401 || answer.status == 403 else {
+                return Self.result(answer, problem, isQuestion: method == "GET")
+            }
             detail = "\(answer.status) \(problem.slug)"
         }
         return .failure(.credentialsRefused(detail))
@@ -130,11 +132,11 @@ struct PurchaseServer: Sendable {
     }
 
     private static func result(
-        _ answer: ServerAnswer, _ problem: (slug: String, detail: String)
+        _ answer: ServerAnswer, _ problem: (slug: String, detail: String), isQuestion: Bool
     ) -> Result<ServerAnswer, PostFailure> {
         switch answer.status {
         case 200...202: .success(answer)
-        case 404 where problem.slug == "not-found": .failure(.submissionUnknown)
+        case 404 where isQuestion && problem.slug == "not-found": .failure(.submissionUnknown)
         case 429: .failure(.limited(retryAfter: retryAfter(answer)))
         case 400, 413, 415, 422: .failure(.refused(problem: problem.slug, detail: problem.detail))
         // Everything else, redirects and pages of a proxy too, says nothing about the purchase.
