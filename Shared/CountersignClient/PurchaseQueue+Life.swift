@@ -35,23 +35,24 @@ extension PurchaseQueue {
             credentials: credentials)
         var machine = QueueMachine(limits: limits)
         var journal: JournalWriter?
+        var journalError: String?
         do {
             let writer = JournalWriter(try storage(), limits: limits)
-            journal = writer
             let opened = try await writer.open()
+            // Not before it was read: a journal that cannot be read is not to be written over.
+            journal = writer
+            journalError = opened.writeError
             for remark in opened.remarks { configuration.log?(QueueLogLine(.warning, remark)) }
             for record in opened.records { machine.replay(record) }
             if opened.isToBeCompacted { try await writer.compact(to: machine.records) }
         } catch let error as JournalStorageError where error.isInUse {
             throw PurchaseError(.journalInUse, error.description)
         } catch {
-            configuration.log?(QueueLogLine(.error, "the journal cannot be used: \(error)"))
-            return PurchaseQueue(
-                configuration, store: store, server: server, time: time, journal: journal, journalError: "\(error)",
-                machine: machine)
+            journalError = "\(error)"
         }
+        if let journalError { configuration.log?(QueueLogLine(.error, "the journal cannot be used: \(journalError)")) }
         return PurchaseQueue(
-            configuration, store: store, server: server, time: time, journal: journal, journalError: nil,
+            configuration, store: store, server: server, time: time, journal: journal, journalError: journalError,
             machine: machine)
     }
 

@@ -119,6 +119,27 @@ struct KilledTests {
         #expect(await phone.apple.sheetCount == 0)
     }
 
+    @Test(
+        "a journal that cannot be read is not written over: what the store gives is posted, and no payment sheet opens")
+    func unreadable() async throws {
+        let phone = FakePhone()
+        await phone.apple.misbehave(.failsToFinishOnce)
+        let first = try await phone.launch(as: "anna")
+        _ = try await first.purchase("gems.100")
+        await phone.time.waitForSleepers(1)
+        await first.stop()
+        let bytes = phone.storage.bytes
+        phone.storage.isUnreadable = true
+        let second = try await phone.launch(as: "anna")
+        await phone.apple.waitForFinished(1)
+        let error = await #expect(throws: PurchaseError.self) { try await second.purchase("gems.100") }
+        #expect(error?.code == .storageUnavailable)
+        await second.settle()
+        await second.stop()
+        #expect(phone.storage.bytes == bytes)
+        #expect(await phone.server.grants.values.map { $0 } == [1])
+    }
+
     @Test("answered, and killed before it was finished: it is finished without another post")
     func answeredOnly() async throws {
         let phone = FakePhone()

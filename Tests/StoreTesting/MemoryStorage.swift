@@ -7,6 +7,7 @@ package final class MemoryStorage: JournalStorage, Sendable {
         var bytes: [UInt8] = []
         var setAside: [String: [UInt8]] = [:]
         var isFull = false
+        var isUnreadable = false
         var writeCount = 0
     }
 
@@ -28,6 +29,12 @@ package final class MemoryStorage: JournalStorage, Sendable {
         set { state.withLock { $0.isFull = newValue } }
     }
 
+    /// Whether reading fails.
+    package var isUnreadable: Bool {
+        get { state.withLock { $0.isUnreadable } }
+        set { state.withLock { $0.isUnreadable = newValue } }
+    }
+
     /// How often it was written and flushed.
     package var writeCount: Int {
         state.withLock { $0.writeCount }
@@ -44,7 +51,8 @@ package final class MemoryStorage: JournalStorage, Sendable {
     }
 
     package func read() throws -> [UInt8] {
-        bytes
+        guard !isUnreadable else { throw JournalStorageError("read: Input/output error") }
+        return bytes
     }
 
     package func append(_ bytes: [UInt8]) throws {

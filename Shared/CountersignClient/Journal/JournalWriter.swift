@@ -16,6 +16,8 @@ final class JournalWriter: @unchecked Sendable {
         var remarks: [String] = []
         /// Whether it should be written anew: damaged, of another version, or from what was set aside.
         var isToBeCompacted = false
+        /// Why it cannot be written now, although it was read.
+        var writeError: String?
     }
 
     init(_ storage: any JournalStorage, limits: QueueLimits) {
@@ -33,8 +35,7 @@ final class JournalWriter: @unchecked Sendable {
             lengthCompacted = bytes.count
             var opened = Opened()
             if bytes.isEmpty {
-                try storage.replace(with: JournalFormat.header)
-                lengthWritten = JournalFormat.headerLength
+                begin(&opened)
             } else {
                 try take(bytes, into: &opened)
             }
@@ -86,22 +87,28 @@ final class JournalWriter: @unchecked Sendable {
         let content = JournalFormat.read(bytes)
         guard let version = content.version else {
             try storage.setAside(as: "unreadable")
-            try startAnew(&opened, "the journal of \(bytes.count) bytes was unreadable and is set aside")
+            opened.remarks.append("the journal of \(bytes.count) bytes was unreadable and is set aside")
+            begin(&opened)
             return
         }
         guard version == JournalFormat.version else {
             // An older app after a newer one: the newer one takes it back.
             try storage.setAside(as: "version-\(version)")
-            try startAnew(&opened, "the journal is of version \(version) and is set aside")
+            opened.remarks.append("the journal is of version \(version) and is set aside")
+            begin(&opened)
             return
         }
         read(content, into: &opened)
     }
 
-    private func startAnew(_ opened: inout Opened, _ remark: String) throws {
-        opened.remarks.append(remark)
-        try storage.replace(with: JournalFormat.header)
-        lengthWritten = JournalFormat.headerLength
+    /// Begins a new journal; a disk that is full may have room later.
+    private func begin(_ opened: inout Opened) {
+        do {
+            try storage.replace(with: JournalFormat.header)
+            lengthWritten = JournalFormat.headerLength
+        } catch {
+            opened.writeError = "\(error)"
+        }
     }
 
     /// Reads what an older app had set aside because this version wrote it.

@@ -44,7 +44,7 @@ actor AppLife {
         accounts = (0..<Int.random(in: 1...3, using: &chance)).map { "player-\($0)-of-\(name)" }
         appleID = "apple-id-of-\(name)"
         folder = stack.folder.appending(path: name)
-        network = LifeNetwork(record)
+        network = LifeNetwork(stack.transport, record)
         apple = FakeAppStore(
             seller: SimulatorSeller(
                 client: stack.client, record: record, app: LifeStack.app, appleID: appleID,

@@ -3,26 +3,6 @@ import Foundation
 import Postgres
 import Testing
 
-/// Where lives take place.
-struct LifeStack: Sendable {
-    /// Nothing but the app tells the server of this app's purchases.
-    static let app = "com.example.game"
-
-    let client: IntakeClient
-    let intake: URL
-    let secret: String
-    /// Keeps the accounts of several runs apart.
-    let run = "\(UInt32.random(in: 0...UInt32.max))"
-    let folder = FileManager.default.temporaryDirectory.appending(path: "lives-\(UUID().uuidString)")
-
-    init(_ stack: Stack, _ client: IntakeClient) throws {
-        self.client = client
-        guard let url = URL(string: client.intake) else { throw StackFailure("\(client.intake) is no URL") }
-        intake = url
-        secret = try stack.setting("COUNTERSIGN_JWT_SECRET")
-    }
-}
-
 extension EndToEnd {
     /// The client library's queue on phones that die at any moment, against the real services.
     @Suite("Lives of apps")
@@ -36,16 +16,14 @@ extension EndToEnd {
         @Test(
             "whatever happens to the app, each paid purchase is granted once to who paid, and no queue keeps anything")
         func lives() async throws {
-            try await withStack { stack, client, database in
-                let place = try LifeStack(stack, client)
+            try await withLifeStack { place, stack, database in
                 // Transactions of doubtful buyers are asked of Apple; its rate is not what is tested.
-                try await client.control("PUT", "rate-limits", #"{"enabled":false}"#)
+                try await place.client.control("PUT", "rate-limits", #"{"enabled":false}"#)
                 let start = ContinuousClock.now
                 let results = try await Self.live(place)
-                try await client.control("PUT", "rate-limits", #"{"enabled":true}"#)
-                try? FileManager.default.removeItem(at: place.folder)
+                try await place.client.control("PUT", "rate-limits", #"{"enabled":true}"#)
                 for life in results {
-                    #expect(life.violations.isEmpty, "seed \(life.seed)")
+                    #expect(life.violations.isEmpty, "seed \(life.seed): \(life.violations.joined(separator: "; "))")
                     for purchase in life.purchases where purchase.buyer == nil {
                         Issue.record("seed \(life.seed): \(purchase.id) was bought by nobody")
                     }

@@ -11,10 +11,12 @@ final class LifeNetwork: ServerTransport {
         case losesAnswers
     }
 
+    private let transport: HTTPClientTransport
     private let record: LifeRecord
     private let state = Mutex(State.up)
 
-    init(_ record: LifeRecord) {
+    init(_ transport: HTTPClientTransport, _ record: LifeRecord) {
+        self.transport = transport
         self.record = record
     }
 
@@ -24,7 +26,7 @@ final class LifeNetwork: ServerTransport {
 
     func send(_ request: ServerRequest) async throws -> ServerAnswer {
         guard state.withLock({ $0 }) != .down else { throw FakeStoreError.failed }
-        let answer = try await HTTPClientTransport().send(request)
+        let answer = try await transport.send(request)
         await record.answered(request, answer)
         guard state.withLock({ $0 }) == .up else { throw FakeStoreError.failed }
         return answer

@@ -9,13 +9,12 @@ extension EndToEnd {
     struct URLSessionPurchaseTests {
         @Test("it is granted and finished; a player with another's token is told to log in, and loses nothing")
         func purchase() async throws {
-            try await withStack { stack, client, database in
-                let place = try LifeStack(stack, client)
+            try await withLifeStack { place, _, database in
                 let record = LifeRecord()
                 let account = "url-session-\(place.run)"
                 let apple = FakeAppStore(
                     seller: SimulatorSeller(
-                        client: client, record: record, app: LifeStack.app, appleID: "apple-id-of-\(account)",
+                        client: place.client, record: record, app: LifeStack.app, appleID: "apple-id-of-\(account)",
                         isStoreKit1: false))
                 let transport = URLSessionTransport()
                 let queue = try await PurchaseQueue.open(
@@ -43,7 +42,6 @@ extension EndToEnd {
                 #expect(error?.code == .serverRefused)
                 #expect(error?.detail.contains("authentication-failed") == true)
                 await stranger.stop()
-                try? FileManager.default.removeItem(at: place.folder)
             }
         }
 
