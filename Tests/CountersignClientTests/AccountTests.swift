@@ -25,7 +25,7 @@ struct AccountTests {
         await queue.logIn("ben")
         await phone.apple.misbehave([])
         try await phone.apple.approve()
-        await queue.settle()
+        await queue.lookAgain()
         #expect(await phone.server.posts.isEmpty)
         #expect(await queue.pending().map(\.account) == ["anna"])
         // Ben buys meanwhile, and nothing of it is mixed up.
@@ -73,7 +73,7 @@ struct AccountTests {
         await queue.logOut()
         // Of this one Apple knows no token: neither of the two orders became it.
         await phone.apple.bring(StoreTransaction(id: "7", productID: "gems.100", proof: .receipt))
-        await queue.settle()
+        await queue.lookAgain()
         await queue.logIn("ben")
         await phone.server.waitForRequests(3)
         await queue.settle()

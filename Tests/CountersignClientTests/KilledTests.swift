@@ -164,7 +164,7 @@ struct KilledTests {
             await phone.apple.bring(
                 try await PlainSeller(firstID: 100 + number).sell(StoreOrder(productID: "gems.100")))
         }
-        await queue.settle()
+        await queue.lookAgain()
         #expect(await queue.pending().count == 5)
         await queue.stop()
         phone.storage.bytes[phone.storage.bytes.count / 2] ^= 0xFF

@@ -15,7 +15,7 @@ struct ServerTroubleTests {
             await phone.apple.bring(
                 try await PlainSeller(firstID: 100 + number).sell(StoreOrder(productID: "gems.100")))
         }
-        await queue.settle()
+        await queue.lookAgain()
         while phone.time.now < 86_400 {
             let count = await phone.server.requestCount
             await phone.time.waitForSleepers(1)
@@ -51,7 +51,7 @@ struct ServerTroubleTests {
         await phone.server.set(.losesAnswers)
         await phone.apple.misbehave([])
         try await phone.apple.approve()
-        await queue.settle()
+        await queue.lookAgain()
         #expect(await phone.server.grants.values.map { $0 } == [1])
         #expect(await phone.apple.finished.isEmpty)
         await phone.server.set(.works)

@@ -59,31 +59,32 @@ extension EndToEnd {
                 let part = purchases[start..<min(start + 5_000, purchases.count)]
                 let wrong = try await database.rows(
                     """
-                    SELECT sold.id, sold.buyer, sold.refunded, o.account, o.state,
+                    SELECT sold.id, sold.buyer, sold.refunded, coalesce(o.account, 'nobody') AS account,
+                        coalesce(o.state, 'no order') AS state,
                         (SELECT count(*) FROM ledger_entries l WHERE l.environment = 'production'
                             AND l.transaction_id = sold.id AND l.amount > 0) AS grants,
                         (SELECT coalesce(sum(l.amount), 0)::int8 FROM ledger_entries l
                             WHERE l.environment = 'production' AND l.transaction_id = sold.id) AS gems
-                    FROM unnest($1::text[], $2::text[], $3::bool[]) AS sold (id, buyer, refunded)
+                    FROM unnest($1::text[], $2::text[], $3::text[]) AS sold (id, buyer, refunded)
                     LEFT JOIN orders o ON o.transaction_id = sold.id AND o.environment = 'production'
                     """,
                     [
                         .textArray(part.map(\.id)), .textArray(part.map { $0.buyer ?? "" }),
-                        .text("{" + part.map { $0.isRefunded ? "t" : "f" }.joined(separator: ",") + "}"),
+                        .textArray(part.map { "\($0.isRefunded)" }),
                     ]
                 ).filter { row in
                     let buyer = try row.decode("buyer", as: String.self)
-                    let owner = try row.decode("account", as: String?.self)
+                    let owner = try row.decode("account", as: String.self)
                     let grants = try row.decode("grants", as: Int64.self)
                     let gems = try row.decode("gems", as: Int64.self)
-                    let isRefunded = try row.decode("refunded", as: Bool.self)
+                    let isRefunded = try row.decode("refunded", as: String.self) == "true"
                     // What was refunded before it was posted need not have been granted.
                     return owner != buyer || (isRefunded ? grants > 1 || gems > 100 : grants != 1 || gems != 100)
                 }
                 let lines = try wrong.prefix(20).map { row in
                     let id = try row.decode("id", as: String.self)
-                    let owner = try row.decode("account", as: String?.self) ?? "nobody"
-                    let state = try row.decode("state", as: String?.self) ?? "no order"
+                    let owner = try row.decode("account", as: String.self)
+                    let state = try row.decode("state", as: String.self)
                     return "\(id) of \(try row.decode("buyer", as: String.self)): \(owner), \(state)"
                 }
                 #expect(wrong.isEmpty, "\(lines.joined(separator: "\n"))")
