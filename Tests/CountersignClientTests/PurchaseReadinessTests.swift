@@ -142,6 +142,7 @@ private actor SlowPosts: ServerTransport {
         isPosted = true
         for watcher in watchers { watcher.resume() }
         watchers = []
+        // As long as nobody cancels it: this is the server that does not answer.
         try await Task.sleep(for: .seconds(3_600))
         throw FakeStoreError.failed
     }

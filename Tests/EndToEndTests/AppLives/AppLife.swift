@@ -143,12 +143,14 @@ actor AppLife {
         if chance.happens(35) {
             // The app dies somewhere between the press of the button and the answer.
             let purchase = Task { _ = try? await queue.purchase(Self.product) }
+            // The instant of its death is chance.
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...80, using: &chance)))
             await kill()
             await purchase.value
             try await launch()
         } else if chance.happens(25) {
             let purchase = Task { _ = try? await queue.purchase(Self.product) }
+            // The instant at which the player changes is chance.
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...40, using: &chance)))
             await logIn()
             await purchase.value

@@ -36,6 +36,7 @@ final class LifeNetwork: ServerTransport {
 /// Time that passes forty times as fast for the queue's pauses, so that a life is short.
 struct LifeTime: QueueTime {
     func sleep(seconds: Double) async throws {
+        // This is the time that the queue waits for, only shorter.
         try await Task.sleep(for: .milliseconds(Int(seconds * 1_000 / 40)))
     }
 }

@@ -1,5 +1,6 @@
 import CountersignClient
 import Foundation
+import Postgres
 import StoreTesting
 import Testing
 
@@ -71,6 +72,7 @@ extension EndToEnd {
                     answerMaximum: 1 << 20)
                 let start = ContinuousClock.now
                 let task = Task { try await transport.send(waiting) }
+                // Until it is under way, of which URLSession tells nobody; cancelled before that, it has to end, too.
                 try await Task.sleep(for: .milliseconds(200))
                 task.cancel()
                 await #expect(throws: (any Error).self) { try await task.value }
