@@ -25,8 +25,8 @@ struct Assembly {
     func services() async throws -> ServiceAssembly {
         let logger = context.logger
         describeMetrics()
-        // The process that faces the players has no business with the keys to Apple.
-        let apps = try AppsFile.load(path: configuration.appsFile, secrets: .callers)
+        let apps = try Self.apps(at: configuration.appsFile)
+        let offers = try OfferSigners(apps, path: configuration.appsFile)
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let headers = ProofHeaders()
         let store = SubmissionStore(pool: pool, headers: headers)
@@ -52,10 +52,8 @@ struct Assembly {
         let signatures = NotificationSignatures(roots: configuration.roots)
         let authenticator = await Authenticator(
             apps: apps, keySets: keySets.follow(try KeySetSource.all(in: apps)), logger: logger)
-        let reload = SettingsReload("apps", inUse: apps, every: configuration.appsInterval, logger: logger) {
-            [configuration] in
-            try AppsFile.load(path: configuration.appsFile, secrets: .callers)
-        } use: { apps in
+        let reload = reload(apps) { [path = configuration.appsFile] apps in
+            try offers.use(apps, path: path)
             await authenticator.use(apps, keySets: keySets.follow(try KeySetSource.all(in: apps)))
         }
         let server = IntakeServer(
@@ -67,7 +65,7 @@ struct Assembly {
             accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
-            resends: WebhookResendStore(pool: pool), signatures: signatures,
+            resends: WebhookResendStore(pool: pool), signatures: signatures, offers: offers,
             export: { AccountExport(pool: pool, app: $0, account: $1) }, forgetting: ForgetRequestStore(pool: pool),
             consents: AccountConsentStore(pool: pool), logger: logger)
         let lag = GroupLagWatch([TopicUse.submissions, TopicUse.verdicts], monitor: monitor, logger: logger)
@@ -87,6 +85,19 @@ struct Assembly {
             EventMetrics.families + IntakeMetrics.families + SettingsReloadMetrics.families
                 + ForeignRootReport.families)
         ForeignRootReport.tell([.signedData: configuration.roots], metrics: context.metrics, logger: context.logger)
+    }
+
+    /// The apps, without keys to Apple's servers: the process that faces the players has no business with them.
+    private static func apps(at path: String) throws -> AppsFile {
+        try AppsFile.load(path: path, secrets: [.callers, .offers])
+    }
+
+    private func reload(
+        _ apps: AppsFile, use: @escaping @Sendable (AppsFile) async throws -> Void
+    ) -> SettingsReload<AppsFile> {
+        SettingsReload(
+            "apps", inUse: apps, every: configuration.appsInterval, logger: context.logger,
+            read: { [path = configuration.appsFile] in try Self.apps(at: path) }, use: use)
     }
 
     /// How account tokens are written down.

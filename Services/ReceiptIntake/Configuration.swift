@@ -33,6 +33,7 @@ import TrustedRootSettings
 /// | `intake.account_posts_per_minute` | proofs that a player may post, a tenth of them at once | 600 |
 /// | `intake.account_ids_per_minute` | of these, ids about which Apple is asked | 30 |
 /// | `intake.account_reads_per_minute` | orders, accounts and outcomes that a player may ask for | 1200 |
+/// | `intake.account_signatures_per_minute` | subscription offers that a player may have signed | 30 |
 /// | `intake.account_waits_maximum` | requests of a player that may wait for something at a time | 20 |
 /// | `intake.address_requests_per_minute` | requests from an address, an IPv6 network of 64 bits counted as one; 0: no limit | 6000 |
 /// | `intake.trusted_proxies` | addresses of your proxies, such as `10.0.0.0/8`: of a request from them a header tells the address | none |
@@ -97,6 +98,10 @@ struct Configuration: Sendable {
     ///
     /// Defaults to 1,200.
     var accountReadsPerMinute: Int
+    /// The subscription offers that a player may have signed a minute, in this process.
+    ///
+    /// Defaults to 30.
+    var accountSignaturesPerMinute: Int
     /// The requests of a player that may wait for an outcome or a version at a time; one more is answered at once.
     ///
     /// Defaults to 20.
@@ -152,6 +157,8 @@ struct Configuration: Sendable {
         accountIdsPerMinute = try settings.int("intake.account_ids_per_minute", default: 30, in: 1...1_000_000)
         accountReadsPerMinute = try settings.int(
             "intake.account_reads_per_minute", default: 1200, in: 1...1_000_000)
+        accountSignaturesPerMinute = try settings.int(
+            "intake.account_signatures_per_minute", default: 30, in: 1...1_000_000)
         accountWaitsMaximum = try settings.int("intake.account_waits_maximum", default: 20, in: 1...100_000)
         addressRequestsPerMinute = try settings.int(
             "intake.address_requests_per_minute", default: 6000, in: 0...10_000_000)

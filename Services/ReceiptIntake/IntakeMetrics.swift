@@ -12,6 +12,10 @@ enum IntakeMetrics {
         ),
         .counter("countersign_intents_total", help: "Intents that were opened."),
         .counter(
+            "countersign_offer_signatures_total", ["kind", "caller"],
+            help: "Subscription offers that were signed, by kind (promotional, introductory) and for whom they were."
+        ),
+        .counter(
             "countersign_notifications_total", ["result"],
             help: "Apple's notifications that were answered 200, by result: new or repeated."),
         .counter(

@@ -15,7 +15,7 @@ enum IntakeRouter {
         _ purchases: PurchaseRoutes, _ accountTokens: AccountTokenRoutes, _ accounts: AccountRoutes,
         _ orders: OrderRoutes, _ intents: IntentRoutes, _ notifications: NotificationRoutes,
         _ spends: SpendRoutes, _ resends: ResendRoutes, _ exports: ExportRoutes, _ forgets: ForgetRoutes,
-        _ consents: ConsentRoutes
+        _ consents: ConsentRoutes, _ offers: OfferRoutes
     ) -> [IntakeRoute] {
         let document = OpenAPIRoutes()
         return [
@@ -24,6 +24,7 @@ enum IntakeRouter {
             IntakeRoute(.put, "/v1/account-tokens/{uuid}", .servers(.post), accountTokens.put),
             IntakeRoute(.post, "/v1/intents", .playersAndServers(.post), intents.post),
             IntakeRoute(.get, "/v1/intents/{id}", .playersAndServers(.post), intents.get),
+            IntakeRoute(.post, "/v1/offer-signatures", .playersAndServers(.sign), offers.post),
             IntakeRoute(.post, "/v1/notifications", .everybody, notifications.post),
             IntakeRoute(.get, "/v1/accounts/{id}", .playersAndServers(.read), accounts.account),
             IntakeRoute(.get, "/v1/accounts/{id}/transactions", .playersAndServers(.read), accounts.transactions),

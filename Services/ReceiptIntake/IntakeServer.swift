@@ -36,12 +36,13 @@ struct IntakeServer: Service, CustomStringConvertible {
     private let exports: ExportRoutes
     private let forgets: ForgetRoutes
     private let consents: ConsentRoutes
+    private let offers: OfferRoutes
 
     init(
         configuration: Configuration, authenticator: Authenticator, submissions: PurchaseSubmissions,
         notifications: NotificationSubmissions, accountTokens: AccountTokens, accounts: AccountStore,
         orders: OrderReadingStore, intents: IntentStore, spends: SpendStore, resends: WebhookResendStore,
-        signatures: NotificationSignatures,
+        signatures: NotificationSignatures, offers: OfferSigners,
         export: @escaping @Sendable (_ app: String, _ account: Account) -> AccountExport,
         forgetting: ForgetRequestStore, consents: AccountConsentStore, logger: Logger
     ) {
@@ -60,7 +61,8 @@ struct IntakeServer: Service, CustomStringConvertible {
             perMinute: configuration.addressRequestsPerMinute, authenticator: authenticator)
         let limits = AccountLimits(
             postsPerMinute: configuration.accountPostsPerMinute, idsPerMinute: configuration.accountIdsPerMinute,
-            readsPerMinute: configuration.accountReadsPerMinute, held: held)
+            readsPerMinute: configuration.accountReadsPerMinute,
+            signaturesPerMinute: configuration.accountSignaturesPerMinute, held: held)
         let waits = AccountWaits(maximum: configuration.accountWaitsMaximum)
         let turns = ReadingTurns(limits: limits, connections: configuration.postgres.poolSizeMaximum)
         openConnections = OpenConnections(
@@ -82,6 +84,7 @@ struct IntakeServer: Service, CustomStringConvertible {
         exports = ExportRoutes(authenticator: authenticator, export: export)
         forgets = ForgetRoutes(authenticator: authenticator, store: forgetting, body: body)
         self.consents = ConsentRoutes(authenticator: authenticator, store: consents, body: body)
+        self.offers = OfferRoutes(authenticator: authenticator, signers: offers, limits: limits, body: body)
         self.notifications = NotificationRoutes(
             authenticator: authenticator, signatures: signatures, submissions: notifications,
             body: JSONBody(
@@ -112,7 +115,7 @@ struct IntakeServer: Service, CustomStringConvertible {
     var routes: [IntakeRoute] {
         IntakeRouter.routes(
             purchases, accountTokenRoutes, accounts, orders, intents, notifications, spends, resends, exports, forgets,
-            consents)
+            consents, offers)
     }
 
     /// The server with its limits.

@@ -4,9 +4,12 @@
 struct AppsDocument: NamedFields {
     let authentication: StrictlyNamed<Access>?
     let app_store_server_api: StrictlyNamed<Key>?
+    let subscription_offers: StrictlyNamed<Offers>?
     let apps: [StrictlyNamed<Entry>]
 
-    enum CodingKeys: String, CodingKey, CaseIterable { case authentication, app_store_server_api, apps }
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case authentication, app_store_server_api, subscription_offers, apps
+    }
 
     struct Entry: NamedFields {
         let bundle_id: String
@@ -21,12 +24,13 @@ struct AppsDocument: NamedFields {
         let shared_secret_file: String?
         let shared_secret_env: String?
         let app_store_server_api: StrictlyNamed<Key>?
+        let subscription_offers: StrictlyNamed<Offers>?
         let authentication: StrictlyNamed<Access>?
 
         enum CodingKeys: String, CodingKey, CaseIterable {
             case bundle_id, app_apple_id, released, sandbox, receipts, possession, shared_secret_file
             case finish, account_token, forward_notifications
-            case shared_secret_env, app_store_server_api, authentication
+            case shared_secret_env, app_store_server_api, subscription_offers, authentication
         }
     }
 
@@ -44,6 +48,25 @@ struct AppsDocument: NamedFields {
         let private_key_env: String?
 
         enum CodingKeys: String, CodingKey, CaseIterable { case issuer_id, key_id, private_key_file, private_key_env }
+    }
+
+    struct Offers: NamedFields {
+        let issuer_id: String
+        let key_id: String
+        let private_key_file: String?
+        let private_key_env: String?
+        let player_offers: [String]?
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case issuer_id, key_id, private_key_file, private_key_env, player_offers
+        }
+
+        /// The key alone.
+        var key: Key {
+            Key(
+                issuer_id: issuer_id, key_id: key_id, private_key_file: private_key_file,
+                private_key_env: private_key_env)
+        }
     }
 
     struct Access: NamedFields {

@@ -24,6 +24,11 @@ import Foundation
 ///     shared_secret_file: /run/secrets/shared-secret            # for verifyReceipt; or shared_secret_env
 ///     app_store_server_api:     # for every app, when it stands beside `apps`
 ///       { issuer_id: 57246542-96fe-1a63-e053-0824d011072a, key_id: 2X9R4HXF34, private_key_file: /run/secrets/key.p8 }
+///     subscription_offers:      # for every app, when it stands beside `apps`; intake signs offers with this key
+///       issuer_id: 57246542-96fe-1a63-e053-0824d011072a
+///       key_id: 8KQ2M4X7P1      # a key of its own, so that intake does not have the one above
+///       private_key_file: /run/secrets/offer-key.p8
+///       player_offers: [comeback] # offers that every player may have signed; others need a server API key
 /// ```
 package struct AppsFile: Sendable, Equatable {
     /// One app.
@@ -44,6 +49,8 @@ package struct AppsFile: Sendable, Equatable {
         package let sharedSecret: Redacted<String>?
         /// The key of the App Store Server API; nil where Apple cannot be asked about an id.
         package let serverAPI: ServerAPIKey?
+        /// What subscription offers are signed with; nil where none are.
+        package var subscriptionOffers: SubscriptionOffers?
         /// How callers prove who they are.
         package let authentication: Authentication
         /// Who finishes transactions.
@@ -124,6 +131,16 @@ package struct AppsFile: Sendable, Equatable {
         package let privateKey: Redacted<String>
     }
 
+    /// What an app's subscription offers are signed with, and who may have which signed.
+    package struct SubscriptionOffers: Sendable, Equatable {
+        /// A key of App Store Connect's page In-App Purchase; best not the one of the App Store Server API.
+        package let key: ServerAPIKey
+        /// The identifiers of promotional offers that every player may have signed.
+        ///
+        /// Who should have an offer, only the studio knows: all others are for its backend.
+        package let playerOffers: Set<String>
+    }
+
     /// How callers of an app prove who they are.
     package struct Authentication: Sendable, Equatable {
         /// The secret of JWTs signed with HS256.
@@ -154,8 +171,10 @@ package struct AppsFile: Sendable, Equatable {
         package static let callers = Secrets(rawValue: 1)
         /// What Apple is asked with: the key of its Server API, and the shared secret.
         package static let apple = Secrets(rawValue: 2)
+        /// What subscription offers are signed with.
+        package static let offers = Secrets(rawValue: 4)
         /// All of them.
-        package static let all: Secrets = [.callers, .apple]
+        package static let all: Secrets = [.callers, .apple, .offers]
     }
 
     /// The apps by bundle id.

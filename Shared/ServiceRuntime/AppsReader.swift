@@ -54,6 +54,8 @@ struct AppsReader {
         let file = Place(path: path, lines: place.lines, steps: [])
         let key = entry.app_store_server_api ?? document.app_store_server_api
         let keyPlace = (entry.app_store_server_api == nil ? file : place).of("app_store_server_api")
+        let offers = entry.subscription_offers ?? document.subscription_offers
+        let offersPlace = (entry.subscription_offers == nil ? file : place).of("subscription_offers")
         let access = entry.authentication ?? document.authentication
         let accessPlace = (entry.authentication == nil ? file : place).of("authentication")
         let readsApple = secrets.contains(.apple)
@@ -63,7 +65,9 @@ struct AppsReader {
             receipts: try choice(entry.receipts, or: .offline, "receipts", of: id, place),
             possession: try choice(entry.possession, or: .proof, "possession", of: id, place),
             sharedSecret: readsApple ? try read(sharedSecret, place) : nil,
-            serverAPI: readsApple ? try serverAPI(key?.value, of: id, keyPlace) : nil,
+            serverAPI: readsApple ? try appStoreKey(key?.value, "app_store_server_api", of: id, keyPlace) : nil,
+            subscriptionOffers: secrets.contains(.offers)
+                ? try subscriptionOffers(offers?.value, of: id, offersPlace) : nil,
             authentication: try authentication(secrets.contains(.callers) ? access?.value : nil, accessPlace))
         app.finish = try choice(entry.finish, or: .app, "finish", of: id, place)
         app.accountToken = try choice(entry.account_token, or: .leave, "account_token", of: id, place)
@@ -86,7 +90,7 @@ struct AppsReader {
         return AppsFile.Forwarding(url: entry.url, allowsPrivateAddresses: allowsPrivate)
     }
 
-    private func read(_ secret: SecretPlace, _ place: Place) throws(SettingsFileError) -> Redacted<String>? {
+    func read(_ secret: SecretPlace, _ place: Place) throws(SettingsFileError) -> Redacted<String>? {
         try place.of(SettingsStep(stringValue: secret.field)).secret { () throws(SettingsFileError) in
             try secret.read(namedIn: path, environment: environment)
         }
@@ -102,28 +106,6 @@ struct AppsReader {
                 "`\(field)` of \(app) is \"\(text)\", not one of \(known)", SettingsStep(stringValue: field))
         }
         return choice
-    }
-
-    private func serverAPI(
-        _ entry: AppsDocument.Key?, of app: String, _ place: Place
-    ) throws(SettingsFileError) -> AppsFile.ServerAPIKey? {
-        guard let entry else { return nil }
-        for (field, id) in [("issuer_id", entry.issuer_id), ("key_id", entry.key_id)] where id.isEmpty {
-            throw place.mistake(
-                "`\(field)` of \(app)'s `app_store_server_api` is empty", SettingsStep(stringValue: field))
-        }
-        let secret = SecretPlace(
-            name: "private_key", owner: app, file: entry.private_key_file, variable: entry.private_key_env)
-        guard let key = try read(secret, place) else {
-            throw place.mistake(
-                "`app_store_server_api` of \(app) lacks `private_key_file` or `private_key_env`")
-        }
-        guard key.value.hasPrefix("-----BEGIN "), key.value.hasSuffix("PRIVATE KEY-----") else {
-            throw place.mistake(
-                "the private key of \(app) is not the whole text of a .p8 file",
-                SettingsStep(stringValue: secret.field))
-        }
-        return AppsFile.ServerAPIKey(issuerId: entry.issuer_id, keyId: entry.key_id, privateKey: key)
     }
 
     private func authentication(

@@ -17,6 +17,8 @@ package struct ServerKey: Sendable, Hashable {
         case read
         /// Spend what accounts have.
         case spend
+        /// Have subscription offers signed.
+        case sign
         /// What an operator does.
         case operate
     }

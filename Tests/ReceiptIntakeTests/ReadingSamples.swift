@@ -17,7 +17,7 @@ enum SampleRequest {
     static func all(_ intake: TestIntake, _ database: TestDatabase) async throws -> [Sample] {
         try await purchases(intake, database) + tokens(intake) + reading(intake) + IntentSamples.all(intake, database)
             + WalletSamples.all(intake, database) + ResendSamples.all(intake, database)
-            + ForgetSamples.all(intake, database) + ConsentSamples.all(intake)
+            + ForgetSamples.all(intake, database) + ConsentSamples.all(intake) + OfferSamples.all(intake)
     }
 
     private static func purchases(_ intake: TestIntake, _ database: TestDatabase) async throws -> [Sample] {

@@ -48,9 +48,8 @@ struct TestIntake: Sendable {
         onPublish: @escaping @Sendable (SubmissionStore.NewSubmission, OutcomeWaiters) -> Void = { _, _ in },
         _ body: @Sendable (TestIntake) async throws -> Value
     ) async throws -> Value {
-        let appsFile = FileManager.default.temporaryDirectory.appending(path: "apps-\(UUID().uuidString).yaml")
+        let appsFile = try appsFile(possession)
         defer { try? FileManager.default.removeItem(at: appsFile) }
-        try apps(possession).write(to: appsFile, atomically: true, encoding: .utf8)
         let configuration = try Configuration(
             SettingReader(
                 [
@@ -73,7 +72,8 @@ struct TestIntake: Sendable {
         let (batcher, notifications) = (batcher(), batcher())
         let signatures = NotificationSignatures(roots: configuration.roots)
         defer { signatures.stop() }
-        let authenticator = await Authenticator(apps: try AppsFile.load(path: configuration.appsFile), keySets: [:])
+        let apps = try AppsFile.load(path: configuration.appsFile, environment: OfferSamples.environment)
+        let authenticator = await Authenticator(apps: apps, keySets: [:])
         let server = IntakeServer(
             configuration: configuration, authenticator: authenticator,
             submissions: PurchaseSubmissions(
@@ -83,7 +83,7 @@ struct TestIntake: Sendable {
             accountTokens: AccountTokens(store: Assembly.register(with: AccountTokenStore(pool: pool))),
             accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
-            resends: WebhookResendStore(pool: pool), signatures: signatures,
+            resends: WebhookResendStore(pool: pool), signatures: signatures, offers: try OfferSigners(apps, path: ""),
             export: { AccountExport(pool: pool, app: $0, account: $1) }, forgetting: ForgetRequestStore(pool: pool),
             consents: AccountConsentStore(pool: pool), logger: logger)
         let value = try await withThrowingTaskGroup(of: Void.self) { group in
@@ -101,6 +101,12 @@ struct TestIntake: Sendable {
         return value
     }
 
+    private static func appsFile(_ possession: AppsFile.PossessionPolicy) throws -> URL {
+        let file = FileManager.default.temporaryDirectory.appending(path: "apps-\(UUID().uuidString).yaml")
+        try apps(possession).write(to: file, atomically: true, encoding: .utf8)
+        return file
+    }
+
     private static func apps(_ possession: AppsFile.PossessionPolicy) -> String {
         func hash(_ key: String) -> String {
             SHA256.hash(data: Data(key.utf8)).map { String(format: "%02x", $0) }.joined()
@@ -115,6 +121,7 @@ struct TestIntake: Sendable {
             apps:
               - bundle_id: \(app)
                 possession: \(possession.rawValue)
+                subscription_offers: \(OfferSamples.setting)
                 authentication:
                   jwt: { hs256_secret: "\(TestTokens.secret)" }
                   api_keys_sha256: [\(hash(serverKey))]

@@ -103,6 +103,27 @@ struct AppsFileTests {
         #expect(apps["a"]?.serverAPI?.keyId == "KEY1" && apps["b"]?.serverAPI?.keyId == "KEY2")
     }
 
+    @Test("offers are signed with a key of an app, or of all; who may have which is listed")
+    func offers() throws {
+        let offers = "{ issuer_id: iss-1, key_id: OFFERS, private_key_env: KEY, player_offers: [a, b, a] }"
+        let apps = try load(
+            """
+            subscription_offers: \(offers)
+            apps:
+              - bundle_id: a
+              - bundle_id: b
+                subscription_offers: { issuer_id: iss-1, key_id: OWN, private_key_env: KEY }
+            """)
+        #expect(apps["a"]?.subscriptionOffers?.key.keyId == "OFFERS")
+        #expect(apps["a"]?.subscriptionOffers?.playerOffers == ["a", "b"])
+        #expect(apps["b"]?.subscriptionOffers?.key.keyId == "OWN")
+        #expect(apps["b"]?.subscriptionOffers?.playerOffers == [])
+        #expect(apps["a"]?.serverAPI == nil)
+        let unread = "subscription_offers: { issuer_id: i, key_id: k, private_key_file: /nonexistent/key }"
+        #expect(try app(unread, secrets: [.callers, .apple]).subscriptionOffers == nil)
+        #expect(throws: SettingsFileError.self) { try app(unread, secrets: .offers) }
+    }
+
     @Test("a process reads the secrets that it needs; those of others may be out of its reach")
     func secretsOfOthers() throws {
         let apple = """
@@ -156,6 +177,15 @@ struct AppsFileTests {
             ),
             ("app_store_server_api: { issuer_id: i, private_key_env: KEY }", "lacks `key_id`"),
             ("app_store_server_api: { key_id: k, private_key_env: KEY }", "lacks `issuer_id`"),
+            ("subscription_offers: { key_id: k, private_key_env: KEY }", "lacks `issuer_id`"),
+            (
+                "subscription_offers: { issuer_id: i, key_id: k }",
+                "`subscription_offers` of a lacks `private_key_file` or `private_key_env`"
+            ),
+            (
+                "subscription_offers: { issuer_id: i, key_id: k, private_key_env: KEY, player_offers: [\"\"] }",
+                "an offer of a's `player_offers` is empty"
+            ),
             (
                 "app_store_server_api: { issuer_id: \"\", key_id: k, private_key_env: KEY }",
                 "`issuer_id` of a's `app_store_server_api` is empty"

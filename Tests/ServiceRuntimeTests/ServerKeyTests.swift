@@ -56,10 +56,10 @@ struct ServerKeyTests {
         "a mistake is told in a sentence",
         arguments: [
             ("[\(entry("b", "a")), \(entry("c", "a"))]", "a key of c is listed twice"),
-            ("[\(entry("b", "a", "[]"))]", "a key of b has no `scopes`; there are post, read, spend, operate"),
+            ("[\(entry("b", "a", "[]"))]", "a key of b has no `scopes`; there are post, read, spend, sign, operate"),
             (
                 "[\(entry("b", "a", "[post, write]"))]",
-                "a scope of b is \"write\", not one of post, read, spend, operate"
+                "a scope of b is \"write\", not one of post, read, spend, sign, operate"
             ),
             ("[{ name: b, key: csk_hunter2 }]", "`key` has no meaning here"),
             ("[\(entry("\"\"", "a"))]", "the `name` of a key has 1 to 64 letters"),

@@ -17,6 +17,8 @@ struct SaleRequest: Decodable, Sendable {
     struct OfferChoice: Decodable, Sendable {
         let kind: OfferKindField
         let identifier: String?
+        /// What the developer's server signed; it is checked where it is there, and not asked for where it is not.
+        let signed: SignedOffer?
     }
 
     var bundleId: String

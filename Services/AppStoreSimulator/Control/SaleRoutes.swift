@@ -26,8 +26,10 @@ struct SaleRoutes: Sendable {
     @inline(never)
     private func sell(_ request: SaleRequest) async throws -> Response {
         let purchase = try request.purchase()
+        let realNow = store.clock.realNow
         let outcomes = try await store.change { state, now in
             let product = try request.prepareProduct(in: &state)
+            try request.offer?.signed?.check(purchase, of: state.apps[purchase.bundleId], now: realNow)
             try FieldCheck.require(
                 purchase.expiresDate == nil || product.type == .autoRenewableSubscription,
                 "expiresDate: for an Auto-Renewable Subscription")

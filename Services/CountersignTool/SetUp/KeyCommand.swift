@@ -22,7 +22,7 @@ struct KeyCommand: AsyncParsableCommand {
 
         @Option(help: "Who gets it: letters, digits and . _ -; metrics, logs and `key list` tell of it by this name.")
         var name: String?
-        @Option(help: "What it may be used for, with commas between: post, read, spend, operate.")
+        @Option(help: "What it may be used for, with commas between: post, read, spend, sign, operate.")
         var scopes: ScopeList?
         @Option(help: "The app that it is good for, which has an `authentication` of its own.") var app: String?
         @Option(help: "A new file that the key is written to, with mode 600, instead of being shown.")

@@ -18,15 +18,18 @@ struct AccountLimits: Sendable {
     let ids: AccountRate
     /// What is read from the database.
     let reads: AccountRate
+    /// Subscription offers that are signed.
+    let signatures: AccountRate
     private let held: HeldRequests
 
     init(
-        postsPerMinute: Int, idsPerMinute: Int, readsPerMinute: Int,
+        postsPerMinute: Int, idsPerMinute: Int, readsPerMinute: Int, signaturesPerMinute: Int = 30,
         held: HeldRequests = HeldRequests(maximum: Limit.held)
     ) {
         posts = AccountRate(perMinute: postsPerMinute, holdMaximum: Limit.hold)
         ids = AccountRate(perMinute: idsPerMinute)
         reads = AccountRate(perMinute: readsPerMinute, holdMaximum: Limit.hold)
+        signatures = AccountRate(perMinute: signaturesPerMinute)
         self.held = held
     }
 
@@ -61,6 +64,14 @@ struct AccountLimits: Sendable {
     /// - Throws: `ProblemDetails`, 429.
     func admitReading(by caller: Caller) async throws {
         try await admit("reads", reads, caller)
+    }
+
+    /// Takes a turn for an offer that is signed, before anything of the body is read.
+    ///
+    /// - Parameter player: nil for the studio's backend.
+    /// - Throws: `ProblemDetails`, 429.
+    func admitSigning(by player: Caller?) async throws {
+        try await admit("signatures", signatures, player)
     }
 
     @inline(never)

@@ -15,7 +15,7 @@ enum OpenAPIParts {
               bearerFormat: csk_…
               description: |
                 A server API key of the app; it speaks for any account of it. What stands beside it at an operation is the
-                scope that the key needs: `post`, `read`, `spend` or `operate`. Without it the answer is 403 `scope-missing`.
+                scope that the key needs: `post`, `read`, `spend`, `sign` or `operate`. Without it the answer is 403 `scope-missing`.
           parameters:
             Wait:
               name: wait

@@ -11,11 +11,11 @@ struct OpenAPIRoutes: Sendable {
 
     /// The document, the only copy: the parts of one text.
     static let document =
-        OpenAPIPaths.yaml + OpenAPIPaths.intentsAndNotifications + OpenAPIPaths.wallet + OpenAPIPaths.webhooks
-        + OpenAPIPaths.forgetting + OpenAPIPaths.consents + OpenAPIParts.yaml + OpenAPISchemas.yaml
-        + OpenAPISchemas.orders
+        OpenAPIPaths.yaml + OpenAPIPaths.intentsAndNotifications + OpenAPIPaths.offers + OpenAPIPaths.wallet
+        + OpenAPIPaths.webhooks + OpenAPIPaths.forgetting + OpenAPIPaths.consents + OpenAPIParts.yaml
+        + OpenAPISchemas.yaml + OpenAPISchemas.orders
         + OpenAPISchemas.intentsAndNotifications + OpenAPISchemas.wallet + OpenAPISchemas.webhooks
-        + OpenAPISchemas.forgetting + OpenAPISchemas.consents
+        + OpenAPISchemas.forgetting + OpenAPISchemas.consents + OpenAPISchemas.offers
 
     /// The document as it was written.
     @Sendable

@@ -284,7 +284,7 @@ enum OpenAPISchemas {
                 instance: { type: string }
                 field: { type: string, description: Which field or parameter is meant. }
                 reason: { type: string, description: Which check refused a notification., pattern: '^[a-z0-9_]+$' }
-                scope: { type: string, description: Which scope the key lacks., enum: [post, read, spend, operate] }
+                scope: { type: string, description: Which scope the key lacks., enum: [post, read, spend, sign, operate] }
             VersionNotReached:
               type: object
               required: [type, title, status, version]
