@@ -65,6 +65,39 @@ let nioTLS = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
+#if os(Linux)
+    /// Apple's StoreKit, declared: what the adapters are typechecked and driven with where there is none.
+    let storeKit: [Target.Dependency] = ["StoreKit"]
+    let storeAdapters: [String] = []
+    /// A `switch` over an enumeration of a framework needs its default; that Foundation has no such form here is no matter.
+    let evolving: [SwiftSetting] = [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .unsafeFlags(["-enable-library-evolution", "-suppress-warnings"]),
+    ]
+    let storeKitTargets: [Target] = [
+        .target(
+            name: "StoreKit", path: "Tests/StoreKit", exclude: pages(in: "Tests/StoreKit"),
+            swiftSettings: evolving),
+        .target(
+            name: "StoreKitTesting", dependencies: ["StoreKit"], path: "Tests/StoreKitTesting",
+            swiftSettings: strict),
+        .target(
+            name: "ExampleApp", dependencies: ["CountersignClientStoreKit"], path: "Tests/ExampleApp",
+            exclude: pages(in: "Tests/ExampleApp"), swiftSettings: strict),
+        suite(
+            "CountersignClientStoreKitTests",
+            [
+                "CountersignClient", "CountersignClientStoreKit", "ExampleApp", "StoreKit", "StoreKitTesting",
+                "StoreTesting",
+            ]),
+    ]
+#else
+    let storeKit: [Target.Dependency] = []
+    let storeAdapters = ["CountersignClientStoreKit"]
+    let storeKitTargets: [Target] = []
+#endif
+
 let package = Package(
     name: "countersign",
     // For the app's side, `CountersignClient`; nothing else here is meant for Apple's systems.
@@ -83,7 +116,7 @@ let package = Package(
         .library(name: "CertificateRevocation", targets: ["CertificateRevocation"]),
         .library(name: "Pacing", targets: ["Pacing"]),
         .library(name: "WebhookSigning", targets: ["WebhookSigning"]),
-        .library(name: "CountersignClient", targets: ["CountersignClient"]),
+        .library(name: "CountersignClient", targets: ["CountersignClient"] + storeAdapters),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -114,6 +147,7 @@ let package = Package(
         shared("PurchaseModel"),
         // The app's side: it imports nothing of these, and nothing of these imports it.
         shared("CountersignClient"),
+        shared("CountersignClientStoreKit", ["CountersignClient"] + storeKit),
         // Layer 2: one thing of the outside world each.
         shared("Kafka", ["CLibrdkafka", "BlockingThreads", log, lifecycle]),
         shared("Postgres", ["CLibpq", "BlockingThreads", log, lifecycle]),
@@ -288,6 +322,8 @@ let package = Package(
             ]),
     ]
 )
+
+package.targets += storeKitTargets
 
 // `deploy/test --quick` names one suite: the others are then neither compiled nor linked.
 if let chosen = Context.environment["COUNTERSIGN_SUITE"], !chosen.isEmpty {

@@ -12,22 +12,25 @@ extension PurchaseQueue {
     ///
     /// - Throws: `PurchaseError`; its `isNothingPaid` says whether the person can have been charged.
     public func purchase(
-        _ productID: String, quantity: Int = 1, offer: SignedOffer? = nil
+        _ productID: String, quantity: Int = 1, offer: SubscriptionOffer? = nil
     ) async throws -> PurchaseResult {
         let account = try await readiness(for: productID, quantity)
         let intent = try await openIntent(account: account, productID: productID)
+        let token = intent.isKnownToServer ? intent.id : nil
+        let signed = try await signedOffer(offer, account: account, productID: productID, token: token)
         guard await hand(.intentOpened(intent)) else {
             enqueue(.intentDropped(intent.id))
             if isStopped { throw PurchaseError(.stopped, "the queue was stopped") }
             throw PurchaseError(.storageUnavailable, journalError ?? "the journal cannot be written")
         }
-        let order = StoreOrder(
-            productID: productID, quantity: quantity, accountToken: intent.isKnownToServer ? intent.id : nil,
-            offer: offer)
+        let order = StoreOrder(productID: productID, quantity: quantity, accountToken: token, offer: signed)
         log(.info, "the payment sheet opens for \(productID)")
         let outcome: StorePurchaseOutcome
         do {
             outcome = try await store.purchase(order)
+        } catch let error as PurchaseError where error.isNothingPaid {
+            await hand(.intentEnded(intent.id, .cancelled))
+            throw error
         } catch {
             // It may be paid all the same: the intent stays open.
             throw PurchaseError(.storeFailed, String(String(describing: error).prefix(500)))
@@ -73,6 +76,14 @@ extension PurchaseQueue {
         guard configuration.intents == .preferred else { throw PurchaseError(.serverUnavailable, reason) }
         log(.warning, "no intent, bought without a token: \(reason)")
         return PurchaseIntent(id: UUID(), account: account, productID: productID, isKnownToServer: false)
+    }
+
+    /// The offer, signed for the intent: Apple takes a signature for no other token.
+    private func signedOffer(
+        _ offer: SubscriptionOffer?, account: String, productID: String, token: UUID?
+    ) async throws -> SignedOffer? {
+        guard let offer else { return nil }
+        return try await server.signedOffer(offer, account: account, productID: productID, token: token)
     }
 
     private func bought(_ transaction: StoreTransaction, with intent: UUID) async -> PurchaseResult {

@@ -1,10 +1,10 @@
 import Crypto
 import Foundation
 import HTTPTypes
-import ServiceRuntime
 import Testing
 
 @testable import ReceiptIntake
+@testable import ServiceRuntime
 
 @Suite("Signed subscription offers", .timeLimit(.minutes(1)))
 struct OfferRoutesTests {
@@ -135,24 +135,28 @@ struct OfferRoutesTests {
 
     @Test("what is wrong with a request is told")
     func badInputs() async throws {
-        let zeros = "00000000-0000-0000-0000-000000000000"
-        let offer = OfferSamples.forPlayers
-        let cases: [(slug: String, field: String?, fields: [String: Any])] = [
-            ("field-missing", "offer_id", [:]),
-            ("field-invalid", "allow_introductory_offer", ["offer_id": offer, "allow_introductory_offer": true]),
-            ("field-invalid", "allow_introductory_offer", ["allow_introductory_offer": "yes", "transaction_id": "1"]),
-            ("field-missing", "transaction_id", ["allow_introductory_offer": true]),
-            ("field-invalid", "transaction_id", ["offer_id": offer, "transaction_id": "1 2"]),
-            ("field-invalid", "transaction_id", ["offer_id": offer, "transaction_id": ""]),
-            ("field-invalid", "app_account_token", ["offer_id": offer, "app_account_token": "player-1"]),
-            ("field-invalid", "app_account_token", ["offer_id": offer, "app_account_token": zeros]),
-            ("field-invalid", "offer_id", ["offer_id": ""]), ("field-invalid", "offer_id", ["offer_id": "a\u{2063}b"]),
-            ("field-invalid", "offer_id", ["offer_id": 7]), ("field-invalid", "offer_id", ["offer_id": "a\nb"]),
-            ("field-invalid", "product_id", ["offer_id": offer, "product_id": "a\u{2063}b"]),
-            ("field-invalid", "product_id", ["offer_id": offer, "product_id": String(repeating: "x", count: 256)]),
-            ("app-unknown", nil, ["offer_id": offer, "app": "com.example.unknown"]),
-        ]
         try await TestIntake.with(url: Self.nowhere) { intake in
+            let zeros = "00000000-0000-0000-0000-000000000000"
+            let offer = OfferSamples.forPlayers
+            let cases: [(slug: String, field: String?, fields: [String: Any])] = [
+                ("field-missing", "offer_id", [:]),
+                ("field-invalid", "allow_introductory_offer", ["offer_id": offer, "allow_introductory_offer": true]),
+                (
+                    "field-invalid", "allow_introductory_offer",
+                    ["allow_introductory_offer": "yes", "transaction_id": "1"]
+                ),
+                ("field-missing", "transaction_id", ["allow_introductory_offer": true]),
+                ("field-invalid", "transaction_id", ["offer_id": offer, "transaction_id": "1 2"]),
+                ("field-invalid", "transaction_id", ["offer_id": offer, "transaction_id": ""]),
+                ("field-invalid", "app_account_token", ["offer_id": offer, "app_account_token": "player-1"]),
+                ("field-invalid", "app_account_token", ["offer_id": offer, "app_account_token": zeros]),
+                ("field-invalid", "offer_id", ["offer_id": ""]),
+                ("field-invalid", "offer_id", ["offer_id": "a\u{2063}b"]),
+                ("field-invalid", "offer_id", ["offer_id": 7]), ("field-invalid", "offer_id", ["offer_id": "a\nb"]),
+                ("field-invalid", "product_id", ["offer_id": offer, "product_id": "a\u{2063}b"]),
+                ("field-invalid", "product_id", ["offer_id": offer, "product_id": String(repeating: "x", count: 256)]),
+                ("app-unknown", nil, ["offer_id": offer, "app": "com.example.unknown"]),
+            ]
             for bad in cases {
                 let answer = try await intake.sign(bad.fields, as: OfferSamples.backend)
                 #expect(answer.slug == bad.slug && answer.status == 422, "\(bad.fields): \(answer.text)")

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
+import ServiceRuntime
 import Testing
 
 @testable import ReceiptIntake

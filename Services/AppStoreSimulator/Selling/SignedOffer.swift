@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import HTTPTypes
 
 /// An offer as the developer's server signed it: what StoreKit is given with a purchase, in either of Apple's forms
 /// (apple-facts C17).

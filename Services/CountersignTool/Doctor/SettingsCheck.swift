@@ -59,6 +59,14 @@ struct SettingsCheck: Sendable {
                 "apps", "nobody can post for \(app): it has neither a JWT key nor an API key",
                 remedy: "give it an `authentication`, or the file one for all apps")
         }
+        let shared = apps.apps.values.filter { app in
+            app.serverAPI.map { $0.keyId == app.subscriptionOffers?.key.keyId } ?? false
+        }
+        if let app = shared.map(\.bundleId).min() {
+            return .warning(
+                "apps", "\(app) signs offers with the key to Apple's servers, so that receipt-intake has it as well",
+                remedy: "make a second key in App Store Connect for its `subscription_offers`")
+        }
         return .good("apps", apps.apps.keys.sorted().joined(separator: ", "))
     }
 

@@ -27,6 +27,8 @@ public struct PurchaseError: Error, Sendable, Hashable {
         case serverUnavailable = "server_unavailable"
         /// The server refused the intent. Nothing was paid.
         case serverRefused = "server_refused"
+        /// The subscription offer could not be signed, or is not for this player. Nothing was paid.
+        case offerUnavailable = "offer_unavailable"
         /// The journal cannot be written. Nothing was paid.
         case storageUnavailable = "storage_unavailable"
         /// Too much waits already. Nothing was paid.
@@ -66,6 +68,7 @@ extension PurchaseError: LocalizedError, CustomStringConvertible {
         case .orderInvalid: "This cannot be bought. You have not been charged."
         case .serverUnavailable: "The shop cannot be reached. You have not been charged. Try again later."
         case .serverRefused: "The shop does not take this order right now. You have not been charged."
+        case .offerUnavailable: "This offer cannot be had right now. You have not been charged."
         case .storageUnavailable: "This device has no room left. You have not been charged. Make room and try again."
         case .queueFull: "Earlier purchases are still on their way. You have not been charged. Try again later."
         case .storeFailed: "The App Store could not complete this. If you were charged, you will get it by itself."

@@ -82,7 +82,7 @@ struct PurchaseServer: Sendable {
 
     // MARK: Requests
 
-    private func send(
+    func send(
         _ method: String, _ path: String, body: (some Encodable)?, account: String, wait: Int
     ) async -> Result<ServerAnswer, PostFailure> {
         let bytes: Data?

@@ -22,7 +22,8 @@ public protocol PurchaseStore: Sendable {
     /// The queue has saved the order before. The adapter sets `order.accountToken` as `appAccountToken` (StoreKit 2) or, in
     /// lower case, as `applicationUsername` (StoreKit 1).
     ///
-    /// - Throws: what the store throws. An error is no proof that nothing was paid: the order stays open.
+    /// - Throws: a `PurchaseError` whose `isNothingPaid` is true where the store opened no sheet; else what the store throws, which
+    ///   is no proof that nothing was paid: the order stays open.
     func purchase(_ order: StoreOrder) async throws -> StorePurchaseOutcome
 
     /// Everything that is not finished (`Transaction.unfinished`, `SKPaymentQueue.transactions`), verified or not.
@@ -65,7 +66,7 @@ public struct StoreOrder: Sendable, Hashable {
     public var quantity: Int
     /// The intent's UUID, by which Apple's signed data names the account; nil where the server gave none.
     public var accountToken: UUID?
-    /// A subscription offer that the server signed.
+    /// A subscription offer that the server signed, for this account token.
     public var offer: SignedOffer?
 
     /// An order.
@@ -74,29 +75,6 @@ public struct StoreOrder: Sendable, Hashable {
         self.quantity = quantity
         self.accountToken = accountToken
         self.offer = offer
-    }
-}
-
-/// A promotional offer with the server's signature over product, offer and account token.
-public struct SignedOffer: Sendable, Hashable {
-    /// The offer's id in App Store Connect.
-    public var id: String
-    /// The id of the key that signed it.
-    public var keyID: String
-    /// The nonce that was signed.
-    public var nonce: UUID
-    /// When it was signed, in milliseconds since 1970.
-    public var timestamp: Int64
-    /// The signature (DER), in base64.
-    public var signature: String
-
-    /// An offer as the server signed it.
-    public init(id: String, keyID: String, nonce: UUID, timestamp: Int64, signature: String) {
-        self.id = id
-        self.keyID = keyID
-        self.nonce = nonce
-        self.timestamp = timestamp
-        self.signature = signature
     }
 }
 

@@ -1,0 +1,155 @@
+import CountersignClientStoreKit
+import Foundation
+
+/// The shop of the example app, without its looks: everything an app has to do about purchases.
+@MainActor
+final class Shop {
+    /// What the screen shows.
+    struct State: Equatable {
+        var products: [StoreProduct] = []
+        /// A sentence for the person.
+        var message: String?
+        var isBusy = false
+        /// Purchases that are paid and not delivered yet.
+        var pending: [PendingPurchase] = []
+    }
+
+    /// What this shop sells.
+    static let productIDs: Set<String> = ["gems.100", "castle", "pass.month"]
+
+    private(set) var state = State() {
+        didSet { onChange(state) }
+    }
+    /// Told of every change of the state.
+    var onChange: (State) -> Void = { _ in }
+    /// Told when the server has granted something: ask your server what the account has now.
+    var onGranted: (PurchaseReport) -> Void = { _ in }
+
+    private let queue: PurchaseQueue
+    private var listening: Task<Void, Never>?
+
+    init(queue: PurchaseQueue) {
+        self.queue = queue
+    }
+
+    /// Where the journal is: a folder of the app's own, which is in no backup.
+    ///
+    /// A backup that comes back would bring purchases that were delivered long ago; that does no harm, and is of no use.
+    static func journalFolder() throws -> URL {
+        let support = try FileManager.default.url(
+            for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
+        var folder = support.appendingPathComponent("Purchases", isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        var values = URLResourceValues()
+        values.isExcludedFromBackup = true
+        try folder.setResourceValues(values)
+        return folder
+    }
+
+    /// Begins, once at launch: from here on nothing that is paid gets lost.
+    func start() async {
+        let updates = await queue.updates()
+        listening = Task { [weak self] in
+            for await update in updates { await self?.take(update) }
+        }
+        await queue.start()
+        await loadProducts()
+    }
+
+    /// Somebody logged in, or was logged in at launch.
+    func logIn(_ account: String) async {
+        await queue.logIn(account)
+        await refresh()
+    }
+
+    /// The person logged out; purchases wait, and nothing is lost.
+    func logOut() async {
+        await queue.logOut()
+        await refresh()
+    }
+
+    /// The app came to the foreground.
+    func enterForeground() async {
+        await queue.enterForeground()
+        await refresh()
+    }
+
+    /// Asks the App Store for names and prices; what it does not sell is not shown.
+    func loadProducts() async {
+        do {
+            state.products = try await queue.products(Self.productIDs)
+        } catch {
+            state.message = "The shop cannot be opened. Try again later."
+        }
+    }
+
+    /// Buys something for whoever is logged in.
+    func buy(_ productID: String, offer: SubscriptionOffer? = nil) async {
+        state.isBusy = true
+        defer { state.isBusy = false }
+        do {
+            state.message = Self.sentence(about: try await queue.purchase(productID, offer: offer))
+        } catch {
+            // `errorDescription` says whether the person was charged.
+            state.message = error.localizedDescription
+        }
+        await refresh()
+    }
+
+    /// The button that App Review asks for, where something lasts.
+    func restore() async {
+        state.isBusy = true
+        defer { state.isBusy = false }
+        do {
+            let result = try await queue.restore()
+            state.message =
+                result.reports.isEmpty
+                ? "There is nothing to restore." : "\(result.grantedCount) of \(result.reports.count) restored."
+        } catch is CancellationError {
+            state.message = nil
+        } catch {
+            state.message = error.localizedDescription
+        }
+        await refresh()
+    }
+
+    private func take(_ update: PurchaseUpdate) async {
+        switch update {
+        case .report(let report):
+            if report.outcome == .granted { onGranted(report) }
+            state.message = Self.sentence(about: report) ?? state.message
+        case .credentialsRefused: state.message = "Please log in again, so that your purchases can be delivered."
+        case .serverUnavailable: state.message = "Purchases will be delivered when the shop can be reached."
+        case .serverAvailable: state.message = nil
+        case .journalUnavailable(let error): state.message = error.localizedDescription
+        }
+        await refresh()
+    }
+
+    private func refresh() async {
+        state.pending = await queue.pending()
+    }
+
+    private static func sentence(about result: PurchaseResult) -> String? {
+        switch result {
+        case .settled(let report): sentence(about: report)
+        case .processing: "Thank you. It is paid, and will be here in a moment."
+        case .pending: "It has to be approved first."
+        case .cancelled: nil
+        case .earlierPurchase: "An earlier purchase was still on its way: you get that one, and were not charged again."
+        }
+    }
+
+    private static func sentence(about report: PurchaseReport) -> String? {
+        switch report.outcome {
+        case .granted: "Thank you. You have it."
+        case .held: "It is paid, and somebody is looking at it. Write to us with \(report.transactionID)."
+        case .belongsToAnother: "This purchase belongs to another account, which has it."
+        case .refused: "The shop does not know this purchase. Write to us with \(report.transactionID)."
+        case .processing(.account(let name?)): "A purchase waits for \(name) to log in."
+        case .processing(.account(nil)): "Log in to get what was bought."
+        case .processing(.claim): "A purchase waits for you to say that it is yours."
+        case .processing(.server): nil
+        }
+    }
+}
