@@ -20,7 +20,9 @@ extension EndToEnd {
                 // Transactions of doubtful buyers are asked of Apple; its rate is not what is tested.
                 try await place.client.control("PUT", "rate-limits", #"{"enabled":false}"#)
                 let start = ContinuousClock.now
+                async let crashes = Self.crash(stack, database)
                 let results = try await Self.live(place)
+                let crashCount = try await crashes
                 try await place.client.control("PUT", "rate-limits", #"{"enabled":true}"#)
                 for life in results {
                     #expect(life.violations.isEmpty, "seed \(life.seed): \(life.violations.joined(separator: "; "))")
@@ -35,7 +37,8 @@ extension EndToEnd {
                 print(
                     "\(results.count) lives from seed \(Self.seed): \(purchases.count) purchases,",
                     "\(results.map(\.launches).reduce(0, +)) launches, \(results.map(\.kills).reduce(0, +)) kills,",
-                    "\(purchases.count { $0.isRefunded }) refunds, in \(ContinuousClock.now - start)")
+                    "\(purchases.count { $0.isRefunded }) refunds, \(crashCount) crashes of services,",
+                    "in \(ContinuousClock.now - start)")
             }
         }
 
@@ -49,6 +52,17 @@ extension EndToEnd {
                 for try await result in group { results.append(result) }
                 return results
             }
+        }
+
+        /// In a long run the services die, too, one after the other and in the middle of their work.
+        private static func crash(_ stack: Stack, _ database: Database) async throws -> Int {
+            guard count >= 500 else { return 0 }
+            let names = ["fulfillment", "receipt-intake", "verification-worker-1", "postgres"]
+            for name in names {
+                guard try await database.grantsMore(100) else { throw StackFailure("nothing is granted any more") }
+                try await stack.crash(name)
+            }
+            return names.count
         }
 
         private static func expectGranted(
