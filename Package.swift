@@ -180,6 +180,7 @@ let package = Package(
                 .embedInCode("Migrations/0017_forget_accounts.sql"),
                 .embedInCode("Migrations/0018_divide_by_month.sql"),
                 .embedInCode("Migrations/0020_answer_apple.sql"),
+                .embedInCode("Migrations/0021_import_from_older_systems.sql"),
                 .embedInCode("Migrations/0022_find_numbers.sql"),
             ]),
         shared(
@@ -234,9 +235,9 @@ let package = Package(
         service(
             "CountersignTool",
             [
-                "BuildVersion", "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel",
-                "AppStore", "AppStoreServerAPI", "Kafka", "Postgres", "TrustedRootSettings", "WebhookSigning",
-                arguments, crypto, httpClient, log, nio, nioHTTP, yams,
+                "BlockingThreads", "BuildVersion", "EventProcessing", "Persistence", "ServiceRuntime", "Messages",
+                "PurchaseModel", "AppStore", "AppStoreServerAPI", "Kafka", "Postgres", "TrustedRootSettings",
+                "WebhookSigning", arguments, crypto, httpClient, log, nio, nioHTTP, yams,
             ]),
         // Suites: see Tests/README.md.
         .target(

@@ -56,6 +56,9 @@ enum FulfillmentMetrics {
         .counter("countersign_submissions_settled_total", ["state", "reason"], help: "Outcomes of submissions."),
         .counter("countersign_orders_granted_total", help: "Orders that were granted."),
         .counter(
+            "countersign_orders_granted_elsewhere_total",
+            help: "Orders that were recorded as granted by an older system, before its cut-over."),
+        .counter(
             "countersign_orders_claimed_total", help: "Granted orders that were nobody's before."),
         .counter(
             "countersign_verdicts_without_submission_total",

@@ -70,7 +70,7 @@ struct SettleVerdicts: Sendable {
         drafts += try await subscriptions.settle(
             decided.lineages,
             renewals: judged.flatMap { judged in judged.verdict.renewals.map { ($0, judged.verdict.correlationId) } },
-            on: connection)
+            silent: decided.silentLineages, on: connection)
         let events = try await EventStore.write(drafts, lease: eventLease, on: connection)
         let recorded = try await notifications.record(judged, decided, on: connection)
         try await calls.queue(decided, on: connection)
@@ -83,6 +83,8 @@ struct SettleVerdicts: Sendable {
 
     private func count(_ settled: Settled, verdicts: Int, since start: ContinuousClock.Instant) {
         Counter(label: "countersign_orders_granted_total").increment(by: settled.decided.grantedCount)
+        Counter(label: "countersign_orders_granted_elsewhere_total").increment(
+            by: settled.decided.grantedElsewhereCount)
         Counter(label: "countersign_orders_claimed_total").increment(by: settled.decided.claimedCount)
         // Counted by the batch: a counter is looked up by its labels each time.
         let counts = Dictionary(grouping: settled.settlements) { settlement in

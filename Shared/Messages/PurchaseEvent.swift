@@ -60,13 +60,15 @@ package struct PurchaseEvent: Codable, Sendable, Hashable {
         package var previousSubscription: SubscriptionStanding?
         /// Whose it was, and whose it is.
         package var binding: BindingChange?
+        /// True where an older system granted it, before its cut-over, and nothing of it is in the ledger; absent otherwise.
+        package var grantedElsewhere: Bool?
 
         /// Makes a content.
         package init(
             transaction: Transaction?, state: OrderState? = nil, reason: ReasonCode? = nil,
             entries: [Catalogue.ItemGrant] = [], entitlements: [String] = [],
             subscription: SubscriptionStanding? = nil, previousSubscription: SubscriptionStanding? = nil,
-            binding: BindingChange? = nil
+            binding: BindingChange? = nil, isGrantedElsewhere: Bool = false
         ) {
             self.transaction = transaction.map {
                 var bare = $0
@@ -81,11 +83,13 @@ package struct PurchaseEvent: Codable, Sendable, Hashable {
             self.subscription = subscription
             self.previousSubscription = previousSubscription
             self.binding = binding
+            grantedElsewhere = isGrantedElsewhere ? true : nil
         }
 
         enum CodingKeys: String, CodingKey {
             case transaction, state, reason, entries, entitlements, subscription, binding
             case previousSubscription = "previous_subscription"
+            case grantedElsewhere = "granted_elsewhere"
         }
     }
 
@@ -124,6 +128,6 @@ extension PurchaseEvent.Payload {
     package init(_ transaction: Transaction, _ decision: OrderDecision) {
         self.init(
             transaction: transaction, state: decision.state, reason: decision.reason, entries: decision.items,
-            entitlements: decision.entitlements)
+            entitlements: decision.entitlements, isGrantedElsewhere: decision.cutOver != nil)
     }
 }

@@ -212,6 +212,10 @@ struct AuditRulesTests {
             named: "n2 of anna",
             others: ["granted_orders_have_entitlements"]),
         Damage(
+            rule: "granted_elsewhere_is_not_granted_here",
+            sql: "UPDATE orders SET granted_elsewhere = true WHERE transaction_id = 'c1'",
+            named: "production c1 of anna: entry 1, 100 gem"),
+        Damage(
             rule: "unclaimed_orders_are_nobodys",
             sql: "UPDATE orders SET account = 'fay' WHERE transaction_id = 'p1'", named: "production p1"),
         Damage(

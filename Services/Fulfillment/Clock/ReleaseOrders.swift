@@ -46,7 +46,8 @@ struct ReleaseOrders: Sendable {
         try await LineageStore.append(Self.claimsWithoutLineage(loaded), on: connection)
         let decided = DecideBatch.decide(loaded)
         var drafts = try await write.write(decided, of: loaded, on: connection)
-        drafts += try await subscriptions.settle(decided.lineages, renewals: [], on: connection)
+        drafts += try await subscriptions.settle(
+            decided.lineages, renewals: [], silent: decided.silentLineages, on: connection)
         let events = try await EventStore.write(drafts, lease: eventLease, on: connection)
         try await calls.queue(decided, on: connection)
         let settlements = try await SubmissionStore.settle(

@@ -170,10 +170,12 @@ enum DecideBatch {
             owner = OrderOwner(
                 token: TokenOwner(transaction, owners: loaded.tokens), claimant: stored?.account ?? claimant)
         }
+        let product = loaded.catalogue.product(app: transaction.bundleId, id: transaction.productId)
         return OrderRules.Terms(
-            owner: owner, sharers: ownership?.lineage.sharers ?? [],
-            product: loaded.catalogue.product(app: transaction.bundleId, id: transaction.productId),
-            catalogueVersion: loaded.catalogue.version, conflict: conflict, isOperators: operatorClaim != nil)
+            owner: owner, sharers: ownership?.lineage.sharers ?? [], product: product,
+            catalogueVersion: loaded.catalogue.version,
+            cutOver: loaded.cutOvers.cutOver(of: transaction, in: environment, type: product?.type), conflict: conflict,
+            isOperators: operatorClaim != nil)
     }
 
     // MARK: - What posters are told

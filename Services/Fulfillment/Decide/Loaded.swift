@@ -18,6 +18,8 @@ struct Loaded: Sendable {
     var orders: [OrderKey: StoredOrder] = [:]
     /// Whose the registered tokens are.
     var tokens: [AppToken: Account] = [:]
+    /// Until when older systems granted what was bought.
+    var cutOvers = CutOvers()
     /// What operators claim, by order.
     var operatorClaims: [OrderKey: OperatorClaimStore.Due] = [:]
     /// Orders to be decided anew although nothing is said of them: their doubt may be over.
@@ -67,6 +69,13 @@ struct Decided: Sendable {
         return lineages
     }
 
+    /// The lineages of which nothing is told: all that changed of them is what an older system granted.
+    var silentLineages: Set<LineageKey> {
+        let changes = transitions.filter(\.changesLineage)
+        return Set(changes.filter(\.isSilent).map(\.lineage)).subtracting(
+            changes.filter { !$0.isSilent }.map(\.lineage))
+    }
+
     /// The transaction ids that were told for the first time, with their apps.
     var appeared: [(app: String, transactionId: String)] {
         transitions.flatMap { transition in
@@ -76,6 +85,9 @@ struct Decided: Sendable {
         }
     }
 
-    var grantedCount: Int { transitions.count(where: \.isGrant) }
-    var claimedCount: Int { transitions.count { $0.isGrant && $0.before?.isUnclaimed ?? false } }
+    var grantedCount: Int { transitions.count { $0.isGrant && !$0.isGrantedElsewhere } }
+    var grantedElsewhereCount: Int { transitions.count { $0.isGrant && $0.isGrantedElsewhere } }
+    var claimedCount: Int {
+        transitions.count { $0.isGrant && !$0.isGrantedElsewhere && $0.before?.isUnclaimed ?? false }
+    }
 }

@@ -21,6 +21,8 @@ final class Judged: Sendable {
         self.place = place
         if row.account.text.isEmpty || verdict.notification != nil {
             evidence = nil
+        } else if row.isImported {
+            evidence = .imported(row.account)
         } else if row.isServer {
             evidence = .server(row.account)
         } else {

@@ -62,6 +62,7 @@ struct LoadBatch: Sendable {
         var loaded = Loaded(catalogue: catalogue, now: now())
         var statements = Statement.all(in: verdicts)
         guard !statements.isEmpty else { return loaded }
+        loaded.cutOvers = try await CutOverStore.all(on: connection)
         let named = Set(statements.compactMap(\.transaction.appToken))
         loaded.tokens = try await AccountTokenStore.accounts(of: named, on: connection)
         // Lineages first: who holds one is alone with its orders, and with the ids of their purchases.

@@ -15,6 +15,7 @@ struct LoadDueOrders: Sendable {
         on connection: PostgresConnection
     ) async throws -> Loaded {
         var loaded = Loaded(catalogue: catalogue, now: now())
+        loaded.cutOvers = try await CutOverStore.all(on: connection)
         loaded.candidates = Set(candidates.map(\.key))
         loaded.operatorClaims = Dictionary(claims.map { ($0.key, $0) }) { first, _ in first }
         let known = try await LineageStore.known(

@@ -17,11 +17,12 @@ struct SettleSubscriptions: Sendable {
     /// - Parameters:
     ///   - lineages: those of which an order or the owner changed in this transaction, with what led to it; any type.
     ///   - renewals: what Apple signed about coming renewals, of any age.
+    ///   - silent: lineages of which nothing is told.
     /// - Returns: what is to be told.
     /// - Throws: `PostgresError`.
     func settle(
         _ lineages: [LineageKey: String], renewals: [(statement: RenewalStatement, correlationId: String)],
-        on connection: PostgresConnection
+        silent: Set<LineageKey> = [], on connection: PostgresConnection
     ) async throws -> [EventDraft] {
         let concerned = try await RenewalStatementStore.keep(
             renewals.map(\.statement), touched: Array(lineages.keys), on: connection)
@@ -37,8 +38,8 @@ struct SettleSubscriptions: Sendable {
                     accessUntil: $0.standing.accessUntil)
             }, on: connection)
         let causes = lineages.merging(renewals.map { ($0.statement.lineage, $0.correlationId) }) { order, _ in order }
-        return try await lost(by: superseded, causes: causes, on: connection)
-            + drafts(of: steps, causes: causes, on: connection)
+        return try await lost(by: superseded, causes: causes, on: connection).filter { !$0.isOf(silent) }
+            + drafts(of: steps.filter { !silent.contains($0.after.basis.lineage) }, causes: causes, on: connection)
     }
 
     /// What is to be told of orders whose place an upgrade took: what they gave and the new plan does not.
@@ -74,6 +75,15 @@ struct SettleSubscriptions: Sendable {
                 from: [basis.current], renewal: basis.renewal, at: now?() ?? basis.readAt
             ).map { SubscriptionStore.Derived(basis: basis, standing: $0) }
         }
+    }
+}
+
+extension EventDraft {
+    /// Whether it tells of one of these lineages.
+    fileprivate func isOf(_ lineages: Set<LineageKey>) -> Bool {
+        guard let transaction = payload.transaction else { return false }
+        return lineages.contains(
+            LineageKey(environment: environment, originalTransactionId: transaction.originalTransactionId))
     }
 }
 

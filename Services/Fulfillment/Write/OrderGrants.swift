@@ -15,7 +15,7 @@ enum OrderGrants {
             guard let decision = order.decision else { return [] }
             var payload = PurchaseEvent.Payload(order.transaction, decision)
             payload.entries = written.cut[order.key] ?? payload.entries
-            var drafts = [draft(type(of: order.state), of: order, payload)] + shares(order)
+            var drafts = order.isSilent ? [] : [draft(type(of: order.state), of: order, payload)] + shares(order)
             for (recipient, names) in (frozen[order.key] ?? []).sorted(by: { $0.key < $1.key }) {
                 // It was bought before a guardian withdrew consent, and comes after.
                 var frozen = draft(
@@ -47,7 +47,8 @@ enum OrderGrants {
             .sorted { $0.key < $1.key }.map { account, items in
                 GrantStore.Grant(
                     key: order.key, app: order.transaction.bundleId, account: account, items: items,
-                    entitlements: decision.entitlements, expiresDate: decision.entitledUntil)
+                    entitlements: decision.entitlements, expiresDate: decision.entitledUntil,
+                    isFromElsewhere: order.isGrantedElsewhere)
             }
     }
 

@@ -47,7 +47,7 @@ enum RevocationDrafts {
                     entries: entries.filter { $0.customer == customer }.map {
                         Catalogue.ItemGrant(item: $0.item, amount: $0.amount)
                     },
-                    entitlements: names[customer] ?? []))
+                    entitlements: names[customer] ?? [], isGrantedElsewhere: transition.isGrantedElsewhere))
         }
     }
 

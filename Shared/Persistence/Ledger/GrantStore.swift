@@ -18,11 +18,13 @@ package enum GrantStore {
         package let entitlements: [String]
         /// When the entitlements end; nil for ever.
         package let expiresDate: Date?
+        /// Whether an older system gave it: then nobody is told of an end that has come already.
+        package let isFromElsewhere: Bool
 
         /// Makes a grant.
         package init(
             key: OrderKey, app: String, account: Account, items: [Catalogue.ItemGrant], entitlements: [String],
-            expiresDate: Date?
+            expiresDate: Date?, isFromElsewhere: Bool = false
         ) {
             self.key = key
             self.app = app
@@ -30,6 +32,7 @@ package enum GrantStore {
             self.items = items
             self.entitlements = entitlements
             self.expiresDate = expiresDate
+            self.isFromElsewhere = isFromElsewhere
         }
     }
 
@@ -95,12 +98,13 @@ extension EntitlementStore {
         let result = try await connection.query(
             """
             WITH written AS (
-                INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, expires_at, revoked_at,
-                    revoked_because)
-                SELECT new.*, CASE WHEN c.signed_date IS NOT NULL THEN now() END,
-                    CASE WHEN c.signed_date IS NOT NULL THEN 'consent_rescinded' END
-                FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
-                    AS new (environment, app, account, entitlement, transaction_id, expires_at)
+                INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, expires_at, end_told_at,
+                    revoked_at, revoked_because)
+                SELECT new.environment, new.app, new.account, new.entitlement, new.transaction_id, new.expires_at,
+                    CASE WHEN new.is_from_elsewhere AND new.expires_at <= now() THEN now() END,
+                    CASE WHEN c.signed_date IS NOT NULL THEN now() END, CASE WHEN c.signed_date IS NOT NULL THEN 'consent_rescinded' END
+                FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::bool[])
+                    AS new (environment, app, account, entitlement, transaction_id, expires_at, is_from_elsewhere)
                 LEFT JOIN orders o USING (environment, transaction_id)
                 LEFT JOIN rescinded_consents c ON o.purchase_date <= c.signed_date
                     AND (c.environment, c.app, c.app_transaction_id) = (o.environment, o.app, o.app_transaction_id)
@@ -113,6 +117,7 @@ extension EntitlementStore {
                 .textArray(rows.map(\.grant.key.environment.rawValue)), .textArray(rows.map(\.grant.app)),
                 .textArray(rows.map(\.grant.account.text)), .textArray(rows.map(\.name)),
                 .textArray(rows.map(\.grant.key.transactionId)), .timestamptzArray(rows.map(\.grant.expiresDate)),
+                .boolArray(rows.map(\.grant.isFromElsewhere)),
             ])
         return try names(result)
     }

@@ -94,6 +94,9 @@ package struct Migrator: Sendable {
                 version: 20, name: "answer_apple",
                 sql: String(decoding: PackageResources._020_answer_apple_sql, as: UTF8.self)),
             Migration(
+                version: 21, name: "import_from_older_systems",
+                sql: String(decoding: PackageResources._021_import_from_older_systems_sql, as: UTF8.self)),
+            Migration(
                 version: 22, name: "find_numbers",
                 sql: String(decoding: PackageResources._022_find_numbers_sql, as: UTF8.self),
                 indexes: IndexChange.findNumbers),

@@ -51,11 +51,13 @@ extension ConsistencyCheck {
         name: "granted_orders_have_one_event",
         sentence:
             "every order that was granted has exactly one fulfilled event, or those of the orders that were merged into "
-            + "it, and no other order has one",
+            + "it, one that an older system granted one at the most, and no other order has one",
         sql: """
             SELECT format('%s %s: %s events', environment, transaction_id, coalesce(e.events, 0)) AS subject
             FROM (
-                SELECT environment, transaction_id, true AS is_granted, granted_at < \(eventsSince) AS is_old FROM orders
+                SELECT environment, transaction_id, true AS is_granted,
+                    granted_elsewhere OR granted_at < \(eventsSince) AS may_be_untold
+                FROM orders
                 WHERE granted_at IS NOT NULL) o
             FULL JOIN (
                 SELECT environment, transaction_id, count(*) AS events FROM \(eventsOfOrders) e
@@ -64,7 +66,7 @@ extension ConsistencyCheck {
                 SELECT environment, order_transaction_id AS transaction_id, count(*) AS merged FROM merged_orders
                 WHERE row ->> 'granted_at' IS NOT NULL GROUP BY 1, 2) m USING (environment, transaction_id)
             WHERE coalesce(e.events, 0) NOT BETWEEN
-                    CASE WHEN o.is_old THEN 0 ELSE greatest(1, coalesce(m.merged, 0)) END AND 1 + coalesce(m.merged, 0)
+                    CASE WHEN o.may_be_untold THEN 0 ELSE greatest(1, coalesce(m.merged, 0)) END AND 1 + coalesce(m.merged, 0)
                 OR o.is_granted IS NULL
             """)
 

@@ -1,14 +1,15 @@
 /// Rules of orders and submissions: what is granted is there, and what the app was told is so.
 extension ConsistencyCheck {
-    static let orderRules = [grants, unclaimed, catalogues]
+    static let orderRules = [grants, elsewhere, unclaimed, catalogues]
     static let submissionRules = [settled, waiting, proofs, unsettledProofs]
 
     private static let grants = Rule(
         name: "granted_orders_have_entries",
-        sentence: "every order that was granted has entries or entitlements, unless its product grants nothing",
+        sentence: "every order that was granted has entries or entitlements, unless its product grants nothing, or an "
+            + "older system granted it",
         sql: """
             SELECT format('%s %s of %s', o.environment, o.transaction_id, o.account) AS subject FROM orders o
-            WHERE o.granted_at >= \(eventsSince)
+            WHERE o.granted_at >= \(eventsSince) AND NOT o.granted_elsewhere
                 AND NOT EXISTS (SELECT FROM ledger_entries l WHERE l.kind = 'grant'
                     AND (l.environment, l.transaction_id) = (o.environment, o.transaction_id))
                 AND NOT EXISTS (SELECT FROM entitlements e
@@ -16,6 +17,15 @@ extension ConsistencyCheck {
                 AND NOT EXISTS (SELECT FROM events e WHERE e.type = 'iap.transaction.fulfilled'
                     AND (e.environment, e.transaction_id) = (o.environment, o.transaction_id)
                     AND e.body::jsonb -> 'data' -> 'entries' = '[]' AND e.body::jsonb -> 'data' -> 'entitlements' = '[]')
+            """)
+
+    private static let elsewhere = Rule(
+        name: "granted_elsewhere_is_not_granted_here",
+        sentence: "nothing in the ledger is of an order that an older system granted",
+        sql: """
+            SELECT format('%s %s of %s: entry %s, %s %s', o.environment, o.transaction_id, o.account, l.id, l.amount, l.item)
+                AS subject
+            FROM orders o JOIN ledger_entries l USING (environment, transaction_id) WHERE o.granted_elsewhere
             """)
 
     private static let unclaimed = Rule(

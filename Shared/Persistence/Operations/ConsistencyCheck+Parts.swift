@@ -27,6 +27,7 @@ extension ConsistencyCheck {
         "entries_belong_to_their_order": .ranges(of: [.ledger, .orders]),
         "taken_back_is_what_was_brought": .ranges(of: [.ledger, .orders]),
         "orders_grant_once": .ranges(of: [.ledger]),
+        "granted_elsewhere_is_not_granted_here": .ranges(of: [.ledger, .orders]),
         "granted_orders_have_entries": .ranges(of: [.orders, .ledger, .entitlements, .events]),
         "orders_have_their_own_id": .ranges(of: [.orders, .ids]),
         "tokens_name_the_account": .ranges(of: [.orders, .events]),

@@ -95,7 +95,7 @@ package struct InspectionStore: Sendable {
             SELECT environment, transaction_id, state, reason, account, app, product_id, product_type, quantity,
                 original_transaction_id, purchase_date, expires_date, revocation_date, revocation_type,
                 revocation_percentage, revoked_at, app_account_token, price_milliunits, currency, storefront,
-                submission_id, correlation_id, created_at, granted_at, test_purchase
+                submission_id, correlation_id, created_at, granted_at, granted_elsewhere, test_purchase
             FROM orders JOIN keys USING (environment, transaction_id)
         ), numbers AS (
             SELECT $1::text AS number UNION SELECT transaction_id FROM found_ids

@@ -79,6 +79,7 @@ struct OrderColumn: Sendable {
         OrderColumn(
             name: "is_price_expected", type: "bool", values: { .boolArray($0.map(\.decision?.isPriceExpected)) },
             update: .atGrant),
+        OrderColumn(name: "granted_elsewhere", type: "bool") { .boolArray($0.map(\.isGrantedElsewhere)) },
     ]
 
     /// All names, with commas between them.

@@ -159,7 +159,7 @@ extension OrderStore {
         o.environment, o.transaction_id, o.app, o.original_transaction_id, o.state, o.reason, o.account,
         o.granted_at IS NOT NULL AS was_granted, o.product_type, o.product_id, o.purchase_date, o.expires_date,
         o.app_account_token, o.transaction ->> 'transaction_reason' AS transaction_reason, o.test_purchase, o.submission_id, o.correlation_id, o.web_order_line_item_id,
-        (o.purchase_key IS NOT NULL OR o.fallback_key IS NOT NULL OR o.product_type = 'consumable') AS has_keys
+        o.granted_elsewhere, (o.purchase_key IS NOT NULL OR o.fallback_key IS NOT NULL OR o.product_type = 'consumable') AS has_keys
         """
 
     static func order(_ row: PostgresRow, purchase: Purchase?) throws -> StoredOrder {
@@ -173,7 +173,8 @@ extension OrderStore {
             transactionReason: try row.decodeIfPresent("transaction_reason"),
             testPurchase: try row.decodeIfPresent("test_purchase", as: String.self).map { TestPurchase(rawValue: $0) },
             submissionId: try row.decode("submission_id"), correlationId: try row.decode("correlation_id"),
-            hasKeys: try row.decode("has_keys"), purchase: purchase)
+            hasKeys: try row.decode("has_keys"), isGrantedElsewhere: try row.decode("granted_elsewhere"),
+            purchase: purchase)
     }
 
     private static let asked = "unnest($1::text[], $2::text[], $3::text[]"

@@ -13,13 +13,19 @@ extension SubmissionStore {
         package let kind: ProofKind
         /// Whether the studio's server key posted it.
         package let isServer: Bool
+        /// Whether an import brought it from an older system.
+        package let isImported: Bool
         package let state: SubmissionState
 
-        package init(app: String, account: Account, kind: ProofKind, isServer: Bool, state: SubmissionState) {
+        package init(
+            app: String, account: Account, kind: ProofKind, isServer: Bool, isImported: Bool = false,
+            state: SubmissionState
+        ) {
             self.app = app
             self.account = account
             self.kind = kind
             self.isServer = isServer
+            self.isImported = isImported
             self.state = state
         }
     }
@@ -32,13 +38,14 @@ extension SubmissionStore {
     ) async throws -> [String: Row] {
         guard !ids.isEmpty else { return [:] }
         let result = try await connection.query(
-            "SELECT id, app, account, kind, is_server, state FROM submissions WHERE id = ANY($1)", [.textArray(ids)])
+            "SELECT id, app, account, kind, is_server, is_imported, state FROM submissions WHERE id = ANY($1)",
+            [.textArray(ids)])
         var rows: [String: Row] = [:]
         for row in result.rows {
             rows[try row.decode("id", as: String.self)] = Row(
                 app: try row.decode("app"), account: try row.account(),
                 kind: ProofKind(rawValue: try row.decode("kind")), isServer: try row.decode("is_server"),
-                state: try row.submissionState())
+                isImported: try row.decode("is_imported"), state: try row.submissionState())
         }
         return rows
     }

@@ -31,12 +31,17 @@ package struct SubmissionStore: Sendable {
         package let partitionKey: String
         /// Whether the studio's server key posted it, as opposed to a player's token.
         package let isServer: Bool
+        /// Whether an import brought it from an older system.
+        package let isImported: Bool
 
         /// Makes one.
-        package init(message: SubmissionMessage, partitionKey: String, isServer: Bool = false) {
+        package init(
+            message: SubmissionMessage, partitionKey: String, isServer: Bool = false, isImported: Bool = false
+        ) {
             self.message = message
             self.partitionKey = partitionKey
             self.isServer = isServer
+            self.isImported = isImported
         }
 
         /// The same as it is sent: without a proof that is larger than `messageProofBytesMaximum`.
@@ -45,7 +50,8 @@ package struct SubmissionStore: Sendable {
             var message = message
             message.proof = ""
             message.isClaimCheck = true
-            return NewSubmission(message: message, partitionKey: partitionKey, isServer: isServer)
+            return NewSubmission(
+                message: message, partitionKey: partitionKey, isServer: isServer, isImported: isImported)
         }
     }
 
@@ -128,6 +134,7 @@ package struct SubmissionStore: Sendable {
                 .textArray(messages.map(\.expectedEnvironment?.rawValue)), .boolArray(submissions.map(\.isServer)),
                 .textArray(proofs.map(\.proof)), .textArray(proofs.map(\.rest)), .byteaArray(proofs.map(\.header)),
                 .int8(lease.wholeMilliseconds), .boolArray(messages.map { !$0.kind.isInRow }),
+                .boolArray(submissions.map(\.isImported)),
             ])
         return Set(try inserted.rows.map { try $0.decode("id", as: String.self) })
     }
@@ -136,14 +143,14 @@ package struct SubmissionStore: Sendable {
     private static let insertStatement = """
         WITH new AS MATERIALIZED (
             SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                $8::text[], $9::bool[], $10::text[], $11::text[], $12::bytea[], $14::bool[]) AS new (id, app, account, kind,
-                partition_key, correlation_id, named_transaction_id, expected_environment, is_server, proof, proof_rest,
-                proof_header, is_apart)
+                $8::text[], $9::bool[], $10::text[], $11::text[], $12::bytea[], $14::bool[], $15::bool[]) AS new (id, app,
+                account, kind, partition_key, correlation_id, named_transaction_id, expected_environment, is_server, proof,
+                proof_rest, proof_header, is_apart, is_imported)
         ), inserted AS (
             INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, named_transaction_id,
-                expected_environment, is_server, proof, proof_at, due_at)
+                expected_environment, is_server, is_imported, proof, proof_at, due_at)
             SELECT id, app, account, kind, partition_key, correlation_id, named_transaction_id, expected_environment,
-                is_server, CASE WHEN NOT is_apart THEN proof END, CASE WHEN is_apart THEN now() END,
+                is_server, is_imported, CASE WHEN NOT is_apart THEN proof END, CASE WHEN is_apart THEN now() END,
                 now() + $13 * interval '1 millisecond'
             FROM new ORDER BY id
             ON CONFLICT (id) DO NOTHING

@@ -62,12 +62,14 @@ package struct OrderDecision: Sendable, Hashable {
     package let catalogueVersion: Int64?
     /// Whether it cost what the catalogue expects; nil when nobody says.
     package let isPriceExpected: Bool?
+    /// By which an older system granted it, as far as anybody has it; nil where it is to be granted here.
+    package let cutOver: CutOver?
 
     private init(
         _ state: OrderState, _ reason: ReasonCode?, account: Account?, sharers: Set<Account> = [],
         items: [Catalogue.ItemGrant] = [], entitlements: [String] = [], entitledUntil: Date? = nil,
         catalogueVersion: Int64? = nil,
-        isPriceExpected: Bool? = nil
+        isPriceExpected: Bool? = nil, cutOver: CutOver?
     ) {
         self.state = state
         self.reason = reason
@@ -78,6 +80,7 @@ package struct OrderDecision: Sendable, Hashable {
         self.entitledUntil = entitledUntil
         self.catalogueVersion = catalogueVersion
         self.isPriceExpected = isPriceExpected
+        self.cutOver = cutOver
     }
 
     /// Decides.
@@ -89,37 +92,41 @@ package struct OrderDecision: Sendable, Hashable {
     ///   - product: the catalogue's word on the product; nil when it has none.
     ///   - catalogueVersion: the number of that catalogue.
     ///   - isAmbiguous: whether what Apple signed contradicts what is known of the purchase.
+    ///   - cutOver: that of an older system which granted it; nil where it is to be granted here.
     ///   - isOperators: whether an operator decided that it was paid for, where Apple's data names no environment or is
     ///     signed under certificates that have expired.
     package static func decide(
         _ transaction: Transaction, owner: OrderOwner, sharers: Set<Account> = [], product: Catalogue.Product?,
-        catalogueVersion: Int64? = nil, isAmbiguous: Bool = false, isOperators: Bool = false
+        catalogueVersion: Int64? = nil, cutOver: CutOver? = nil, isAmbiguous: Bool = false, isOperators: Bool = false
     ) -> OrderDecision {
-        guard transaction.isVouchedFor || isOperators else {
-            return OrderDecision(.parked, .signedWithExpiredCertificate, account: nil)
+        func parked(_ reason: ReasonCode, _ account: Account? = nil) -> OrderDecision {
+            OrderDecision(.parked, reason, account: account, cutOver: cutOver)
         }
+        guard transaction.isVouchedFor || isOperators else { return parked(.signedWithExpiredCertificate) }
         if transaction.revocationDate != nil {
-            return OrderDecision(.revoked, .revokedByApple, account: owner.account)
+            return OrderDecision(.revoked, .revokedByApple, account: owner.account, cutOver: cutOver)
         }
-        if isAmbiguous { return OrderDecision(.parked, .purchaseAmbiguous, account: nil) }
-        guard transaction.environment != nil || isOperators else {
-            return OrderDecision(.parked, .environmentMissing, account: nil)
-        }
+        if isAmbiguous { return parked(.purchaseAmbiguous) }
+        guard transaction.environment != nil || isOperators else { return parked(.environmentMissing) }
         guard let account = owner.account else {
-            return OrderDecision(.parked, owner == .tokenUnknown ? .accountTokenUnknown : .unclaimed, account: nil)
+            return parked(owner == .tokenUnknown ? .accountTokenUnknown : .unclaimed)
         }
         guard let product else {
-            return OrderDecision(.parked, .productUnknown, account: account)
+            // What the older system granted and nobody can use any more needs no catalogue.
+            if let cutOver, !transaction.mayBeUsed(after: cutOver) {
+                return OrderDecision(.granted, nil, account: account, cutOver: cutOver)
+            }
+            return parked(.productUnknown, account)
         }
         guard transaction.productType == .unstated || product.type == transaction.productType else {
-            return OrderDecision(.parked, .productTypeMismatch, account: account)
+            return parked(.productTypeMismatch, account)
         }
         // Without its end a period would be good for ever.
         guard transaction.expiresDate != nil || product.type != .autoRenewable else {
-            return OrderDecision(.parked, .transactionIncomplete, account: account)
+            return parked(.transactionIncomplete, account)
         }
-        guard let items = multiplied(product.items, by: transaction.quantity) else {
-            return OrderDecision(.parked, .amountTooLarge, account: account)
+        guard let items = cutOver == nil ? multiplied(product.items, by: transaction.quantity) : [] else {
+            return parked(.amountTooLarge, account)
         }
         // Apple says when a subscription ends that it renews; of others only the studio knows.
         let end = transaction.expiresDate ?? product.duration?.end(after: transaction.purchaseDate)
@@ -128,7 +135,7 @@ package struct OrderDecision: Sendable, Hashable {
             items: product.family.givesItems(to: transaction) ? items : [],
             entitlements: product.family.givesEntitlements(to: transaction) ? product.entitlements : [],
             entitledUntil: end, catalogueVersion: catalogueVersion,
-            isPriceExpected: product.isPriceExpected(of: transaction))
+            isPriceExpected: product.isPriceExpected(of: transaction), cutOver: cutOver)
     }
 
     private static func multiplied(_ items: [Catalogue.ItemGrant], by quantity: Int) -> [Catalogue.ItemGrant]? {

@@ -10,6 +10,8 @@ package enum OrderRules {
         package let product: Catalogue.Product?
         /// The number of that catalogue.
         package let catalogueVersion: Int64?
+        /// That of an older system which granted it; nil where it is to be granted here.
+        package let cutOver: CutOver?
         /// What it contradicts; nil where it contradicts nothing.
         package let conflict: PurchaseConflict?
         /// Whether an operator decided: that ends every doubt about which purchase it is.
@@ -17,12 +19,13 @@ package enum OrderRules {
 
         package init(
             owner: OrderOwner, sharers: Set<Account>, product: Catalogue.Product?, catalogueVersion: Int64?,
-            conflict: PurchaseConflict? = nil, isOperators: Bool = false
+            cutOver: CutOver? = nil, conflict: PurchaseConflict? = nil, isOperators: Bool = false
         ) {
             self.owner = owner
             self.sharers = sharers
             self.product = product
             self.catalogueVersion = catalogueVersion
+            self.cutOver = cutOver
             self.conflict = conflict
             self.isOperators = isOperators
         }
@@ -50,8 +53,8 @@ package enum OrderRules {
         let terms = terms(transaction)
         let decision = OrderDecision.decide(
             transaction, owner: terms.owner, sharers: terms.sharers, product: terms.product,
-            catalogueVersion: terms.catalogueVersion, isAmbiguous: isAmbiguous(stored, transaction, terms),
-            isOperators: terms.isOperators)
+            catalogueVersion: terms.catalogueVersion, cutOver: terms.cutOver,
+            isAmbiguous: isAmbiguous(stored, transaction, terms), isOperators: terms.isOperators)
         if let stored, purchase == stored.purchase, decision.state == stored.state, decision.reason == stored.reason,
             decision.account == stored.account
         {

@@ -78,6 +78,23 @@ package final class OrderTransition: Sendable {
     /// Whether it is granted for the first time.
     package var isGrant: Bool { change == .decided && state == .granted }
 
+    /// Whether an older system granted it, as far as anybody has it.
+    package var isGrantedElsewhere: Bool {
+        decision.map { $0.cutOver != nil } ?? before?.isGrantedElsewhere ?? false
+    }
+
+    /// Whether nobody is told of it: the older system granted it, and took it back where that was before the cut-over.
+    ///
+    /// Of a refund that came later the account is told, and so of its reversal.
+    package var isSilent: Bool {
+        guard change == .decided, let cutOver = decision?.cutOver, !cutOver.isAnnounced else { return false }
+        return switch state {
+        case .granted: before?.state != .revoked
+        case .parked: true
+        case .revoked: transaction.revocationDate.map(cutOver.isAfter) ?? true
+        }
+    }
+
     /// Whether anything is new that a subscription is worked out of: all but the statement's own date and text.
     package var changesLineage: Bool {
         guard let known = before?.purchase?.transaction else { return true }

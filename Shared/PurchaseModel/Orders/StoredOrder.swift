@@ -27,6 +27,8 @@ package struct StoredOrder: Sendable, Hashable {
     package let correlationId: String
     /// Whether its row has keys; what contradicted another order has none, and gets none.
     package let hasKeys: Bool
+    /// Whether an older system granted it, as far as anybody has it.
+    package let isGrantedElsewhere: Bool
     /// What Apple signed of it; nil where nobody asked for that.
     package let purchase: Purchase?
 
@@ -34,7 +36,7 @@ package struct StoredOrder: Sendable, Hashable {
         key: OrderKey, app: String, lineage: LineageKey, state: OrderState, reason: ReasonCode?, account: Account?,
         wasGranted: Bool, productType: ProductType, purchaseDate: Date, expiresDate: Date?, token: UUID?,
         transactionReason: String?, testPurchase: TestPurchase?, submissionId: String, correlationId: String,
-        hasKeys: Bool, purchase: Purchase?
+        hasKeys: Bool, isGrantedElsewhere: Bool = false, purchase: Purchase?
     ) {
         self.key = key
         self.app = app
@@ -52,6 +54,7 @@ package struct StoredOrder: Sendable, Hashable {
         self.submissionId = submissionId
         self.correlationId = correlationId
         self.hasKeys = hasKeys
+        self.isGrantedElsewhere = isGrantedElsewhere
         self.purchase = purchase
     }
 

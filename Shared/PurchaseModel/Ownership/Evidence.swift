@@ -6,6 +6,8 @@ package enum Evidence: Sendable, Hashable {
     case possession(Account)
     /// The studio's server says so.
     case server(Account)
+    /// An older system said so: it is believed of what is nobody's, and takes nothing from anybody.
+    case imported(Account)
     /// An operator says so; the number is that of `audit_log`.
     case `operator`(Account, auditId: Int64)
     /// The account knows the transaction's number, which proves nothing.
@@ -13,7 +15,9 @@ package enum Evidence: Sendable, Hashable {
 
     package var account: Account {
         switch self {
-        case .possession(let account), .server(let account), .operator(let account, _), .number(let account): account
+        case .possession(let account), .server(let account), .imported(let account), .operator(let account, _),
+            .number(let account):
+            account
         }
     }
 

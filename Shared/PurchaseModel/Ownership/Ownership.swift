@@ -7,6 +7,7 @@ package import Foundation
 ///   of the same one signed later, moves it.
 /// - Evidence of possession binds it while it is unclaimed. When it has an owner, the product's restore policy decides,
 ///   and only a proof counts that Apple signed after what bound it last.
+/// - An older system's word binds what is unclaimed, and restores nothing.
 /// - Whoever pays anew in a lineage that had lapsed gets it (`NewPurchasePolicy`).
 /// - An operator binds and moves.
 package struct Ownership: Sendable {
@@ -79,7 +80,7 @@ package struct Ownership: Sendable {
             apply(token.token, of: account, in: newest, evidence)
         }
         switch evidence.evidence {
-        case .possession(let account), .server(let account):
+        case .possession(let account), .server(let account), .imported(let account):
             claim(evidence, by: account, now: now)
         case .operator(let account, let auditId):
             give(evidence.statements[0].transaction, to: account, auditId: auditId, evidence, now: now)
@@ -143,7 +144,12 @@ package struct Ownership: Sendable {
             bind(to: account, .purchase, paid, evidence)
         } else if !lineage.sharers.contains(account) {
             if free.contains(where: { isLeftToOwner($0.transaction) }) { payersBesidesOwner.insert(account) }
-            refused = restore(newest, for: account, evidence, now: now, rule: rule(newest))
+            refused =
+                if case .imported = evidence.evidence {
+                    .belongsToAnotherAccount
+                } else {
+                    restore(newest, for: account, evidence, now: now, rule: rule(newest))
+                }
         }
         if refused == nil { history.appliedClaims.insert(identity) }
         claims.append(
