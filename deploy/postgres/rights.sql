@@ -56,6 +56,7 @@ GRANT SELECT ON renewal_statements TO countersign_intake;
 GRANT SELECT ON spends TO countersign_intake;
 GRANT SELECT ON double_grants TO countersign_intake;
 GRANT SELECT ON merged_orders TO countersign_intake;
+GRANT SELECT ON import_lines TO countersign_intake;
 GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_intake;
 -- PUT /v1/accounts/{id}/consent, which has Apple's open refund requests looked at again; both are exported.
 GRANT SELECT, INSERT ON account_consents TO countersign_intake;
@@ -126,6 +127,7 @@ GRANT UPDATE (state, due_at, answer, finished_at, outcome, account_token) ON app
 GRANT SELECT, DELETE ON account_consents TO countersign_fulfillment;
 -- A token for what was bought without one.
 GRANT INSERT ON account_tokens TO countersign_fulfillment;
+GRANT SELECT ON cut_overs TO countersign_fulfillment;
 -- For the gauges of what is due.
 GRANT SELECT ON webhook_deliveries TO countersign_fulfillment;
 GRANT SELECT ON webhook_endpoints TO countersign_fulfillment;
@@ -140,6 +142,8 @@ GRANT SELECT, INSERT, DELETE ON submission_proofs TO countersign_fulfillment;
 GRANT UPDATE (submission_id) ON submission_transactions TO countersign_fulfillment;
 GRANT UPDATE (submission_id) ON order_transactions TO countersign_fulfillment;
 GRANT UPDATE (submission_id) ON purchase_conflicts TO countersign_fulfillment;
+GRANT SELECT ON import_lines TO countersign_fulfillment;
+GRANT UPDATE (submission_id) ON import_lines TO countersign_fulfillment;
 GRANT SELECT ON merged_orders TO countersign_fulfillment;
 GRANT UPDATE (row) ON merged_orders TO countersign_fulfillment;
 GRANT DELETE ON account_tokens TO countersign_fulfillment;
@@ -195,7 +199,8 @@ GRANT SELECT (id, proof, proof_header, proof_rest, proof_at) ON submissions TO c
 GRANT SELECT ON submission_proofs TO countersign_notification;
 GRANT SELECT ON proof_headers TO countersign_notification;
 
--- The tool, looking: doctor, inspect, audit, bindings, double-grants, revenue, rates list.
+-- The tool, looking: doctor, inspect, audit, bindings, double-grants, revenue, rates list, cut-over list, import report and
+-- compare.
 GRANT SELECT ON schema_migrations TO countersign_reader;
 GRANT SELECT ON submissions TO countersign_reader;
 GRANT SELECT ON proof_headers TO countersign_reader;
@@ -232,6 +237,9 @@ GRANT SELECT ON webhook_deliveries TO countersign_reader;
 GRANT SELECT ON webhook_resends TO countersign_reader;
 GRANT SELECT ON webhook_endpoints TO countersign_reader;
 GRANT SELECT ON catalogues TO countersign_reader;
+GRANT SELECT ON cut_overs TO countersign_reader;
+GRANT SELECT ON imports TO countersign_reader;
+GRANT SELECT ON import_lines TO countersign_reader;
 GRANT SELECT ON revoked_certificates TO countersign_reader;
 GRANT SELECT ON commission_rates TO countersign_reader;
 GRANT SELECT ON tax_rates TO countersign_reader;
@@ -244,7 +252,8 @@ GRANT SELECT ON notification_forwards TO countersign_reader;
 GRANT SELECT ON apple_calls TO countersign_reader;
 GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_reader;
 
--- The tool, acting: redrive, claim, adjust, rates set, webhooks enable and resend; what runbooks have a person mend. It reads as countersign_reader.
+-- The tool, acting: redrive, claim, adjust, rates set, webhooks enable and resend, cut-over set, import; what runbooks have a
+-- person mend. It reads as countersign_reader.
 GRANT INSERT ON audit_log TO countersign_operator;
 GRANT UPDATE (state, outcome, reason, settled_at, due_at, attempts) ON submissions TO countersign_operator;
 GRANT INSERT ON operator_claims TO countersign_operator;
@@ -266,5 +275,17 @@ GRANT INSERT ON app_commission_programs TO countersign_operator;
 GRANT UPDATE (resolved_at) ON purchase_conflicts TO countersign_operator;
 GRANT DELETE ON revoked_certificates TO countersign_operator;
 GRANT UPDATE (disabled_at, disabled_reason, failing_since) ON webhook_endpoints TO countersign_operator;
+-- A table is locked by who may change all of it.
+GRANT INSERT, UPDATE ON cut_overs TO countersign_operator;
+GRANT INSERT ON imports TO countersign_operator;
+GRANT UPDATE (lines_done, finished_at) ON imports TO countersign_operator;
+GRANT INSERT ON import_lines TO countersign_operator;
+-- Imports post as receipt-intake does.
+GRANT INSERT ON submissions TO countersign_operator;
+GRANT UPDATE (alarmed_at, is_server, not_found_count, not_found_attempt, first_not_found_at, reopened_at, reopened_count,
+    proof, proof_header, proof_rest, proof_at) ON submissions TO countersign_operator;
+GRANT INSERT ON submission_proofs TO countersign_operator;
+GRANT INSERT ON proof_headers TO countersign_operator;
+GRANT INSERT ON account_tokens TO countersign_operator;
 
 COMMIT;

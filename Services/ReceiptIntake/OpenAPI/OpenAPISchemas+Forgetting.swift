@@ -5,7 +5,8 @@ extension OpenAPISchemas {
               type: object
               required:
                 [schema_version, app, account, exported_at, account_tokens, purchase_intents,
-                 account_consents, submissions, orders, lineages, lineage_shares, lineage_claims, binding_history,
+                 account_consents, submissions, import_lines, orders, lineages, lineage_shares, lineage_claims,
+                 binding_history,
                  renewal_statements, subscriptions, merged_orders, entitlements, ledger_entries,
                  balances, spends, double_grants, events, webhook_deliveries, apple_calls,
                  operator_claims, audit_log]
@@ -18,6 +19,7 @@ extension OpenAPISchemas {
                 purchase_intents: { $ref: '#/components/schemas/ExportedRows' }
                 account_consents: { $ref: '#/components/schemas/ExportedRows' }
                 submissions: { $ref: '#/components/schemas/ExportedRows' }
+                import_lines: { $ref: '#/components/schemas/ExportedRows' }
                 orders: { $ref: '#/components/schemas/ExportedRows' }
                 lineages: { $ref: '#/components/schemas/ExportedRows' }
                 lineage_shares: { $ref: '#/components/schemas/ExportedRows' }

@@ -21,8 +21,16 @@ extension AccountExport {
             table: "submissions",
             sql: """
                 SELECT id AS key, id, state, reason, kind, correlation_id, received_at, settled_at, named_transaction_id,
-                    expected_environment, outcome, nullif(\(SubmissionStore.wholeProof), '') AS proof
+                    expected_environment, is_imported, outcome, nullif(\(SubmissionStore.wholeProof), '') AS proof
                 FROM submissions WHERE account = $1 AND app = $2 AND account <> ''
+                """),
+        Section(
+            table: "import_lines",
+            sql: """
+                SELECT lpad(l.import_id::text, 19, '0') || ' ' || lpad(l.line::text, 19, '0') AS key, l.import_id, l.line,
+                    l.submission_id, l.transaction_id, l.product_id, l.quantity, l.items, l.is_granted
+                FROM submissions s JOIN import_lines l ON l.submission_id = s.id
+                WHERE s.account = $1 AND s.app = $2 AND s.account <> ''
                 """),
     ]
 
@@ -45,7 +53,7 @@ extension AccountExport {
                     o.state, o.reason, o.product_id, o.product_type, o.quantity, o.original_transaction_id,
                     o.purchase_date, o.expires_date, o.revocation_date, o.revoked_at, o.app_account_token,
                     o.price_milliunits, o.currency, o.storefront, o.ownership, o.app_transaction_id, o.submission_id,
-                    o.correlation_id, o.created_at, o.granted_at, o.test_purchase, o.transaction
+                    o.correlation_id, o.created_at, o.granted_at, o.granted_elsewhere, o.test_purchase, o.transaction
                 FROM orders o WHERE o.account = $1 AND o.app = $2
                 """),
         Section(

@@ -44,6 +44,7 @@ extension ForgettingStore {
             RETURNING 1 AS one
             """, names(request) + ids + [.text(ReasonCode.accountForgotten.rawValue)], on: connection)
         try await followIds(traces, ids, &changed, on: connection)
+        try await followIdsOfImports(ids, on: connection)
     }
 
     private static func followIds(
@@ -104,6 +105,15 @@ extension ForgettingStore {
             WHERE audit_log.subject = new.id AND audit_log.action = 'redrive' AND audit_log.id = ANY($3)
             RETURNING 1 AS one
             """, ids + [.int8Array(traces.acts)], on: connection)
+    }
+
+    private static func followIdsOfImports(_ ids: [PostgresValue], on connection: PostgresConnection) async throws {
+        _ = try await connection.query(
+            """
+            UPDATE import_lines l SET submission_id = new.new_id
+            FROM unnest($1::text[], $2::text[]) AS new (id, new_id) WHERE l.submission_id = new.id
+            RETURNING 1 AS one
+            """, ids)
     }
 
     /// What people wrote about it.

@@ -24,6 +24,25 @@ package struct AccountTokenStore: Sendable {
         return try result.rows.first?.decode("account", as: String.self) ?? account
     }
 
+    /// Says what many tokens mean; what was registered before stays.
+    ///
+    /// - Returns: the account that each token means from now on.
+    /// - Throws: `PostgresError`.
+    package func register(_ tokens: [AppToken: Account]) async throws -> [AppToken: Account] {
+        guard !tokens.isEmpty else { return [:] }
+        let sorted = tokens.sorted { ($0.key.app, $0.key.token.uuidString) < ($1.key.app, $1.key.token.uuidString) }
+        _ = try await pool.query(
+            """
+            INSERT INTO account_tokens (app, token, account) SELECT * FROM unnest($1::text[], $2::uuid[], $3::text[])
+            ON CONFLICT DO NOTHING
+            """,
+            [
+                .textArray(sorted.map(\.key.app)), .uuidArray(sorted.map(\.key.token)),
+                .textArray(sorted.map(\.value.text)),
+            ])
+        return try await pool.withConnection { try await Self.accounts(of: Set(tokens.keys), on: $0) }
+    }
+
     /// The accounts of tokens, by app and token; unknown ones are left out.
     ///
     /// - Throws: `PostgresError`.

@@ -60,6 +60,7 @@ struct ForgettingStory: Sendable {
 
     private func write() async throws {
         try await buy()
+        try await importLine()
         try await share()
         try await waitAndFail()
         try await othersLive()
@@ -159,6 +160,17 @@ struct ForgettingStory: Sendable {
         renewal.evidence = #"{"appAccountToken":"\#(token.uuidString.lowercased())"}"#
         renewal.willRenew = true
         try await notify("n-vip", Self.season(1, token: token, reason: "PURCHASE"), renewals: [renewal])
+    }
+
+    /// What an older system said of something that the account posted.
+    private func importLine() async throws {
+        let store = ImportStore(pool: bench.pool)
+        let begun = try await store.begin(
+            app: Bench.app, source: "grants.csv", fingerprint: [1], actor: "ada", reason: "moving")
+        var claim = ImportStore.Claim()
+        (claim.transactionId, claim.items) = ("g1", ["gem": 100])
+        let line = ImportStore.Line(number: 2, content: .posted(submissionId: "s-gems", claim))
+        #expect(try await store.record([line], through: 2, of: begun.id, after: 0, isLast: true))
     }
 
     private func share() async throws {

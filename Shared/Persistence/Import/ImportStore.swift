@@ -1,0 +1,205 @@
+package import Foundation
+import Messages
+package import Postgres
+import PurchaseModel
+
+/// The tables `imports` and `import_lines`: files from older systems, how far each has come, and what its lines say.
+package struct ImportStore: Sendable {
+    let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// A file that is imported, or was.
+    package struct Import: Sendable {
+        package let id: Int64
+        package let app: String
+        /// The file's name.
+        package let source: String
+        /// How many of its lines are done with.
+        package let linesDone: Int64
+        package let startedAt: Date
+        /// When its last line was read; nil before.
+        package let finishedAt: Date?
+    }
+
+    /// What a line of a file says, and what became of it.
+    package struct Line: Sendable {
+        /// From 1.
+        package let number: Int64
+        package let content: Content
+
+        /// Makes one.
+        package init(number: Int64, content: Content) {
+            self.number = number
+            self.content = content
+        }
+
+        package enum Content: Sendable {
+            /// It was posted.
+            case posted(submissionId: String, Claim)
+            /// It was not, and why: a word for programs, and a sentence.
+            case refused(flaw: String, detail: String)
+        }
+    }
+
+    /// What the older system says of a purchase, as far as it says it.
+    package struct Claim: Sendable, Hashable {
+        package var transactionId: String?
+        package var productId: String?
+        package var quantity: Int32?
+        /// What it credited, by item.
+        package var items: [String: Int64]?
+        /// Whether it granted anything.
+        package var isGranted = true
+
+        /// Says nothing.
+        package init() {}
+    }
+
+    /// The import of a file: begun now, or before.
+    ///
+    /// - Parameter fingerprint: of what is in the file and of how it is read.
+    /// - Throws: `PostgresError`.
+    package func begin(
+        app: String, source: String, fingerprint: [UInt8], actor: String, reason: String
+    ) async throws -> Import {
+        try await pool.withTransaction { connection in
+            try await Self.begin(
+                app: app, source: source, fingerprint: fingerprint, actor: actor, reason: reason, on: connection)
+        }
+    }
+
+    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    private static func begin(
+        app: String, source: String, fingerprint: [UInt8], actor: String, reason: String,
+        on connection: PostgresConnection
+    ) async throws -> Import {
+        let known = try await connection.query(
+            "SELECT \(columns) FROM imports WHERE app = $1 AND fingerprint = $2", [.text(app), .bytea(fingerprint)])
+        if let row = known.rows.first { return try read(row) }
+        let line = try await AuditLog.write(
+            "import", of: "\(app) \(source)", actor: actor, reason: reason, on: connection)
+        let made = try await connection.query(
+            """
+            INSERT INTO imports (app, source, fingerprint, audit_id) VALUES ($1, $2, $3, $4)
+            ON CONFLICT ON CONSTRAINT imports_read_a_file_once DO NOTHING RETURNING \(columns)
+            """, [.text(app), .text(source), .bytea(fingerprint), .int8(line.id)])
+        guard let row = made.rows.first else {
+            throw PostgresError(
+                code: .statementFailed, reason: "another process began the same import meanwhile", sqlState: "40001")
+        }
+        return try read(row)
+    }
+
+    /// Imports, the newest first.
+    ///
+    /// - Throws: `PostgresError`.
+    package func imports(app: String? = nil, limit: Int = 100) async throws -> [Import] {
+        let result = try await pool.query(
+            "SELECT \(Self.columns) FROM imports WHERE $1::text IS NULL OR app = $1 ORDER BY id DESC LIMIT $2",
+            [.text(app), .int8(Int64(limit))])
+        return try result.rows.map(Self.read)
+    }
+
+    /// An import by its number; nil where there is none.
+    ///
+    /// - Throws: `PostgresError`.
+    package func find(_ id: Int64) async throws -> Import? {
+        let result = try await pool.query("SELECT \(Self.columns) FROM imports WHERE id = $1", [.int8(id)])
+        return try result.rows.first.map(Self.read)
+    }
+
+    /// Writes down lines that are done with, and how far the import has come with them, in one transaction.
+    ///
+    /// - Parameters:
+    ///   - end: the line of the file with which they end.
+    ///   - done: how far it had come.
+    ///   - isLast: whether the file has no more.
+    /// - Returns: false where another process has come further meanwhile; then nothing is written.
+    /// - Throws: `PostgresError`.
+    package func record(
+        _ lines: [Line], through end: Int64, of id: Int64, after done: Int64, isLast: Bool
+    ) async throws -> Bool {
+        let rows = try Rows(lines)
+        return try await pool.withTransaction { connection in
+            try await Self.record(rows, through: end, of: id, after: done, isLast, on: connection)
+        }
+    }
+
+    @inline(never)
+    private static func record(
+        _ rows: Rows, through end: Int64, of id: Int64, after done: Int64, _ isLast: Bool,
+        on connection: PostgresConnection
+    ) async throws -> Bool {
+        let moved = try await connection.query(
+            """
+            UPDATE imports SET lines_done = $3, finished_at = CASE WHEN $4 THEN coalesce(finished_at, now()) END
+            WHERE id = $1 AND lines_done = $2 RETURNING id
+            """, [.int8(id), .int8(done), .int8(end), .bool(isLast)])
+        guard !moved.rows.isEmpty else { return false }
+        _ = try await connection.query(
+            """
+            INSERT INTO import_lines (import_id, line, submission_id, flaw, detail, transaction_id, product_id, quantity,
+                items, is_granted)
+            SELECT $1, * FROM unnest($2::int8[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::int4[],
+                $9::jsonb[], $10::bool[])
+            """, [.int8(id)] + rows.columns)
+        return true
+    }
+
+    /// Lines as columns.
+    private struct Rows: Sendable {
+        let columns: [PostgresValue]
+
+        init(_ lines: [Line]) throws {
+            let claims = lines.map { line in
+                if case .posted(_, let claim) = line.content { claim } else { Claim() }
+            }
+            let items = try claims.map { claim in
+                try claim.items.map { String(decoding: try MessageCoding.encode($0), as: UTF8.self) }
+            }
+            columns = [
+                .int8Array(lines.map(\.number)),
+                .textArray(lines.map { if case .posted(let id, _) = $0.content { id } else { nil } }),
+                .textArray(lines.map { if case .refused(let flaw, _) = $0.content { flaw } else { nil } }),
+                .textArray(lines.map { if case .refused(_, let detail) = $0.content { detail } else { nil } }),
+                .textArray(claims.map(\.transactionId)), .textArray(claims.map(\.productId)),
+                .int4Array(claims.map(\.quantity)), .jsonbArray(items), .boolArray(claims.map(\.isGranted)),
+            ]
+        }
+    }
+
+    /// Those of these submissions that have no outcome yet.
+    ///
+    /// - Throws: `PostgresError`.
+    package func unsettled(of submissionIds: [String]) async throws -> Set<String> {
+        guard !submissionIds.isEmpty else { return [] }
+        let result = try await pool.query(
+            "SELECT id FROM submissions WHERE id = ANY($1) AND state = 'received'", [.textArray(submissionIds)])
+        return Set(try result.rows.map { try $0.decode("id", as: String.self) })
+    }
+
+    /// How many submissions of an import have no outcome yet.
+    ///
+    /// - Throws: `PostgresError`.
+    package func unsettledCount(of id: Int64) async throws -> Int64 {
+        let result = try await pool.query(
+            """
+            SELECT count(DISTINCT s.id) AS count FROM import_lines l JOIN submissions s ON s.id = l.submission_id
+            WHERE l.import_id = $1 AND s.state = 'received'
+            """, [.int8(id)])
+        return try result.rows.first?.decode("count", as: Int64.self) ?? 0
+    }
+
+    private static let columns = "id, app, source, lines_done, started_at, finished_at"
+
+    private static func read(_ row: PostgresRow) throws -> Import {
+        Import(
+            id: try row.decode("id"), app: try row.decode("app"), source: try row.decode("source"),
+            linesDone: try row.decode("lines_done"), startedAt: try row.decode("started_at"),
+            finishedAt: try row.decodeIfPresent("finished_at"))
+    }
+}
