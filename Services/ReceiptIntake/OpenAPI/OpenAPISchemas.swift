@@ -176,6 +176,11 @@ enum OpenAPISchemas {
                 test_purchase: { type: string }
                 recorded_at: { $ref: '#/components/schemas/Time' }
                 granted_at: { $ref: '#/components/schemas/Time' }
+                granted_elsewhere:
+                  description: True where an older system granted it, before its cut-over; nothing of it is in the ledger.
+                    Left out otherwise.
+                  type: boolean
+                  enum: [true]
             Order:
               type: object
               required: [app, environment, transaction_ids, transaction, submissions, entries, entitlements, bindings,

@@ -122,6 +122,7 @@ struct TransactionAnswer: Encodable, Sendable {
         case testPurchase = "test_purchase"
         case recordedAt = "recorded_at"
         case grantedAt = "granted_at"
+        case grantedElsewhere = "granted_elsewhere"
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -146,6 +147,7 @@ struct TransactionAnswer: Encodable, Sendable {
         try members.encodeIfPresent(transaction.testPurchase, forKey: .testPurchase)
         try members.encode(transaction.recordedAt, forKey: .recordedAt)
         try members.encodeIfPresent(transaction.grantedAt, forKey: .grantedAt)
+        if transaction.isGrantedElsewhere { try members.encode(true, forKey: .grantedElsewhere) }
     }
 }
 

@@ -14,7 +14,11 @@ extension OrderStory {
         }
         if let granted = order.grantedAt {
             let catalogue = view.story.catalogueVersion.map { " by catalogue \($0)" } ?? ""
-            sentences.append(Sentence(at: granted, text: "Granted to \(view.grantee.words)\(catalogue)."))
+            let text =
+                order.isGrantedElsewhere
+                ? "Recorded for \(view.grantee.words) as granted by the older system, before the cut-over: nothing was credited."
+                : "Granted to \(view.grantee.words)\(catalogue)."
+            sentences.append(Sentence(at: granted, text: text))
         }
         guard let reason = order.reason else { return sentences }
         let because = "because \(ReasonSentence.because(reason))"
@@ -27,8 +31,10 @@ extension OrderStory {
                 Sentence(
                     at: order.revokedAt ?? order.recordedAt,
                     text:
-                        "It is \(words(order.state.rawValue)), \(because) (\(reason)): what it had brought was taken back as "
-                        + "far as the catalogue says."))
+                        "It is \(words(order.state.rawValue)), \(because) (\(reason)): "
+                        + (order.isGrantedElsewhere
+                            ? "what may be used was taken back; items are the older system's to take."
+                            : "what it had brought was taken back as far as the catalogue says.")))
         } else {
             sentences.append(
                 Sentence(

@@ -60,7 +60,14 @@ enum OrderStory {
             case .serverNotification: "a server notification"
             default: words(submission.kind)
             }
-        let poster = submission.account.isEmpty ? "Apple" : "account \(submission.account)"
+        let account = submission.account.isEmpty ? nil : "account \(submission.account)"
+        guard !submission.isImported else {
+            let owner = account.map { ", as \($0)'s," } ?? ""
+            return Sentence(
+                at: submission.receivedAt,
+                text: "Imported \(proof)\(owner) from an older system by submission \(submission.id).")
+        }
+        let poster = account ?? "Apple"
         return Sentence(
             at: submission.receivedAt, text: "Received \(proof) from \(poster) by submission \(submission.id).")
     }

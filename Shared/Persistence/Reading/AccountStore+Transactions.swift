@@ -62,12 +62,14 @@ extension AccountStore {
         package let recordedAt: Date
         /// When it was granted.
         package let grantedAt: Date?
+        /// Whether an older system granted it, as far as anybody has it.
+        package let isGrantedElsewhere: Bool
 
         /// The columns that ``init(_:)`` reads.
         static let columns = """
             transaction_id, original_transaction_id, product_id, product_type, quantity, state, reason, purchase_date,
             expires_date, revocation_date, revocation_type, revocation_percentage, revoked_at, ownership,
-            price_milliunits, currency, storefront, test_purchase, created_at, granted_at
+            price_milliunits, currency, storefront, test_purchase, created_at, granted_at, granted_elsewhere
             """
 
         init(_ row: PostgresRow) throws {
@@ -91,6 +93,7 @@ extension AccountStore {
             testPurchase = try row.decodeIfPresent("test_purchase")
             recordedAt = try row.decode("created_at")
             grantedAt = try row.decodeIfPresent("granted_at")
+            isGrantedElsewhere = try row.decode("granted_elsewhere")
         }
     }
 

@@ -9,7 +9,7 @@ extension OrderReadingStore {
         // Submissions that were settled at once with an order that was there already are linked with nothing.
         let result = try await connection.query(
             """
-            SELECT id, account, kind, named_transaction_id, state, reason, attempts, received_at, settled_at, due_at
+            SELECT id, account, is_imported, kind, named_transaction_id, state, reason, attempts, received_at, settled_at, due_at
             FROM submissions
             WHERE id IN (
                 SELECT submission_id FROM submission_transactions WHERE environment = $1 AND transaction_id = $2
@@ -19,7 +19,8 @@ extension OrderReadingStore {
             parameters(key) + [.textArray(submissionIds), .text(app), .int8(Int64(rowsMaximum))])
         return try result.rows.map { row in
             Submission(
-                id: try row.decode("id"), account: try row.decode("account"), kind: try row.decode("kind"),
+                id: try row.decode("id"), account: try row.decode("account"),
+                isImported: try row.decode("is_imported"), kind: try row.decode("kind"),
                 namedTransactionId: try row.decodeIfPresent("named_transaction_id"), state: try row.submissionState(),
                 reason: try row.decodeIfPresent("reason", as: String.self).map(ReasonCode.init),
                 attempts: Int(try row.decode("attempts", as: Int32.self)), receivedAt: try row.decode("received_at"),

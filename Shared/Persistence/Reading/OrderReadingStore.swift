@@ -62,8 +62,10 @@ package struct OrderReadingStore: Sendable {
     package struct Submission: Sendable {
         /// Its id.
         package let id: String
-        /// The account that posted it.
+        /// The account that posted it; empty where Apple did, or an import that names none.
         package let account: String
+        /// Whether an import brought it from an older system.
+        package let isImported: Bool
         /// The kind of proof, see `ProofKind`.
         package let kind: String
         /// The transaction that a receipt was posted for.
