@@ -15,5 +15,6 @@ struct Countersign: AsyncParsableCommand {
             RedriveCommand.self, NotificationsCommand.self, ConsumptionCommand.self, RevenueCommand.self,
             RatesCommand.self, ClaimCommand.self, BindingsCommand.self,
             AdjustCommand.self, DoubleGrantsCommand.self, MessagesCommand.self, ExportCommand.self, ForgetCommand.self,
+            CutOverCommand.self, ImportCommand.self,
         ])
 }

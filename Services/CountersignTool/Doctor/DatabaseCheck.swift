@@ -52,6 +52,7 @@ struct DatabaseCheck: Sendable {
         findings += AppleCallCheck.judge(refunds: try await calls.refundRequests(days: AppleCallCheck.Limit.days))
         findings += AppleCallCheck.judge(failures: try await calls.failures(days: AppleCallCheck.Limit.days))
         findings.append(AppleCallCheck.judge(tests: try await AppleNotificationStore(pool: pool).last(ofType: "TEST")))
+        findings += CutOverCheck.judge(try await CutOverStore(pool: pool).rows())
         findings.append(Self.judge(disabled: try await backlog.disabledEndpoints()))
         if comparesTables {
             findings.append(Self.judge(try await ConsistencyCheck(pool: pool).run(examplesMaximum: 1)))

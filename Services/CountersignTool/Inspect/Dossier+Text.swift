@@ -75,7 +75,8 @@ extension Dossier.Order {
         if let appAccountToken { lines.append("  appAccountToken \(appAccountToken)") }
         lines.append(
             "  brought by \(submissionId), recorded \(Dossier.time(createdAt))"
-                + (grantedAt.map { ", granted \(Dossier.time($0))" } ?? ""))
+                + (grantedAt.map { ", granted \(Dossier.time($0))" } ?? "")
+                + (grantedElsewhere ? " by the older system" : ""))
         return lines
     }
 

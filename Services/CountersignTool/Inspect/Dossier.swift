@@ -34,6 +34,7 @@ struct Dossier: Decodable, Sendable {
         let testPurchase, revocationType, revokedAt: String?
         let quantity: Int
         let priceMilliunits, revocationPercentage: Int64?
+        let grantedElsewhere: Bool
     }
 
     /// One of Apple's transaction ids of an order.
