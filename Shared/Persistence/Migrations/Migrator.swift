@@ -95,7 +95,8 @@ package struct Migrator: Sendable {
                 sql: String(decoding: PackageResources._020_answer_apple_sql, as: UTF8.self)),
             Migration(
                 version: 21, name: "import_from_older_systems",
-                sql: String(decoding: PackageResources._021_import_from_older_systems_sql, as: UTF8.self)),
+                sql: String(decoding: PackageResources._021_import_from_older_systems_sql, as: UTF8.self),
+                locksTables: true),
             Migration(
                 version: 22, name: "find_numbers",
                 sql: String(decoding: PackageResources._022_find_numbers_sql, as: UTF8.self),
@@ -142,7 +143,9 @@ package struct Migrator: Sendable {
             while let first = missing.first {
                 try await make(first.indexes)
                 if let preparation = first.preparation { try await pool.withConnection { try await preparation($0) } }
-                let batch = [first] + missing.dropFirst().prefix { $0.indexes.isEmpty }
+                // What locks tables is a transaction of its own, so that nobody waits for what comes after it.
+                let following = first.locksTables ? [] : missing.dropFirst()
+                let batch = [first] + following.prefix { $0.indexes.isEmpty && !$0.locksTables }
                 try await apply(batch)
                 applied += batch.map(\.name)
                 missing = missing.dropFirst(batch.count)
