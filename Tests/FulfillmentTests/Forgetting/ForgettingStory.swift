@@ -238,7 +238,8 @@ struct ForgettingStory: Sendable {
             _ = try await AppleCallStore.ask(
                 orders.map {
                     AppleCallStore.Request(
-                        order: $0, transactionId: $0.transactionId, app: Bench.app, requestedAt: Date(), reason: "OTHER")
+                        order: $0, transactionId: $0.transactionId, app: Bench.app, requestedAt: Date(), reason: "OTHER"
+                    )
                 }, on: connection)
             try await AppleCallStore.queue(
                 orders.map {

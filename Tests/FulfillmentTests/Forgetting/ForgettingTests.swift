@@ -60,7 +60,8 @@ struct ForgettingTests {
             let tables = Set(before.places(of: name).compactMap { $0.split(separator: ":").first.map(String.init) })
             #expect(
                 tables == [
-                    "account_consents", "account_sequences", "account_tokens", "audit_log", "balances", "binding_history", "entitlements",
+                    "account_consents", "account_sequences", "account_tokens", "audit_log", "balances",
+                    "binding_history", "entitlements",
                     "events", "ledger_entries", "lineage_claims", "lineage_shares", "lineages", "operator_claims",
                     "orders", "purchase_intents", "spends", "submissions", "subscriptions",
                     "webhook_deliveries",
