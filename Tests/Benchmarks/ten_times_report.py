@@ -45,9 +45,9 @@ def lock_rows(seen):
 
 
 def locks(seen):
-    table("Locks that somebody waited for: sessions on average", ["lock", "mode", "table", "statement", "sessions"],
-          [(kind, mode, relation, text.replace("|", "/"), f"{share:.3f}")
-           for (kind, mode, relation, text), share in lock_rows(seen)])
+    table("Locks that somebody waited for: sessions on average", ["lock", "to write to", "whoever has it", "statement", "sessions"],
+          [(lock, waiter, holder, text.replace("|", "/"), f"{share:.3f}")
+           for (lock, waiter, holder, text), share in lock_rows(seen)])
 
 
 def threads(seen):
@@ -124,8 +124,8 @@ def first(seen, purchases):
         print(f"- the wait: {kind} {event} of {who}, {share:.2f} sessions on average")
     held = lock_rows(seen)
     if held:
-        (kind, mode, relation, text), share = held[0]
-        print(f"- the lock: {kind} {mode} on {relation}, {share:.3f} sessions on average, in `{text}`")
+        (lock, waiter, holder, _), share = held[0]
+        print(f"- the lock: {lock}, to write to {waiter}; whoever has it: {holder}; {share:.3f} sessions on average")
     else:
         print("- no lock: nobody was seen waiting for one")
     rows = [(name, values) for name, values in index_rows(seen) if values[2] > 0]

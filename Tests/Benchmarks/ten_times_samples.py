@@ -14,6 +14,14 @@ THREAD_SECONDS = 1.0
 TEXT = 60  # Characters of a statement.
 END_SECONDS = 10
 
+
+
+def written(session):
+    """The first table that the statement of a session writes to, as SQL."""
+    found = [f"substring({session}.query FROM '{verb}\\s+([a-z_]+)')" for verb in ("INSERT INTO", "UPDATE", "DELETE FROM")]
+    return f"coalesce({', '.join(found)}, 'nothing written')"
+
+
 # What every session of the services waits for that has work; and PostgreSQL's own processes where they do anything.
 WAITS = f"""
 SELECT 'w', coalesce(nullif(application_name, ''), backend_type),
@@ -22,12 +30,14 @@ SELECT 'w', coalesce(nullif(application_name, ''), backend_type),
     coalesce(CASE WHEN state = 'idle in transaction' THEN 'its process has the turn' ELSE wait_event END, 'runs or waits for a core'),
     left(regexp_replace(query, '\\s+', ' ', 'g'), {TEXT})
 FROM pg_stat_activity
-WHERE pid <> pg_backend_pid() AND (state IN ('active', 'idle in transaction') OR backend_type <> 'client backend'
+WHERE pid <> pg_backend_pid() AND coalesce(application_name, '') NOT IN ('psql', 'ten-times')
+    AND (state IN ('active', 'idle in transaction') OR backend_type <> 'client backend'
     AND wait_event_type IS DISTINCT FROM 'Activity' AND backend_type NOT IN ('logical replication launcher'))
 UNION ALL
-SELECT 'l', l.locktype, l.mode, coalesce(l.relation::regclass::text, '-'),
+SELECT 'l', l.locktype || ' ' || l.mode, {written('a')}, coalesce(h.state, '-') || ', ' || {written('h')},
     left(regexp_replace(a.query, '\\s+', ' ', 'g'), {TEXT})
-FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted
+FROM pg_locks l JOIN pg_stat_activity a USING (pid) LEFT JOIN pg_stat_activity h ON h.pid = (pg_blocking_pids(a.pid))[1]
+WHERE NOT l.granted
 UNION ALL SELECT 't', '', '', '', '';
 """
 
