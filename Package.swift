@@ -159,7 +159,7 @@ let package = Package(
         shared("Messages", ["JSONText", "PurchaseModel"]),
         // Layer 3: what is kept, and how a process lives.
         shared(
-            "Persistence", ["Postgres", "PurchaseModel", "Messages"],
+            "Persistence", ["Postgres", "PurchaseModel", "Messages", crypto],
             resources: [
                 .embedInCode("Migrations/0001_create_purchases.sql"),
                 .embedInCode("Migrations/0002_take_every_proof.sql"),
@@ -179,6 +179,7 @@ let package = Package(
                 .embedInCode("Migrations/0016_hold_deliveries.sql"),
                 .embedInCode("Migrations/0017_forget_accounts.sql"),
                 .embedInCode("Migrations/0018_divide_by_month.sql"),
+                .embedInCode("Migrations/0019_sweep_history.sql"),
                 .embedInCode("Migrations/0020_answer_apple.sql"),
                 .embedInCode("Migrations/0021_import_from_older_systems.sql"),
                 .embedInCode("Migrations/0022_find_numbers.sql"),
@@ -275,7 +276,8 @@ let package = Package(
         suite(
             "VerificationWorkerTests",
             [
-                "VerificationWorker", "AppStore", "AppStoreServerAPI", "CertificateRevocation", "Pacing", "Messages",
+                "VerificationWorker", "Fulfillment", "AppStore", "AppStoreServerAPI", "CertificateRevocation", "Pacing",
+                "Messages",
                 "PurchaseModel", "Persistence", "PersistenceTesting", "Postgres", "ServiceRuntime", httpClient, nio,
                 nioHTTP, log,
             ]),

@@ -35,6 +35,7 @@ ACCOUNT_EDGES = {
     STORES + "Ownership/OperatorClaimStore.swift": "the operator's command line, and its sentences",
     STORES + "Ownership/OwnershipStore.swift": "what the operator's tool prints",
     STORES + "Operations/DoubleGrantReading.swift": "what the operator's tool prints",
+    STORES + "Submissions/SubmissionIdentifier.swift": "a hash of what was posted, by whom; empty where Apple did",
     STORES + "Submissions/SubmissionStore.swift": "HTTP: who posted it, empty where Apple did",
 }
 ACCOUNT_TEXT = re.compile(r"\b(\w*(?:[aA]ccount|[oO]wner|[pP]oster|[cC]laimant|[pP]ayer|[sS]harer|[hH]older)s?)"

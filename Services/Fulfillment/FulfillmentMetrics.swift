@@ -15,8 +15,8 @@ enum FulfillmentMetrics {
         .gauge(
             "countersign_purchases_undelivered", ["stage", "environment", "reason"],
             help: """
-                Purchases that may be paid and are not delivered: parked, which Apple signed for, or undecided, which \
-                have had no outcome for a minute; 10,000 of a group means at least as many.
+                Purchases that may be paid and are not delivered: parked, which Apple signed for; undecided, which \
+                have had no outcome for a minute; or untold, granted and given up by a webhook; 10,000 of a group means at least as many.
                 """),
         .gauge(
             "countersign_purchases_undelivered_oldest_age_seconds", ["stage", "environment", "reason"],
@@ -60,6 +60,9 @@ enum FulfillmentMetrics {
             help: "Orders that were recorded as granted by an older system, before its cut-over."),
         .counter(
             "countersign_orders_claimed_total", help: "Granted orders that were nobody's before."),
+        .counter(
+            "countersign_purchases_recovered_total",
+            help: "Orders, refunds and reversals that nobody had told of, and that the sweep found at Apple."),
         .counter(
             "countersign_verdicts_without_submission_total",
             help: "Verdicts without a row of their submission: they grant nothing."),

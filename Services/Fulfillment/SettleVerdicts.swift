@@ -71,6 +71,7 @@ struct SettleVerdicts: Sendable {
             decided.lineages,
             renewals: judged.flatMap { judged in judged.verdict.renewals.map { ($0, judged.verdict.correlationId) } },
             silent: decided.silentLineages, on: connection)
+        drafts += try await RecoveryDrafts.drafts(of: decided, in: judged, on: connection)
         let events = try await EventStore.write(drafts, lease: eventLease, on: connection)
         let recorded = try await notifications.record(judged, decided, on: connection)
         try await calls.queue(decided, on: connection)
@@ -86,6 +87,7 @@ struct SettleVerdicts: Sendable {
         Counter(label: "countersign_orders_granted_elsewhere_total").increment(
             by: settled.decided.grantedElsewhereCount)
         Counter(label: "countersign_orders_claimed_total").increment(by: settled.decided.claimedCount)
+        RecoveryDrafts.count(settled.events)
         // Counted by the batch: a counter is looked up by its labels each time.
         let counts = Dictionary(grouping: settled.settlements) { settlement in
             let outcome = settlement.message.outcome

@@ -3,6 +3,7 @@ import Kafka
 import Messages
 import Persistence
 import Postgres
+import ServiceLifecycle
 import ServiceRuntime
 
 /// What the consumers are made of.
@@ -82,6 +83,15 @@ struct Parts {
         return PeriodicTask("apple-calls", schedule: .init(every: interval), logger: context.logger) {
             try await make.look()
         }
+    }
+
+    /// What asks Apple by itself; nothing in a worker without a database.
+    func sweep(_ pool: PostgresPool?, lookups: EventConsumer<SubmissionMessage>) -> [any Service] {
+        guard let pool, configuration.sweep.isOn else { return [] }
+        let sweeper = access.sweeper(configuration.sweep, pool: pool, logger: context.logger) {
+            lookups.assignedPartitions > 0
+        }
+        return [sweeper.task(), SweepGauges(tasks: sweeper.tasks).task(logger: context.logger)]
     }
 
     /// Gives the budgets the share of the lookups' partitions that is ours.

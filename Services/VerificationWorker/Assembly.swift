@@ -39,7 +39,8 @@ struct Assembly {
         let access = try AppStoreAccess(
             settings: configuration.appStore, apps: configuration.apps, roots: configuration.roots,
             receiptRoots: configuration.receiptRoots, receiptSHA1Until: configuration.receiptSHA1Until,
-            expired: configuration.expired, revoked: revocations?.known, logger: logger
+            expired: configuration.expired, revoked: revocations?.known, sweepShare: configuration.sweep.share,
+            logger: logger
         ) { gate.set(isClosed: $0) }
         let parts = Parts(
             configuration: configuration, context: context, producer: producer, monitor: monitor,
@@ -68,10 +69,11 @@ struct Assembly {
             try apps.use($0)
         }
         let share = parts.rateShare(of: lookups)
+        let sweep = parts.sweep(pool, lookups: lookups)
         services = ServiceAssembly(
             services: [producer, monitor] + (pool.map { [$0] } ?? [])
                 + (revocations.map { [$0.task(logger: logger)] } ?? [])
-                + [access, reload, share, prober]
+                + [access, reload, share, prober] + sweep
                 + (pool.flatMap { parts.calls($0) }.map { [$0] } ?? []) + [submissions, lookups])
     }
 }

@@ -6,8 +6,8 @@ import Postgres
 import ServiceRuntime
 import TrustedRootSettings
 
-/// What the process can be told; for how it asks Apple, see `AppStoreSettings`, for what expired certificates signed,
-/// `ExpiredCertificates`.
+/// What the process can be told; for how it asks Apple, see `AppStoreSettings`, for what it asks by itself `SweepSettings`, for
+/// what expired certificates signed, `ExpiredCertificates`.
 ///
 /// | variable | meaning | default |
 /// |---|---|---|
@@ -23,15 +23,15 @@ import TrustedRootSettings
 /// | `COUNTERSIGN_RECEIPT_SHA1_UNTIL` | the day (UTC, `2025-07-01`) from which on receipts signed over SHA-1 are refused, by their creation date; `none` refuses none | 2025-07-01 |
 /// | `COUNTERSIGN_TRUSTED_FOREIGN_ROOTS` | `allowed`: roots that are not Apple's may be among both | `refused` |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | submissions judged and acknowledged together | 256 |
-/// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message, with revocations that were learnt, and with the calls that fulfillment queues | none: such proofs wait, revocations are forgotten with the process, and it makes no queued calls |
-/// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections to it | 2 |
+/// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message, with revocations that were learnt, with what the sweep asks and finds, and with the calls that fulfillment queues | none: such proofs wait, revocations are forgotten with the process, nothing is swept, and it makes no queued calls |
+/// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections to it | 3 |
 /// | `COUNTERSIGN_APPLE_CALLS` | `off`: this worker makes no queued calls to Apple; at least one must | `on` |
 /// | `COUNTERSIGN_APPLE_CALLS_INTERVAL` | seconds between looks for queued calls | 2 |
 /// | `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | `false` behind PgBouncer before 1.21 in transaction mode | `true` |
 struct Configuration: Sendable {
     enum Limit {
-        /// Connections to the database unless configured otherwise: large proofs are rare.
-        static let poolSize = 2
+        /// Connections to the database unless configured otherwise: large proofs are rare, and the sweep waits for Apple.
+        static let poolSize = 3
     }
 
     let kafka: KafkaConfiguration
@@ -54,6 +54,7 @@ struct Configuration: Sendable {
     private enum Switch: String, CaseIterable {
         case on, off
     }
+    let sweep: SweepSettings
 
     init(_ settings: SettingReader) throws {
         kafka = try KafkaSettings.read(settings, clientId: "verification-worker")
@@ -78,6 +79,7 @@ struct Configuration: Sendable {
         let interval = try settings.duration(
             "apple_calls.interval", default: .seconds(2), in: .milliseconds(50)...(.seconds(3_600)))
         callsInterval = try settings.choice("apple_calls", default: Switch.on) == .on ? interval : nil
+        sweep = try SweepSettings(settings)
     }
 
     /// The beginning of a day in UTC; nil for `none`.

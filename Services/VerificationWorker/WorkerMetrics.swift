@@ -42,5 +42,18 @@ enum WorkerMetrics {
             help: "For how long Apple's last 429 still keeps this budget closed."),
         .gauge(
             "countersign_lookups_in_flight", ["kind"], help: "Lookups that wait for Apple, by what is looked up."),
+        .counter(
+            "countersign_sweep_rounds_total", ["kind", "outcome"],
+            help: "Rounds of the sweep: done, put off (Apple is away, limits or refuses), interrupted, lost to another."
+        ),
+        .counter(
+            "countersign_sweep_found_total", ["kind", "cause"],
+            help: "What the sweep found signed by Apple and not in the books."),
+        .gauge(
+            "countersign_sweep_due", ["kind"],
+            help: "Questions of the sweep that are due and not taken; 10,000 of a priority means at least as many."),
+        .gauge(
+            "countersign_sweep_due_oldest_age_seconds", ["kind"],
+            help: "For how long the oldest of them has been due."),
     ]
 }

@@ -5,6 +5,9 @@ extension PurchaseEvent {
     package static let unclaimed = "iap.transaction.unclaimed"
     /// `iap.transaction.revoked`: recorded as taken back by Apple; nothing was granted.
     package static let revoked = "iap.transaction.revoked"
+    /// `iap.transaction.recovered`: nobody had told of it, and the sweep found it at Apple; beside the event that tells what
+    /// came of it.
+    package static let recovered = "iap.transaction.recovered"
 
     /// `iap.refund.granted`: Apple refunded what was granted, in full or in part; the entries say what was taken.
     package static let refundGranted = "iap.refund.granted"

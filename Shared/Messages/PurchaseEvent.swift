@@ -62,13 +62,16 @@ package struct PurchaseEvent: Codable, Sendable, Hashable {
         package var binding: BindingChange?
         /// True where an older system granted it, before its cut-over, and nothing of it is in the ledger; absent otherwise.
         package var grantedElsewhere: Bool?
+        /// By asking what Apple was found to have it, where nobody had told: `notifications`, `failures`, `history`, `refunds`
+        /// or `statuses`.
+        package var recoveredBy: String?
 
         /// Makes a content.
         package init(
             transaction: Transaction?, state: OrderState? = nil, reason: ReasonCode? = nil,
             entries: [Catalogue.ItemGrant] = [], entitlements: [String] = [],
             subscription: SubscriptionStanding? = nil, previousSubscription: SubscriptionStanding? = nil,
-            binding: BindingChange? = nil, isGrantedElsewhere: Bool = false
+            binding: BindingChange? = nil, isGrantedElsewhere: Bool = false, recoveredBy: String? = nil
         ) {
             self.transaction = transaction.map {
                 var bare = $0
@@ -84,12 +87,14 @@ package struct PurchaseEvent: Codable, Sendable, Hashable {
             self.previousSubscription = previousSubscription
             self.binding = binding
             grantedElsewhere = isGrantedElsewhere ? true : nil
+            self.recoveredBy = recoveredBy
         }
 
         enum CodingKeys: String, CodingKey {
             case transaction, state, reason, entries, entitlements, subscription, binding
             case previousSubscription = "previous_subscription"
             case grantedElsewhere = "granted_elsewhere"
+            case recoveredBy = "recovered_by"
         }
     }
 

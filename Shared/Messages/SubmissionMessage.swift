@@ -119,6 +119,9 @@ package struct ProofKind: RawRepresentable, Codable, Sendable, Hashable {
     package static let orderId = ProofKind(rawValue: "order_id")
     /// A server notification of Apple's, a JWS in compact form; no account posted it.
     package static let serverNotification = ProofKind(rawValue: "server_notification")
+    /// A subscription's latest transaction and its renewal info, two JWS in compact form with a line feed between, as Apple
+    /// answered the sweep; no account posted it.
+    package static let subscriptionStatus = ProofKind(rawValue: "subscription_status")
 
     /// Whether the proof is an id alone: it stays in the submission's row, where it is looked for, and says no more than
     /// the row does.

@@ -85,6 +85,23 @@ struct BacklogGaugesTests {
         }
     }
 
+    @Test func `a grant that a webhook gave up counts as untold until it is sent again`() async throws {
+        try await Bench.with { bench in
+            try await bench.settle([try await bench.verdict("s1", .genuine([Bench.entry("t1")]))])
+            _ = try await bench.pool.query(
+                """
+                INSERT INTO webhook_deliveries (event_id, endpoint_id, state)
+                SELECT id, endpoint, 'abandoned' FROM events
+                CROSS JOIN unnest(ARRAY['backend', 'stats']) AS endpoint WHERE type = 'iap.transaction.fulfilled'
+                """)
+            let labels = undelivered("untold", "production", "webhook_abandoned")
+            let gauges = BacklogGauges(pool: bench.pool)
+            #expect(try await gauges.measure()[Series(name: FulfillmentMetrics.undelivered, labels: labels)] == 1)
+            _ = try await bench.pool.query("UPDATE webhook_deliveries SET state = 'delivered'")
+            #expect(try await gauges.measure()[Series(name: FulfillmentMetrics.undelivered, labels: labels)] == 0)
+        }
+    }
+
     @Test func `due rows are counted by how long nobody took them`() async throws {
         try await Bench.with { bench in
             for id in ["s1", "s2", "s3"] {

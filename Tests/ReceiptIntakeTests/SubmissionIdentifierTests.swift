@@ -1,4 +1,5 @@
 import Messages
+import Persistence
 import Testing
 
 @testable import ReceiptIntake

@@ -36,6 +36,7 @@ struct Setup: Sendable {
     var inFlightMaximum = 512
     var rates = AppStoreRates(perSecond: 1_000, share: 1)
     var breaker = CircuitBreaker.Settings()
+    var sweepShare = 1.0
 }
 
 /// A simulator, and workers that ask it: everything but topics.
@@ -113,7 +114,8 @@ struct Stage: Sendable {
         return try AppStoreAccess(
             settings: settings, apps: try apps(setup), roots: try roots.denying(setup.denied),
             receiptRoots: try receiptRoots.denying(setup.denied), receiptSHA1Until: setup.receiptSHA1Until,
-            expired: setup.expired, revoked: setup.revoked, logger: Self.quiet, onOutage: onOutage)
+            expired: setup.expired, revoked: setup.revoked, sweepShare: setup.sweepShare, logger: Self.quiet,
+            onOutage: onOutage)
     }
 
     /// The apps as a real file says them.

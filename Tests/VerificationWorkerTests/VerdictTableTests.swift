@@ -10,6 +10,7 @@ struct VerdictTableTests {
     static let scenarios: [String: Scenario] = [
         transactionScenarios, receiptScenarios, verifyReceiptScenarios, serverAPIScenarios, revocationScenarios,
         otherScenarios, notificationScenarios, orderScenarios, renewalScenarios, expiredScenarios,
+        statusScenarios,
     ].reduce(into: [:]) { all, some in all.merge(some) { first, _ in first } }
 
     @Test("Each row has a scenario, and each scenario a row")

@@ -80,6 +80,22 @@ GRANT SELECT, INSERT ON revoked_certificates TO countersign_worker;
 GRANT SELECT ON apple_calls TO countersign_worker;
 GRANT UPDATE (state, due_at, attempts, finished_at, status, code, outcome, body, api_version) ON apple_calls
     TO countersign_worker;
+-- The sweep: what Apple is asked, what is compared with its answers, and submissions of what nobody told us of.
+GRANT SELECT, INSERT, UPDATE ON sweep_tasks TO countersign_worker;
+GRANT SELECT, INSERT ON recoveries TO countersign_worker;
+GRANT UPDATE (submission_id) ON recoveries TO countersign_worker;
+GRANT SELECT (app, account, kind, named_transaction_id, is_server, received_at, outcome, not_found_count, reopened_at)
+    ON submissions TO countersign_worker;
+GRANT INSERT (id, app, account, kind, partition_key, correlation_id, named_transaction_id, expected_environment, is_server,
+    proof, proof_at, due_at) ON submissions TO countersign_worker;
+GRANT INSERT ON submission_proofs TO countersign_worker;
+GRANT SELECT ON retention_marks TO countersign_worker;
+GRANT SELECT (environment, transaction_id, app, account, state, reason, product_type, original_transaction_id,
+    app_transaction_id, app_account_token, created_at, transaction) ON orders TO countersign_worker;
+GRANT SELECT (environment, transaction_id, order_transaction_id, statement) ON order_transactions TO countersign_worker;
+GRANT SELECT (id, app, account, created_at) ON purchase_intents TO countersign_worker;
+GRANT SELECT (environment, transaction_id, state, expires_date) ON subscriptions TO countersign_worker;
+GRANT SELECT (environment, original_transaction_id, statement) ON renewal_statements TO countersign_worker;
 
 -- fulfillment: everything that follows from a verdict.
 GRANT SELECT ON schema_migrations TO countersign_fulfillment;
@@ -131,6 +147,9 @@ GRANT SELECT ON cut_overs TO countersign_fulfillment;
 -- For the gauges of what is due.
 GRANT SELECT ON webhook_deliveries TO countersign_fulfillment;
 GRANT SELECT ON webhook_endpoints TO countersign_fulfillment;
+
+-- Which submissions the sweep brought.
+GRANT SELECT ON recoveries TO countersign_fulfillment;
 
 -- An account is forgotten: these columns become a pseudonym, or nothing; triggers keep the rest of what is written once.
 GRANT SELECT ON forget_requests TO countersign_fulfillment;
@@ -199,7 +218,7 @@ GRANT SELECT (id, proof, proof_header, proof_rest, proof_at) ON submissions TO c
 GRANT SELECT ON submission_proofs TO countersign_notification;
 GRANT SELECT ON proof_headers TO countersign_notification;
 
--- The tool, looking: doctor, inspect, audit, bindings, double-grants, revenue, rates list, cut-over list, import report and
+-- The tool, looking: doctor, lost, inspect, audit, bindings, double-grants, revenue, rates list, cut-over list, import report and
 -- compare.
 GRANT SELECT ON schema_migrations TO countersign_reader;
 GRANT SELECT ON submissions TO countersign_reader;
@@ -250,15 +269,25 @@ GRANT SELECT ON account_consents TO countersign_reader;
 GRANT SELECT ON apple_notifications TO countersign_reader;
 GRANT SELECT ON notification_forwards TO countersign_reader;
 GRANT SELECT ON apple_calls TO countersign_reader;
+GRANT SELECT ON sweep_tasks TO countersign_reader;
+GRANT SELECT ON sweep_runs TO countersign_reader;
+GRANT SELECT ON recoveries TO countersign_reader;
+GRANT SELECT ON undelivered_purchases TO countersign_reader;
 GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_reader;
 
--- The tool, acting: redrive, claim, adjust, rates set, webhooks enable and resend, cut-over set, import; what runbooks have a
--- person mend. It reads as countersign_reader.
+-- The tool, acting: redrive, sweep, reconcile, claim, adjust, rates set, webhooks enable and resend, cut-over set, import; what
+-- runbooks have a person mend. It reads as countersign_reader.
 GRANT INSERT ON audit_log TO countersign_operator;
 GRANT UPDATE (state, outcome, reason, settled_at, due_at, attempts) ON submissions TO countersign_operator;
 GRANT INSERT ON operator_claims TO countersign_operator;
 GRANT INSERT ON webhook_resends TO countersign_operator;
 GRANT INSERT ON forget_requests TO countersign_operator;
+-- countersign sweep and reconcile: what the workers ask Apple, and when.
+GRANT INSERT ON sweep_tasks TO countersign_operator;
+GRANT UPDATE (subject, cause, priority, due_at, asked_at, covered_until, window_start, window_end, page, revision, run_id)
+    ON sweep_tasks TO countersign_operator;
+GRANT INSERT ON sweep_runs TO countersign_operator;
+GRANT UPDATE (finished_at) ON sweep_runs TO countersign_operator;
 -- Only because a row lock wants some column; nothing writes it.
 GRANT UPDATE (correlation_id) ON orders TO countersign_operator;
 GRANT INSERT ON ledger_entries TO countersign_operator;

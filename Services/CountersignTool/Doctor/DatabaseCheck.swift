@@ -53,11 +53,24 @@ struct DatabaseCheck: Sendable {
         findings += AppleCallCheck.judge(failures: try await calls.failures(days: AppleCallCheck.Limit.days))
         findings.append(AppleCallCheck.judge(tests: try await AppleNotificationStore(pool: pool).last(ofType: "TEST")))
         findings += CutOverCheck.judge(try await CutOverStore(pool: pool).rows())
+        findings += try await sweep()
         findings.append(Self.judge(disabled: try await backlog.disabledEndpoints()))
         if comparesTables {
             findings.append(Self.judge(try await ConsistencyCheck(pool: pool).run(examplesMaximum: 1)))
         }
         return findings
+    }
+
+    private func sweep() async throws -> [Finding] {
+        var selection = LostPurchasesStore.Selection()
+        selection.environment = "production"
+        selection.olderThan = SweepCheck.Limit.undelivered
+        let lost = try await LostPurchasesStore(pool: pool).groups(selection)
+        let tasks = SweepTaskStore(pool: pool)
+        return [
+            SweepCheck.judge(lost: lost),
+            SweepCheck.judge(try await tasks.looks(), isSold: try await tasks.isAnythingSold()),
+        ]
     }
 
     static func judge(_ server: BacklogStore.ServerSettings) -> Finding {

@@ -62,6 +62,9 @@ actor BacklogGauges {
             // In which environment it was bought is known when there is a verdict.
             tell("undecided", "unknown", group.reason.rawValue, group.count, group.oldestSeconds)
         }
+        for group in try await undelivered.untold() {
+            tell("untold", group.environment, "webhook_abandoned", group.count, group.oldestSeconds)
+        }
         for queue in try await dueRows.queues() {
             for (age, count) in zip(DueRowsStore.ages, queue.counts) {
                 let labels = ["table": queue.table, "older_than_seconds": "\(age)"]

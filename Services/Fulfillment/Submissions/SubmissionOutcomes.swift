@@ -18,8 +18,8 @@ enum SubmissionOutcomes {
             let outcome = TransactionOutcome(transaction, state: nil, reason: nil)
             return outcome.updated(by: summaries[outcome.key], poster: judged.poster)
         }
-        // Apple posted it, and waits for nothing: what it holds is recorded.
-        guard verdict.notification == nil else {
+        // Apple posted it, or was asked for it, and waits for nothing: what it holds is recorded.
+        guard verdict.notification == nil, judged.poster != nil else {
             return SubmissionOutcome(state: .fulfilled, finish: true, transactions: outcomes)
         }
         if case .number(let account) = judged.evidence {

@@ -1,5 +1,6 @@
 import Crypto
 import HTTPTypes
+import Persistence
 
 /// The credentials of a request: `Authorization: Bearer …`.
 ///

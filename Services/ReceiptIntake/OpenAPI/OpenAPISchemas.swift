@@ -223,7 +223,7 @@ enum OpenAPISchemas {
                 account: { type: string, description: Left out where Apple's servers posted it. }
                 kind:
                   type: string
-                  enum: [signed_transaction, receipt, transaction_id, order_id, server_notification]
+                  enum: [signed_transaction, receipt, transaction_id, order_id, server_notification, subscription_status]
                 transaction_id: { description: Which one a receipt was posted for., $ref: '#/components/schemas/AppleId' }
                 state: { type: string, enum: [received, fulfilled, rejected, parked] }
                 reason: { $ref: '#/components/schemas/Reason' }

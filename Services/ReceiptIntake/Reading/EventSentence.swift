@@ -9,6 +9,7 @@ enum EventSentence {
         PurchaseEvent.fulfilled: "the account has what it bought",
         PurchaseEvent.unclaimed: "it is genuine, and held back for a doubt",
         PurchaseEvent.revoked: "Apple had taken it back, so that nothing is granted",
+        PurchaseEvent.recovered: "nobody had told of it, and it was found by asking Apple",
         PurchaseEvent.refundGranted: "Apple refunded what had been granted",
         PurchaseEvent.refundReversed: "Apple took the refund back, and the account has again what was taken",
         PurchaseEvent.familyRevoked: "Family Sharing ended for the account",

@@ -58,6 +58,7 @@ enum OrderStory {
             case .transactionId: "a transaction id"
             case .orderId: "an order id"
             case .serverNotification: "a server notification"
+            case .subscriptionStatus: "a subscription status"
             default: words(submission.kind)
             }
         let account = submission.account.isEmpty ? nil : "account \(submission.account)"

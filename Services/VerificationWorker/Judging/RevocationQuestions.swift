@@ -42,6 +42,14 @@ struct RevocationQuestions: Sendable {
         return await objection(to: chains)
     }
 
+    /// What speaks against a genuine subscription status: against its transaction, and against its renewal info.
+    func objection(toStatus proof: String) async -> Verdict? {
+        guard areNeeded else { return nil }
+        let chains = proof.split(separator: "\n").map { verifier.certificates(of: Array($0.utf8)) }
+        guard !chains.contains(where: { $0 == nil }) else { return Self.unknown }
+        return await objection(to: chains.compactMap(\.self))
+    }
+
     /// A revoked certificate counts for more than one that nobody knows of.
     private func objection(to chains: [[[UInt8]]]) async -> Verdict? {
         var objection: Verdict?

@@ -6,6 +6,8 @@ import Foundation
 import Logging
 import NIOCore
 import Pacing
+import Persistence
+import Postgres
 import ServiceLifecycle
 import ServiceRuntime
 
@@ -24,13 +26,15 @@ struct AppStoreAccess: Service {
     let judge: LookupJudge
     let revocation: RevocationQuestions?
     let attention: AttentionLog
+    /// What answers of the Server API are worth.
+    let answers: ServerAnswers
     private let http: HTTPClient
 
     /// - Throws: `SettingError`, for a key of the App Store Server API that cannot be used.
     init(
         settings: AppStoreSettings, apps: AppsFile, roots: TrustedRoots, receiptRoots: TrustedRoots,
         receiptSHA1Until: Date? = ReceiptVerifier.sha1Ended, expired: ExpiredCertificates = .init(),
-        revoked: RevokedCertificates? = nil,
+        revoked: RevokedCertificates? = nil, sweepShare: Double = 1,
         logger: Logger, onOutage: @escaping AppStorePace.OnOutage
     ) throws {
         // Before there is a client, which would have to be shut down.
@@ -40,7 +44,9 @@ struct AppStoreAccess: Service {
         let apps = try ServedApps(apps) { [hosts = settings.hosts, limits = settings.callLimits] key, bundleId in
             AppStoreServerClient(http: http, key: key, bundleId: bundleId, hosts: hosts, limits: limits)
         }
-        let pace = AppStorePace(rates: settings.rates, breaker: settings.breaker, logger: logger, onOutage: onOutage)
+        let pace = AppStorePace(
+            rates: settings.rates, sweepShare: sweepShare, breaker: settings.breaker, logger: logger, onOutage: onOutage
+        )
         let verifier = SignedDataVerifier(roots: roots)
         let offline = OfflineJudge(
             apps: apps, signedData: verifier,
@@ -57,6 +63,7 @@ struct AppStoreAccess: Service {
         self.pace = pace
         self.revocation = revocation
         self.attention = attention
+        self.answers = answers
         judge = LookupJudge(
             offline: offline,
             transactions: TransactionLookups(
@@ -66,6 +73,24 @@ struct AppStoreAccess: Service {
             renewals: RenewalLookups(
                 apps: apps, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
             receipts: receipts, revocation: revocation, notFoundAge: settings.notFoundAge, patience: patience)
+    }
+
+    /// What sweeps with this access; its tasks and what it finds are in the database.
+    func sweeper(
+        _ settings: SweepSettings, pool: PostgresPool, logger: Logger,
+        mayAsk: @escaping @Sendable () -> Bool = { true }, now: @escaping @Sendable () -> Date = { Date() }
+    ) -> Sweeper {
+        let calls = SweepCalls(apps: apps, pace: pace, attention: attention)
+        let recoveries = RecoverFindings(
+            recoveries: RecoveryStore(pool: pool), submissions: SubmissionStore(pool: pool))
+        let recorded = RecordedStatements(pool: pool)
+        return Sweeper(
+            tasks: SweepTaskStore(pool: pool), settings: settings, apps: apps,
+            notifications: SweepNotifications(
+                calls: calls, judge: judge.offline, recoveries: recoveries, recorded: recorded, settings: settings,
+                now: now),
+            customers: SweepCustomers(calls: calls, answers: answers, recoveries: recoveries, recorded: recorded),
+            logger: logger, mayAsk: mayAsk, now: now)
     }
 
     /// Waits for graceful shutdown, then ends what flies; whoever used it has ended before.

@@ -24,6 +24,9 @@ final class ServedApps: Sendable {
     /// The app of a bundle id.
     subscript(bundleId: String) -> AppsFile.App? { state.withLock { $0.apps[bundleId] } }
 
+    /// All apps, in no order.
+    var all: [AppsFile.App] { state.withLock { Array($0.apps.values) } }
+
     /// Asks Apple about an app; nil for one without a key.
     func client(of bundleId: String) -> AppStoreServerClient? { state.withLock { $0.clients[bundleId] } }
 

@@ -88,6 +88,7 @@ struct JudgeSubmissions: Sendable {
         switch kind {
         case .signedTransaction: await revocation?.objection(to: proof)
         case .serverNotification: await revocation?.objection(toNotification: proof)
+        case .subscriptionStatus: await revocation?.objection(toStatus: proof)
         default: nil
         }
     }

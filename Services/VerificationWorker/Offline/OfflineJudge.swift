@@ -70,6 +70,7 @@ struct OfflineJudge: Sendable {
             let finding = notification(proof, of: app, submission)
             guard finding.isDoubtful, app.serverAPI != nil else { return .settled(finding) }
             return .needsLookup(stands: nil, isDoubtful: true)
+        case .subscriptionStatus: return subscriptionStatus(proof, of: app, submission)
         case .transactionId, .orderId:
             return .needsLookup(stands: nil)
         default:

@@ -21,6 +21,8 @@ final class AppStorePace: Sendable {
     typealias OnOutage = @Sendable (_ isOut: Bool) -> Void
 
     private let budgets: RateBudgets<BudgetKey>
+    /// What sweeps may use of each: players would find a budget empty otherwise that nobody else has used.
+    private let sweepBudgets: RateBudgets<BudgetKey>
     private let breakers: [AppStoreHost: CircuitBreaker]
     /// Repeats the call that last failed at the main host; says whether the host is there.
     private let lastFailure = Mutex<(@Sendable () async -> AppStoreServerError.HostHealth)?>(nil)
@@ -28,10 +30,14 @@ final class AppStorePace: Sendable {
     private let metrics = AppStoreCallMetrics()
 
     init(
-        rates: AppStoreRates, breaker settings: CircuitBreaker.Settings, logger: Logger,
+        rates: AppStoreRates, sweepShare: Double = 1, breaker settings: CircuitBreaker.Settings, logger: Logger,
         onOutage: @escaping OnOutage = { _ in }
     ) {
         budgets = RateBudgets(budgetsMaximum: AppStoreRates.Limit.budgets) { rates.limit(of: $0) }
+        sweepBudgets = RateBudgets(budgetsMaximum: AppStoreRates.Limit.budgets) { key in
+            let limit = rates.limit(of: key)
+            return RateBudget.Limit(perSecond: limit.perSecond * sweepShare, burst: 1)
+        }
         var breakers: [AppStoreHost: CircuitBreaker] = [:]
         for host in AppStoreHost.all {
             breakers[host] = CircuitBreaker(settings: settings) { isOpen in
@@ -48,6 +54,7 @@ final class AppStorePace: Sendable {
     /// Our part of every limit, from 0 to 1.
     func setShare(_ share: Double) {
         budgets.setShare(share)
+        sweepBudgets.setShare(share)
     }
 
     /// The breaker of a host.
@@ -81,7 +88,14 @@ final class AppStorePace: Sendable {
         let breaker = breaker(of: host)
         // No room is used up for a call that would not go out.
         if let wait = breaker.nextProbe, wait > .zero { return .unavailable(retryAfterSeconds: wait.inSeconds) }
-        let budget = budgets.budget(for: BudgetKey(app: app, host: host, callClass: callClass))
+        let key = BudgetKey(app: app, host: host, callClass: callClass)
+        if priority == .sweep,
+            case .refused(let wait) = await sweepBudgets.budget(for: key).acquire(
+                priority, asker: asker, patience: patience)
+        {
+            return .rateLimited(retryAfterSeconds: wait.inSeconds)
+        }
+        let budget = budgets.budget(for: key)
         if case .refused(let wait) = await budget.acquire(priority, asker: asker, patience: patience) {
             Self.budgetRefusals(host).increment()
             return .rateLimited(retryAfterSeconds: wait.inSeconds)

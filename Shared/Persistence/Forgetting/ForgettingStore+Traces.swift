@@ -182,7 +182,8 @@ extension ForgettingStore {
 
     private static let actsStatement = """
         SELECT id FROM audit_log
-        WHERE action = 'adjust' AND subject IN ('production ' || $2 || ' ' || $1, 'sandbox ' || $2 || ' ' || $1)
+        WHERE action IN ('adjust', 'sweep')
+            AND subject IN ('production ' || $2 || ' ' || $1, 'sandbox ' || $2 || ' ' || $1, 'both ' || $2 || ' ' || $1)
         UNION SELECT c.audit_id FROM operator_claims c JOIN orders o USING (environment, transaction_id)
         WHERE c.account = $1 AND o.app = $2
         UNION SELECT id FROM audit_log WHERE action = 'redrive' AND subject = ANY($3)

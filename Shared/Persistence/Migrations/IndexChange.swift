@@ -124,3 +124,13 @@ extension IndexChange {
                 """)
     ]
 }
+
+extension IndexChange {
+    /// Of migration 19: what the sweep plans for.
+    ///
+    /// Intents are looked for by when they were opened, in the order of the table.
+    static let sweepHistory: [IndexChange] = [
+        .make("purchase_intents_opened", on: "purchase_intents USING brin (created_at)"),
+        .make("subscriptions_expiring", on: "subscriptions (expires_date)"),
+    ]
+}

@@ -91,6 +91,10 @@ package struct Migrator: Sendable {
                 indexes: IndexChange.divideByMonth, preparation: { try await FirstPartition.prepare(on: $0) },
                 locksTables: true),
             Migration(
+                version: 19, name: "sweep_history",
+                sql: String(decoding: PackageResources._019_sweep_history_sql, as: UTF8.self),
+                indexes: IndexChange.sweepHistory),
+            Migration(
                 version: 20, name: "answer_apple",
                 sql: String(decoding: PackageResources._020_answer_apple_sql, as: UTF8.self)),
             Migration(

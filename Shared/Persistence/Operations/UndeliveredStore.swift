@@ -77,6 +77,34 @@ package struct UndeliveredStore: Sendable {
         }
     }
 
+    /// Grants of which an endpoint of the studio's was never told, since it did not take the event for days.
+    package struct Untold: Sendable, Hashable {
+        package let environment: String
+        /// At most ``countMaximum``.
+        package let count: Int64
+        /// Seconds since the oldest event was written.
+        package let oldestSeconds: Double
+    }
+
+    /// Grants that an endpoint was never told of, by environment: of the oldest ``countMaximum`` webhooks that were given up.
+    ///
+    /// - Throws: `PostgresError`.
+    package func untold() async throws -> [Untold] {
+        let result = try await pool.query(
+            """
+            SELECT e.environment, count(DISTINCT e.id) AS count, extract(epoch FROM now() - min(e.created_at))::float8 AS oldest
+            FROM (SELECT event_id FROM webhook_deliveries WHERE state = 'abandoned'
+                ORDER BY event_id, endpoint_id LIMIT $1) given_up
+            CROSS JOIN LATERAL (SELECT * FROM events WHERE id = given_up.event_id OFFSET 0) e
+            WHERE e.type = 'iap.transaction.fulfilled' GROUP BY 1 ORDER BY 1
+            """, [.int8(Int64(Self.countMaximum))])
+        return try result.rows.map {
+            Untold(
+                environment: try $0.decode("environment"), count: try $0.decode("count"),
+                oldestSeconds: try $0.decode("oldest"))
+        }
+    }
+
     /// Submissions that are older than this and have no outcome, by reason; whether they are paid is not known yet.
     ///
     /// - Throws: `PostgresError`.

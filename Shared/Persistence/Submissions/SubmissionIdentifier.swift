@@ -1,10 +1,10 @@
 import Crypto
-import Messages
+package import Messages
 
 /// The id of a submission is its content: posting the same proof again, for whatever reason, is the same row.
-enum SubmissionIdentifier {
+package enum SubmissionIdentifier {
     /// What every id begins with.
-    static let prefix = "sub_"
+    package static let prefix = "sub_"
     /// Bytes of the digest that are kept: 128 bits, so that no two contents ever meet.
     private static let digestBytes = 16
     /// What a player's number has beside it; no transaction id, since those have no space.
@@ -16,8 +16,8 @@ enum SubmissionIdentifier {
     /// expected environment does not: it is a hint. Where the content is a number that proves nothing by itself, it counts
     /// who says it: a player's post of it must not stand in for the server's, nor the other way round.
     ///
-    /// - Parameter isPlayersNumber: whether a player's token posts a bare number, see ``PurchaseProof/isNumber``.
-    static func make(
+    /// - Parameter isPlayersNumber: whether a player's token posts a bare number: a transaction id or an order id.
+    package static func make(
         app: String, account: String, kind: ProofKind, proof: String, namedTransactionId: String? = nil,
         isPlayersNumber: Bool = false
     ) -> String {
@@ -33,7 +33,7 @@ enum SubmissionIdentifier {
     }
 
     /// Whether a text has the form of an id.
-    static func isWellFormed(_ text: String) -> Bool {
+    package static func isWellFormed(_ text: String) -> Bool {
         guard text.hasPrefix(prefix) else { return false }
         let digits = text.utf8.dropFirst(prefix.utf8.count)
         return digits.count == digestBytes * 2
@@ -46,7 +46,7 @@ enum SubmissionIdentifier {
 
 extension Sequence<UInt8> {
     /// Two lower-case digits a byte.
-    var lowercaseHexadecimal: String {
+    package var lowercaseHexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         for byte in self {

@@ -1,0 +1,183 @@
+import ArgumentParser
+import Foundation
+import Persistence
+import PurchaseModel
+
+/// `countersign lost`: what is paid and not delivered, and what to do about it.
+struct LostCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lost",
+        abstract:
+            "Lists what is paid, or may be, and not delivered, with what to do; exits with 1 when somebody has to.",
+        discussion: """
+            Parked orders, submissions without an outcome, and grants that the studio's backend was never told of: the \
+            number that an operator wants at zero. What is unclaimed only waits for its buyer to post it, and does not make \
+            the command fail.
+            """)
+
+    /// How a purchase is lost.
+    enum Stage: String, CaseIterable, ExpressibleByArgument {
+        case parked, undecided, untold
+    }
+
+    @Option(help: "A bundle id.") var app: String?
+    @Option(help: "production or sandbox; production without it.") var environment = StoreEnvironment.production
+    @Flag(help: "Both environments.") var everywhere = false
+    @Option(help: "parked, undecided or untold; all of them without it.") var stage: Stage?
+    @Option(help: "One reason, such as account_token_unknown.") var reason: String?
+    @Option(help: "Seconds that it may take without being listed.") var olderThan = 60.0
+    @Option(help: "The most to list, the oldest first; all are counted.") var limit = 50
+    @Flag(help: "Prints JSON.") var json = false
+
+    func validate() throws {
+        guard (0...1e9).contains(olderThan) else {
+            throw ValidationError("--older-than is from 0 to 1000000000 seconds")
+        }
+        guard (0...100_000).contains(limit) else { throw ValidationError("--limit is from 0 to 100000") }
+    }
+
+    func run() async throws {
+        try await failingPlainly {
+            let (selection, limit) = (selection, limit)
+            let report = try await ToolSettings.load().withDatabase { pool in
+                let store = LostPurchasesStore(pool: pool)
+                return LostReport(try await store.groups(selection), try await store.rows(selection, limit: limit))
+            }
+            print(json ? try ToolOutput.json(report) : report.text)
+            guard !report.needsSomebody else { throw ExitCode.failure }
+        }
+    }
+
+    private var selection: LostPurchasesStore.Selection {
+        var selection = LostPurchasesStore.Selection()
+        selection.app = app
+        selection.environment = everywhere ? nil : environment.rawValue
+        selection.stage = stage?.rawValue
+        selection.reason = reason
+        selection.olderThan = .seconds(olderThan)
+        return selection
+    }
+}
+
+/// What `countersign lost` prints.
+struct LostReport: Encodable, Sendable {
+    struct Group: Encodable, Sendable {
+        let stage: String
+        let environment: String?
+        let reason: String
+        let count: Int64
+        let oldestSeconds: Double
+        /// What to do, in a sentence.
+        let remedy: String
+    }
+
+    struct Purchase: Encodable, Sendable {
+        let stage: String
+        let environment: String?
+        let app: String
+        let reason: String
+        let since: String
+        let account: String?
+        let productId: String?
+        let transactionId: String?
+        let submissionId: String?
+    }
+
+    /// In all.
+    let count: Int64
+    let groups: [Group]
+    /// The oldest of them.
+    let purchases: [Purchase]
+
+    init(_ groups: [LostPurchasesStore.Group], _ rows: [LostPurchasesStore.Row]) {
+        count = groups.reduce(0) { $0 + $1.count }
+        self.groups = groups.map { group in
+            Group(
+                stage: group.stage, environment: group.environment, reason: group.reason, count: group.count,
+                oldestSeconds: group.oldestSeconds, remedy: LostRemedies.remedy(group.stage, group.reason))
+        }
+        purchases = rows.map { row in
+            Purchase(
+                stage: row.stage, environment: row.environment, app: row.app, reason: row.reason,
+                since: row.since.ISO8601Format(), account: row.account?.text, productId: row.productId,
+                transactionId: row.transactionId, submissionId: row.submissionId)
+        }
+    }
+
+    var isEmpty: Bool { count == 0 }
+
+    /// Whether anything is among them that does not only wait for its buyer to post it.
+    var needsSomebody: Bool { groups.contains { LostRemedies.needsSomebody($0.stage, $0.reason) } }
+
+    /// As a person reads it.
+    var text: String {
+        guard !isEmpty else { return "nothing is paid and not delivered" }
+        var lines = ["\(count) paid, or perhaps paid, and not delivered"]
+        for group in groups {
+            lines.append(
+                "\n\(group.stage) \(group.environment.map { $0 + " " } ?? "")for \(group.reason): \(group.count), the oldest for "
+                    + "\(ToolOutput.age(group.oldestSeconds))\n  → \(group.remedy)")
+            for row in purchases
+            where (row.stage, row.reason) == (group.stage, group.reason)
+                && row.environment == group.environment
+            {
+                let parts = [
+                    row.transactionId, row.app, row.productId, row.account.map { "account \($0)" }, row.submissionId,
+                ]
+                lines.append("  \(row.since)  " + parts.compactMap(\.self).joined(separator: "  "))
+            }
+        }
+        if purchases.count < count {
+            lines.append("\n\(Int(count) - purchases.count) more: --limit says how many are listed")
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// What an operator can do about what is paid and not delivered.
+enum LostRemedies {
+    private static let parked: [ReasonCode: String] = [
+        .unclaimed:
+            "whoever posts it as his own gets it; for a player who wrote to support: `countersign claim ENVIRONMENT "
+            + "TRANSACTION --account …`",
+        .accountTokenUnknown:
+            "the appAccountToken is nobody's: have the backend register it (PUT /v1/account-tokens/{uuid}), and it is granted by "
+            + "itself; or `countersign claim`",
+        .productUnknown: "name the product in the catalogue, and it is granted by itself",
+        .productTypeMismatch: "give the product Apple's type in the catalogue, and it is granted by itself",
+        .amountTooLarge: "mend the product's amounts in the catalogue, and it is granted by itself",
+        .environmentMissing:
+            "signed before 2022: give the app a key of the App Store Server API, then `countersign redrive`; or, where it was "
+            + "paid for, `countersign claim`",
+        .signedWithExpiredCertificate:
+            "have the app get it anew (AppStore.sync) and post that; or, where it was paid for, `countersign claim`",
+        .purchaseAmbiguous:
+            "Apple's data says two things of it: see `countersign inspect`, and grant what is owed by `countersign adjust`",
+        .transactionIncomplete:
+            "Apple's data lacks what its type must have: `countersign sweep --transaction …` asks Apple for it anew",
+    ]
+
+    private static let undecided: [ReasonCode: String] = [
+        .appStoreUnauthorized: "Apple refuses the app's key: `countersign apple check` says why",
+        .appStoreNotConfigured: "give the app an app_store_server_api in the apps file",
+        .appUnknown: "list the app in the apps file of the verification workers",
+        .noVerdict: "no verdict came yet: `countersign doctor` says what does not run, or lags",
+        .transactionNotFound: "Apple knows no such id so far: it is asked again by itself for a while, then refused",
+    ]
+
+    /// False of what Apple told of, or stood in somebody's receipt: whoever bought it posts it, and gets it.
+    static func needsSomebody(_ stage: String, _ reason: String) -> Bool {
+        stage != "parked" || reason != ReasonCode.unclaimed.rawValue
+    }
+
+    static func remedy(_ stage: String, _ reason: String) -> String {
+        let code = ReasonCode(rawValue: reason)
+        switch stage {
+        case "parked": return parked[code] ?? "see `countersign inspect` of one of them"
+        case "untold":
+            return "the backend's endpoint never took the event: mend it, then `countersign webhooks resend --type "
+                + "iap.transaction.fulfilled --yes --reason …`"
+        default: return undecided[code] ?? "it is asked again by itself; `countersign doctor` tells more of the reason"
+        }
+    }
+}

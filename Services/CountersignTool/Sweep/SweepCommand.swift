@@ -1,0 +1,49 @@
+import ArgumentParser
+import Persistence
+import PurchaseModel
+
+/// `countersign sweep`: has Apple asked for all that a customer bought, at once.
+struct SweepCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sweep",
+        abstract: "Has Apple asked at once for all that an account's Apple ID bought; for who wrote to support.",
+        discussion: """
+            Whole histories, refunds and subscriptions. What is signed and not in the books is granted as anything else. It \
+            needs one purchase of the customer that is known here: Apple is asked by a transaction id.
+            """)
+
+    @Option(help: "A bundle id.") var app: String
+    @Option(help: "Whose: an account that has bought something.") var account: Account?
+    @Option(help: "Or any transaction id of the customer.") var transaction: String?
+    @Option(help: "production or sandbox; both without it.") var environment: StoreEnvironment?
+    @Option(help: "Why, for the audit log.") var reason: String
+    @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+
+    func validate() throws {
+        guard (account == nil) != (transaction == nil) else {
+            throw ValidationError("name --account or --transaction: exactly one of these")
+        }
+        guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
+    }
+
+    func run() async throws {
+        try await failingPlainly {
+            let command = (subject, app, environment, actor ?? ToolActor.sessionUser, reason)
+            let request = try await ToolSettings.load().withDatabase { pool in
+                let (subject, app, environment, actor, reason) = command
+                return try await SweepTaskStore(pool: pool).request(
+                    subject, app: app, environment: environment, actor: actor, reason: reason)
+            }
+            guard let audit = request.auditId else {
+                throw ToolFailure(
+                    "nothing is known of it that Apple could be asked by: post a transaction id, or the order id of Apple's "
+                        + "e-mail (POST /v1/purchases)")
+            }
+            print("\(request.tasks) questions are asked within seconds, before all others; audit \(audit)")
+        }
+    }
+
+    private var subject: SweepTaskStore.Subject {
+        account.map { .account($0) } ?? .transaction(transaction ?? "")
+    }
+}

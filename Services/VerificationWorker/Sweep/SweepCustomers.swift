@@ -1,0 +1,151 @@
+import AppStore
+import AppStoreServerAPI
+import Messages
+import Persistence
+import PurchaseModel
+import ServiceRuntime
+
+/// Compares what Apple says that a customer has with the books: transaction history, refund history, subscription statuses.
+struct SweepCustomers: Sendable {
+    let calls: SweepCalls
+    let answers: ServerAnswers
+    let recoveries: RecoverFindings
+    let recorded: RecordedStatements
+
+    /// Reads a page of the round, and takes in what is missing.
+    ///
+    /// - Throws: `PostgresError`.
+    func page(of task: SweepTask, _ progress: SweepTaskStore.Progress, _ app: AppsFile.App) async throws -> SweepStep {
+        switch task.kind {
+        case .statuses: return try await statuses(of: task, app)
+        case .refunds:
+            let answer = await calls.call(task, app, callClass: .orders) {
+                [revision = progress.revision] client, host in
+                try await client.refundHistory(of: task.subject, after: revision, in: host)
+            }
+            switch answer {
+            case .step(let step): return step
+            case .value(let page):
+                return try await step(page.signedTransactions, page, after: progress, task, app)
+            }
+        default:
+            let answer = await calls.call(task, app) { [revision = progress.revision] client, host in
+                try await client.history(of: task.subject, after: revision, in: host)
+            }
+            switch answer {
+            case .step(let step): return step
+            case .value(let page):
+                return try await step(page.signedTransactions, page, after: progress, task, app)
+            }
+        }
+    }
+
+    private func step(
+        _ signed: [String], _ page: some AppStorePage, after progress: SweepTaskStore.Progress, _ task: SweepTask,
+        _ app: AppsFile.App
+    ) async throws -> SweepStep {
+        let found = try await takeIn(signed, task, app)
+        let next = SweepTaskStore.Progress(revision: page.nextPage ?? progress.revision, calls: 1, found: found)
+        guard page.hasMore else { return .end(next) }
+        // Without a new mark the same page would come for ever.
+        guard page.nextPage != nil, page.nextPage != progress.revision else {
+            return .putOff(
+                seconds: RetryTime.attention, reason: "there are more pages, but no way to them", startsAnew: true)
+        }
+        return .page(next)
+    }
+
+    private func takeIn(_ signed: [String], _ task: SweepTask, _ app: AppsFile.App) async throws -> Int {
+        var read: [(jws: String, transaction: Transaction)] = []
+        for jws in signed {
+            guard let transaction = await checked(jws, task, app) else { continue }
+            read.append((jws, transaction))
+        }
+        let known = try await recorded.transactions(of: read.map(\.transaction.orderKey))
+        return try await recoveries.takeIn(
+            read.compactMap { finding($0.jws, $0.transaction, known[$0.transaction.orderKey], app) }, by: task)
+    }
+
+    private func checked(_ jws: String, _ task: SweepTask, _ app: AppsFile.App) async -> Transaction? {
+        guard let environment = task.environment else { return nil }
+        let answer = await answers.transaction(jws, of: app, in: AppStoreEnvironment(environment), named: nil)
+        guard case .success(let transaction) = answer else { return nil }
+        return transaction
+    }
+
+    private func finding(
+        _ jws: String, _ transaction: Transaction, _ known: RecordedStatements.Recorded?, _ app: AppsFile.App
+    ) -> SweepFinding? {
+        guard known?.lacks(transaction) ?? true, let environment = transaction.environment else { return nil }
+        return SweepFinding(
+            app: app.bundleId, environment: environment, name: Self.name(of: transaction, known),
+            kind: .signedTransaction, proof: jws, transactionId: transaction.transactionId,
+            key: transaction.originalTransactionId)
+    }
+
+    /// What Apple says beyond what the books said: the same question is not answered twice, and another state of the books
+    /// is another question.
+    private static func name(of transaction: Transaction, _ known: RecordedStatements.Recorded?) -> String {
+        let facts = [
+            transaction.revocationDate?.milliseconds, transaction.revocationPercentage,
+            transaction.expiresDate?.milliseconds, transaction.isUpgraded == true ? 1 : 0,
+            transaction.appAccountToken == nil ? 0 : 1, known?.signedDate.milliseconds,
+        ]
+        return "t:\(transaction.transactionId):" + facts.map { $0.map(String.init) ?? "-" }.joined(separator: ":")
+    }
+
+    // MARK: - Subscriptions
+
+    private func statuses(of task: SweepTask, _ app: AppsFile.App) async throws -> SweepStep {
+        let answer = await calls.call(task, app) { client, host in
+            try await client.subscriptionStatuses(of: task.subject, in: host)
+        }
+        switch answer {
+        case .step(let step): return step
+        case .value(let response):
+            var findings: [SweepFinding] = []
+            for item in response.data.flatMap(\.lastTransactions) {
+                if let finding = try await finding(item, task, app) { findings.append(finding) }
+            }
+            let found = try await recoveries.takeIn(findings, by: task)
+            return .end(SweepTaskStore.Progress(calls: 1, found: found))
+        }
+    }
+
+    /// The latest period and what comes next of one subscription, where one of them is news.
+    private func finding(
+        _ item: StatusResponse.Item, _ task: SweepTask, _ app: AppsFile.App
+    ) async throws -> SweepFinding? {
+        guard let jws = item.signedTransactionInfo, let transaction = await checked(jws, task, app),
+            let environment = transaction.environment
+        else { return nil }
+        let known = try await recorded.transactions(of: [transaction.orderKey])[transaction.orderKey]
+        guard let renewalJWS = item.signedRenewalInfo,
+            let renewal = await renewal(renewalJWS, of: transaction, in: environment, app)
+        else { return finding(jws, transaction, known, app) }
+        let before = try await recorded.renewal(
+            of: LineageKey(environment: environment, originalTransactionId: transaction.originalTransactionId))
+        guard known?.lacks(transaction) ?? true || renewal.isNews(after: before) else { return nil }
+        let name =
+            Self.name(of: transaction, known)
+            + ":r:\(before?.signedDate.milliseconds ?? 0):\(renewal.willRenew.map { $0 ? 1 : 0 } ?? 2)"
+            + ":\(renewal.renewalProductId ?? ""):\(renewal.gracePeriodExpiresDate?.milliseconds ?? 0)"
+            + ":\(renewal.isInBillingRetry == true ? 1 : 0):\(renewal.expirationIntent ?? 0)"
+        return SweepFinding(
+            app: app.bundleId, environment: environment, name: name, kind: .subscriptionStatus,
+            proof: "\(jws)\n\(renewalJWS)", transactionId: transaction.transactionId,
+            key: transaction.originalTransactionId)
+    }
+
+    private func renewal(
+        _ jws: String, of transaction: Transaction, in environment: StoreEnvironment, _ app: AppsFile.App
+    ) async -> RenewalStatement? {
+        let signed = answers.judge.signedData.renewalInfo(
+            Array(jws.utf8), originalTransactionId: transaction.originalTransactionId)
+        guard case .success(let info) = signed,
+            info.environment.flatMap({ StoreEnvironment(appleName: $0.rawValue) }) == environment,
+            !info.unreadableFields.contains("appAccountToken"), await answers.objection(to: jws, of: app) == nil
+        else { return nil }
+        return RenewalStatement(info, environment: environment)
+    }
+}

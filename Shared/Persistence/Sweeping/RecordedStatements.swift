@@ -1,0 +1,86 @@
+package import Foundation
+import Messages
+package import Postgres
+package import PurchaseModel
+
+/// What the books say of transactions and renewals, to be compared with what Apple says.
+package struct RecordedStatements: Sendable {
+    let pool: PostgresPool
+
+    /// Reads the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// What is recorded of one transaction id.
+    package struct Recorded: Sendable, Hashable {
+        package let app: String
+        /// Whether its order is nobody's.
+        package let isNobodys: Bool
+        /// Why the order is held or was taken back; nil where it is granted.
+        package let reason: ReasonCode?
+        package let token: UUID?
+        package let expiresDate: Date?
+        package let revocationDate: Date?
+        package let revocationPercentage: Int64?
+        package let isUpgraded: Bool
+        /// When Apple signed the newest statement of it.
+        package let signedDate: Date
+    }
+
+    /// What is recorded of transaction ids; those that are not in the books are left out.
+    ///
+    /// - Throws: `PostgresError`.
+    package func transactions(of keys: [OrderKey]) async throws -> [OrderKey: Recorded] {
+        guard !keys.isEmpty else { return [:] }
+        let result = try await pool.query(
+            """
+            SELECT t.environment, t.transaction_id, o.app, o.account IS NULL AS is_nobodys, o.reason,
+                said.body ->> 'app_account_token' AS token, said.body ->> 'expires_date' AS expires_date,
+                said.body ->> 'revocation_date' AS revocation_date,
+                (said.body ->> 'revocation_percentage')::int8 AS revocation_percentage,
+                coalesce((said.body ->> 'upgraded')::bool, false) AS is_upgraded, said.body ->> 'signed_date' AS signed_date
+            FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+            JOIN order_transactions t USING (environment, transaction_id)
+            JOIN orders o ON (o.environment, o.transaction_id) = (t.environment, t.order_transaction_id)
+            CROSS JOIN LATERAL (SELECT coalesce(t.statement, o.transaction) AS body) said
+            """,
+            [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.transactionId))])
+        var recorded: [OrderKey: Recorded] = [:]
+        for row in result.rows {
+            func date(_ column: String) throws -> Date? {
+                try row.decodeIfPresent(column, as: String.self).flatMap(MessageCoding.date)
+            }
+            recorded[try row.orderKey()] = Recorded(
+                app: try row.decode("app"), isNobodys: try row.decode("is_nobodys"),
+                reason: try row.decodeIfPresent("reason", as: String.self).map { ReasonCode(rawValue: $0) },
+                token: try row.decodeIfPresent("token", as: String.self).flatMap { UUID(uuidString: $0) },
+                expiresDate: try date("expires_date"), revocationDate: try date("revocation_date"),
+                revocationPercentage: try row.decodeIfPresent("revocation_percentage"),
+                isUpgraded: try row.decode("is_upgraded"), signedDate: try date("signed_date") ?? .distantPast)
+        }
+        return recorded
+    }
+
+    /// What notifications of before this time told is in the books, and they themselves may be gone; nil where none is.
+    ///
+    /// - Throws: `PostgresError`.
+    package func notificationsDroppedBefore() async throws -> Date? {
+        let result = try await pool.query(
+            "SELECT dropped_before FROM retention_marks WHERE name = 'notifications'")
+        return try result.rows.first?.decode("dropped_before", as: Date.self)
+    }
+
+    /// The newest statement about a subscription's next renewal; nil where there is none.
+    ///
+    /// - Throws: `PostgresError`.
+    package func renewal(of lineage: LineageKey) async throws -> RenewalStatement? {
+        let result = try await pool.query(
+            """
+            SELECT statement::text AS statement FROM renewal_statements
+            WHERE environment = $1 AND original_transaction_id = $2
+            """, [.text(lineage.environment.rawValue), .text(lineage.originalTransactionId)])
+        guard let text = try result.rows.first?.decodeIfPresent("statement", as: String.self) else { return nil }
+        return try MessageCoding.decode(RenewalStatement.self, from: Array(text.utf8))
+    }
+}

@@ -1,0 +1,191 @@
+import Foundation
+import Messages
+import NIOHTTP1
+import Persistence
+import Postgres
+import PurchaseModel
+import Testing
+
+@testable import VerificationWorker
+
+/// What nobody told us of, and Apple still knows.
+@Suite("The sweep's stories", .enabled(if: SweepBooks.isThere, SweepBooks.missing))
+struct SweepStoriesTests {
+    @Test("our endpoint was away for days, and Apple has given up: the sweep leaves books and store in agreement")
+    func outage() async throws {
+        try await SweepBooks.with { books in
+            let store = books.stage.simulator
+            try await store.keepNotifications()
+            try await store.addSubscription()
+            try await store.setClock(Date(timeIntervalSinceNow: -9 * 86_400))
+            var sold: [Simulator.Sold] = []
+            for number in 0..<25 {
+                let token = try await books.token(of: "player-\(number)")
+                sold.append(
+                    try await store.sell("coins.100", type: "Consumable", to: "apple-\(number)", token: token))
+            }
+            let token = try await books.token(of: "subscriber")
+            sold.append(try await store.sell("gold", type: "Auto-Renewable Subscription", to: "apple-s", token: token))
+            try await store.advance("P1D")
+            for refunded in sold[..<3] { try await store.refund(refunded) }
+            // Six attempts within six and a half days, and then no more.
+            try await store.advance("P7D")
+            try await store.advance("12h")
+            try await store.setClock(Date())
+            try await books.stage.withAccess { access in
+                try await books.sweep(access)
+                #expect(try await books.orders() == books.apple(access, customersOf: sold))
+                #expect(try await books.number("SELECT count(*) AS n FROM orders WHERE state = 'granted'") == 23)
+                // A refund whose purchase comes after it is one order; in what order Apple's history has them is Apple's.
+                #expect(
+                    try await books.number(
+                        """
+                        SELECT count(DISTINCT transaction_id) AS n FROM events WHERE type = 'iap.transaction.recovered'
+                        """) == 26)
+                let found = try await books.number("SELECT count(*) AS n FROM recoveries")
+                // Asked again from the beginning, it finds nothing new.
+                _ = try await books.pool.query("UPDATE sweep_tasks SET covered_until = NULL")
+                try await books.hurry()
+                try await books.sweep(access)
+                #expect(try await books.number("SELECT count(*) AS n FROM recoveries") == found)
+                #expect(try await books.number("SELECT count(*) AS n FROM submissions") == found)
+                try await ConsistencyCheck(pool: books.pool).expectClean()
+            }
+        }
+    }
+
+    @Test("the app was deleted after paying, and has no notifications: the intent has the history looked at")
+    func appDeleted() async throws {
+        try await SweepBooks.with { books in
+            let store = books.stage.simulator
+            let first = try await store.sell("coins.100", type: "Consumable", to: "apple", token: nil)
+            try await books.stage.withAccess { access in
+                try await books.post(first, by: "player")
+                try await books.settle(access)
+                let intent = try await books.intent(of: "player", for: "coins.100")
+                let paid = try await store.sell("coins.100", type: "Consumable", to: "apple", token: intent)
+                try await books.sweep(access)
+                #expect(try await books.state(of: paid) == "granted")
+                #expect(
+                    try await books.number(
+                        "SELECT amount AS n FROM balances WHERE account = 'player' AND item = 'coin'") == 200)
+                #expect(
+                    try await books.number("SELECT count(*) AS n FROM recoveries WHERE cause = 'intent'") == 1,
+                    "what was posted was not found again")
+                let told = try await books.pool.query(
+                    "SELECT body::jsonb #>> '{data,recovered_by}' AS source FROM events WHERE type = $1",
+                    [.text("iap.transaction.recovered")])
+                #expect(try told.rows.map { try $0.decode("source", as: String.self) } == ["history"])
+            }
+        }
+    }
+
+    @Test("an offer code without a token is nobody's until its player posts it, and is listed as lost until then")
+    func offerCode() async throws {
+        try await SweepBooks.with { books in
+            let store = books.stage.simulator
+            try await store.keepNotifications()
+            try await store.control(
+                .PUT, "apps/\(SubmissionFixture.app)/products/gold",
+                """
+                {"type":"Auto-Renewable Subscription","period":"P1M","price":4990,"level":1,
+                "offers":[{"kind":"code","identifier":"FREE","discount":"FREE_TRIAL","period":"P1M"}]}
+                """)
+            let sold = try await store.sell(
+                "gold", type: "Auto-Renewable Subscription", to: "apple", token: nil,
+                extra: ",\"offer\":{\"kind\":\"code\",\"identifier\":\"FREE\"}")
+            try await books.stage.withAccess { access in
+                try await books.sweep(access)
+                #expect(try await books.state(of: sold) == "parked unclaimed")
+                var all = LostPurchasesStore.Selection()
+                all.olderThan = .zero
+                let lost = try await LostPurchasesStore(pool: books.pool).rows(all, limit: 10)
+                #expect(lost.map(\.transactionId) == [sold.transactionId])
+                #expect(lost.first?.reason == "unclaimed")
+                try await books.post(sold, by: "player")
+                try await books.settle(access)
+                #expect(try await books.state(of: sold) == "granted")
+                #expect(try await LostPurchasesStore(pool: books.pool).rows(all, limit: 10).isEmpty)
+            }
+        }
+    }
+
+    @Test("refunds and cancelled subscriptions of which nobody told, in an app without notifications")
+    func refundsAndStatuses() async throws {
+        try await SweepBooks.with { books in
+            let store = books.stage.simulator
+            try await store.addSubscription()
+            let coins = try await store.sell("coins.100", type: "Consumable", to: "apple", token: nil)
+            let gold = try await store.sell("gold", type: "Auto-Renewable Subscription", to: "apple", token: nil)
+            try await books.stage.withAccess { access in
+                for sold in [coins, gold] { try await books.post(sold, by: "player") }
+                try await books.settle(access)
+                try await store.refund(coins)
+                try await store.control(
+                    .POST, "subscriptions/\(gold.originalTransactionId)/auto-renew", "{\"on\":false}")
+                try await books.sweep(access)
+                try await books.hurry()
+                try await books.sweep(access)
+                #expect(try await books.state(of: coins) == "revoked revoked_by_apple")
+                #expect(
+                    try await books.number(
+                        "SELECT amount AS n FROM balances WHERE account = 'player' AND item = 'coin'") == 0)
+                #expect(
+                    try await books.number(
+                        """
+                        SELECT count(*) AS n FROM events WHERE type = 'iap.subscription.cancel_scheduled'
+                        """) == 1)
+                // All of it is known by now.
+                let found = try await books.number("SELECT count(*) AS n FROM recoveries")
+                try await books.hurry()
+                try await books.sweep(access)
+                #expect(try await books.number("SELECT count(*) AS n FROM recoveries") == found)
+            }
+        }
+    }
+
+    @Test("an operator has everything of one account asked at once, before all others")
+    func request() async throws {
+        try await SweepBooks.with { books in
+            let store = books.stage.simulator
+            let first = try await store.sell("coins.100", type: "Consumable", to: "apple", token: nil)
+            try await books.stage.withAccess { access in
+                try await books.post(first, by: "player")
+                try await books.settle(access)
+                let token = try await books.token(of: "player")
+                let paid = try await store.sell("coins.100", type: "Consumable", to: "apple", token: token)
+                let tasks = SweepTaskStore(pool: books.pool)
+                let asked = try await tasks.request(
+                    .account(Account(stored: "player")), app: SubmissionFixture.app, environment: .production,
+                    actor: "anna",
+                    reason: "wrote to support")
+                #expect(asked.tasks == 3)
+                #expect(asked.auditId != nil)
+                try await books.sweep(access)
+                #expect(try await books.state(of: paid) == "granted")
+                let nobody = try await tasks.request(
+                    .transaction("1"), app: SubmissionFixture.app, environment: nil, actor: "anna", reason: "?")
+                #expect(nobody.tasks == 0 && nobody.auditId == nil)
+            }
+        }
+    }
+}
+
+extension SweepBooks {
+    /// An order's state, and why.
+    func state(of sold: Simulator.Sold) async throws -> String? {
+        let rows = try await pool.query(
+            "SELECT concat_ws(' ', state, reason) AS state FROM orders WHERE transaction_id = $1",
+            [.text(sold.transactionId)]
+        ).rows
+        return try rows.first?.decode("state", as: String.self)
+    }
+}
+
+extension ConsistencyCheck {
+    /// No rule is broken.
+    func expectClean() async throws {
+        let broken = try await run(examplesMaximum: 3).rules.filter { $0.violations > 0 }
+        #expect(broken.isEmpty, "\(broken)")
+    }
+}
