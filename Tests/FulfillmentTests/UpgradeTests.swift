@@ -82,7 +82,8 @@ struct UpgradeTests {
                     "keep_owners_and_subscriptions", "estimate_proceeds", "one_order_a_purchase",
                     "keep_purchases_unique", "look_up_less", "see_what_waits", "whose_refunds",
                     "keep_chains_once", "send_events_from_an_outbox", "drop_idle_indexes", "keep_revocations",
-                    "read_few_rows", "hold_deliveries", "forget_accounts", "divide_by_month", "answer_apple",
+                    "read_few_rows", "hold_deliveries", "forget_accounts", "divide_by_month", "sweep_history",
+                    "answer_apple",
                     "import_from_older_systems", "find_numbers",
                 ])
             let shop = SubscriptionBench(Bench(pool: pool))
