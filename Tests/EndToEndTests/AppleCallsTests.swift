@@ -28,7 +28,8 @@ extension EndToEnd {
 
         /// A purchase without a token, posted by its player, who consents or not.
         private static func buy(_ player: String, consents: Bool?, _ client: IntakeClient) async throws -> String {
-            let sale = try #require(try await client.sell(["bundleId": app, "productId": "gems.100"]).first)
+            let sale = try #require(
+                try await client.sell(["bundleId": app, "productId": "gems.100", "type": "Consumable"]).first)
             #expect(try await client.purchase(sale.signedTransaction, app: app, account: player).state == "fulfilled")
             if let consents {
                 let answer = try await client.send(

@@ -18,7 +18,10 @@ struct QueueAppleCalls: Sendable {
     ///
     /// - Throws: `PostgresError`.
     func queue(_ decided: Decided, on connection: PostgresConnection) async throws {
-        let grants = decided.transitions.filter { $0.isGrant && $0.transaction.isVouchedFor }
+        // What an older system granted it has finished, too; an import of years is no work for Apple's limits.
+        let grants = decided.transitions.filter {
+            $0.isGrant && !$0.isGrantedElsewhere && $0.transaction.isVouchedFor
+        }
         try await AppleCallStore.queue(
             grants.filter { apps.finishes($0.transaction.bundleId) }.map { grant in
                 AppleCallStore.NewCall(
