@@ -161,7 +161,7 @@ struct DivideByMonthTests {
             try await Self.buy(1, pool)
             #expect(
                 try await Migrator(pool: pool).migrate() == [
-                    "divide_by_month", "answer_apple", "import_from_older_systems", "find_numbers",
+                    "divide_by_month", "sweep_history", "answer_apple", "import_from_older_systems", "find_numbers",
                 ])
             #expect(try await Self.number("SELECT count(*) FROM events", pool) == Int64(Self.rows) + 1)
             #expect(
