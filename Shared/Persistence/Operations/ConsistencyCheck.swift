@@ -93,7 +93,8 @@ package struct ConsistencyCheck: Sendable {
             let count = asked.count + (names == nil ? 1 : 0)
             var results: [RuleResult] = []
             for (index, rule) in asked.enumerated() {
-                let prefixes = try await Self.parts(of: rule.name)?.prefixes(size, on: connection) ?? [""]
+                let prefixes =
+                    try await Self.parts(of: rule.name, after: results)?.prefixes(size, on: connection) ?? [""]
                 var result = RuleResult(
                     name: rule.name, sentence: rule.sentence, violations: 0, examples: [], parts: 0, seconds: 0,
                     longestSeconds: 0)
