@@ -1,6 +1,7 @@
 import Foundation
 import PersistenceTesting
 import Postgres
+import PurchaseModel
 import Testing
 
 @testable import CountersignTool
