@@ -17,14 +17,17 @@ enum RecoveryDrafts {
         let sources = try await RecoveryStore.sources(of: Array(Set(posted)), on: connection)
         guard !sources.isEmpty else { return [] }
         return decided.transitions.compactMap { transition in
-            guard isNews(transition), let source = sources[transition.submissionId] else { return nil }
+            // What an older system granted, or took back, is no news to the studio.
+            guard !transition.isSilent, isNews(transition), let source = sources[transition.submissionId] else {
+                return nil
+            }
             return EventDraft(
                 type: PurchaseEvent.recovered, environment: transition.key.environment,
                 app: transition.transaction.bundleId, account: transition.account,
                 correlationId: transition.correlationId,
                 payload: PurchaseEvent.Payload(
                     transaction: transition.transaction, state: transition.state, reason: transition.reason,
-                    recoveredBy: source))
+                    isGrantedElsewhere: transition.isGrantedElsewhere, recoveredBy: source))
         }
     }
 
