@@ -51,7 +51,7 @@ enum FulfillmentMetrics {
             "countersign_retention_rows_removed_total", ["what"],
             help: """
                 What retention removed row by row: rejected_proofs, inline_proofs of before there were months, \
-                notifications, rejected submissions.
+                notifications, listed_notifications, rejected submissions.
                 """),
         .counter("countersign_submissions_settled_total", ["state", "reason"], help: "Outcomes of submissions."),
         .counter("countersign_orders_granted_total", help: "Orders that were granted."),

@@ -136,8 +136,8 @@ GRANT SELECT, INSERT ON account_sequences TO countersign_fulfillment;
 GRANT UPDATE (last_sequence) ON account_sequences TO countersign_fulfillment;
 GRANT SELECT, INSERT ON catalogues TO countersign_fulfillment;
 -- What Apple told, and what it is to be told.
-GRANT SELECT, INSERT ON apple_notifications TO countersign_fulfillment;
-GRANT SELECT, INSERT ON notification_forwards TO countersign_fulfillment;
+GRANT SELECT, INSERT, DELETE ON apple_notifications TO countersign_fulfillment;
+GRANT SELECT, INSERT, DELETE ON notification_forwards TO countersign_fulfillment;
 GRANT SELECT, INSERT ON apple_calls TO countersign_fulfillment;
 GRANT UPDATE (state, due_at, answer, finished_at, outcome, account_token) ON apple_calls TO countersign_fulfillment;
 GRANT SELECT, DELETE ON account_consents TO countersign_fulfillment;

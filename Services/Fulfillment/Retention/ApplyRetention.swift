@@ -11,6 +11,7 @@ import ServiceRuntime
 struct ApplyRetention: Sendable {
     let partitions: PartitionStore
     let submissions: SubmissionStore
+    let listed: AppleNotificationStore
     let retention: Retention
     let logger: Logger
 
@@ -28,6 +29,7 @@ struct ApplyRetention: Sendable {
     init(pool: PostgresPool, retention: Retention, logger: Logger) {
         partitions = PartitionStore(pool: pool)
         submissions = SubmissionStore(pool: pool)
+        listed = AppleNotificationStore(pool: pool)
         self.retention = retention
         self.logger = logger
     }
@@ -52,7 +54,13 @@ struct ApplyRetention: Sendable {
             try await remove("inline_proofs") { try await submissions.removeInlineProofs(olderThan: age, limit: $0) }
             try await drop(.submissionProofs, age)
         }
-        if let age = retention.notifications { try await remove(.notifications, age) }
+        if let age = retention.notifications {
+            try await remove(.notifications, age)
+            try await remove("listed_notifications") {
+                let count = try await listed.remove(olderThan: age, limit: $0)
+                return SubmissionStore.RemovedRows(looked: count, removed: count)
+            }
+        }
         if let age = retention.rejected { try await remove(.rejected, age) }
         // Deliveries before events: an event stays as long as a delivery of it.
         if let age = retention.deliveries { try await drop(.webhookDeliveries, age) }

@@ -3,7 +3,7 @@ package import Postgres
 
 /// The table `notification_forwards`: Apple's notifications that go on to a studio's older consumer.
 package struct NotificationForwardStore: Sendable {
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     /// Works on the database of a pool.
     package init(pool: PostgresPool) {

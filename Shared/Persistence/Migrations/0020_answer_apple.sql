@@ -23,6 +23,8 @@ CREATE TABLE apple_notifications (
     PRIMARY KEY (app, notification_uuid)
 );
 CREATE INDEX apple_notifications_type ON apple_notifications (type, app, recorded_at);
+-- For retention.
+CREATE INDEX apple_notifications_recorded ON apple_notifications (recorded_at);
 
 -- Notifications that go on to a studio's older consumer, as Apple signed them.
 CREATE TABLE notification_forwards (

@@ -157,6 +157,26 @@ struct RetentionTests {
         }
     }
 
+    @Test func `the list of Apple's notifications goes with them, but for what still goes on to an older consumer`()
+        async throws
+    {
+        try await RetentionBench.with { (shop) async throws in
+            try await shop.execute(
+                """
+                INSERT INTO apple_notifications (app, notification_uuid, environment, type, submission_id, recorded_at)
+                SELECT 'a', id, 'production', 'TEST', id, now() - CASE id WHEN 'new' THEN 199 ELSE 201 END * interval '1 day'
+                FROM unnest(ARRAY['old', 'told', 'pending', 'new']) id;
+                INSERT INTO notification_forwards (app, notification_uuid, state, due_at)
+                VALUES ('a', 'told', 'delivered', NULL), ('a', 'pending', 'pending', now())
+                """)
+            try await shop.look()
+            #expect(
+                try await shop.bench.answers("SELECT notification_uuid FROM apple_notifications ORDER BY 1")
+                    == ["new", "pending"])
+            #expect(try await shop.bench.number("SELECT count(*) FROM notification_forwards") == 1)
+        }
+    }
+
     @Test func `rejected submissions go when their time is over, and what is posted again is judged again`()
         async throws
     {
