@@ -11,7 +11,9 @@ struct SimulatorSeller: FakeSeller {
     let isStoreKit1: Bool
 
     func sell(_ order: StoreOrder) async throws -> StoreTransaction {
-        var fields = ["bundleId": app, "productId": order.productID, "account": appleID]
+        var fields = [
+            "bundleId": app, "productId": order.productID, "type": "Consumable", "account": appleID,
+        ]
         fields["appAccountToken"] = order.accountToken?.uuidString.lowercased()
         guard let sale = try await client.sell(fields).first else { throw FakeStoreError.failed }
         return StoreTransaction(
