@@ -279,6 +279,8 @@ extension Phone {
         time.advance(by: 60)
         let result = try await buying.value
         guard case .processing(let id) = result else { throw TestFailure("\(result)") }
+        // The try after the pause is over, too: it would be heard by a server that is up again.
+        await server.waitForRefusals(2)
         return id
     }
 }
