@@ -18,8 +18,9 @@ struct ForwardingTests {
         for (number, payload) in payloads.enumerated() {
             _ = try await database.pool.query(
                 """
-                INSERT INTO submissions (id, app, account, kind, proof, partition_key, correlation_id, state, settled_at, due_at)
-                VALUES ($1, $2, '', 'server_notification', $3, $1, 'req', 'fulfilled', now(), NULL)
+                INSERT INTO submissions (id, app, account, kind, proof, partition_key, correlation_id, state, settled_at,
+                    outcome, due_at)
+                VALUES ($1, $2, '', 'server_notification', $3, $1, 'req', 'fulfilled', now(), '{}', NULL)
                 """, [.text("sub_\(number)"), .text(Self.app), .text(payload)])
             _ = try await database.pool.query(
                 """
