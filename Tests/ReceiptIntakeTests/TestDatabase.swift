@@ -1,3 +1,4 @@
+import Persistence
 import PersistenceTesting
 import Postgres
 import Testing
@@ -39,8 +40,9 @@ struct TestDatabase: Sendable {
         return try #require(result.rows.first).decodeIfPresent("value")
     }
 
-    /// One column of a submission.
+    /// One column of a submission, or its proof, wherever that is.
     func column(_ name: String, of id: String) async throws -> String {
+        if name == "proof" { return try #require(await SubmissionStore(pool: pool).proof(of: id)) }
         let result = try await pool.query("SELECT \(name) AS value FROM submissions WHERE id = $1", [.text(id)])
         return try #require(result.rows.first).decode("value")
     }
