@@ -82,7 +82,8 @@ struct AppleCaller: Sendable {
             )
             return done
         case .unavailable(let seconds): return retry(call, asked: seconds, reason: "unavailable")
-        case .rateLimited(let seconds): return retry(call, asked: seconds, reason: "rate_limited")
+        case .rateLimited(let seconds):
+            return retry(call, after: CallSchedule.turn(asked: seconds, chance: chance()), reason: "rate_limited")
         case .refused(let error): return judged(error, call, said)
         }
     }
@@ -106,7 +107,12 @@ struct AppleCaller: Sendable {
     private func retry(
         _ call: AppleCallStore.Due, asked: Double, reason: String? = nil
     ) -> AppleCallStore.Outcome {
-        let delay = CallSchedule.delay(call, asked: asked, chance: chance())
+        retry(call, after: CallSchedule.delay(call, asked: asked, chance: chance()), reason: reason)
+    }
+
+    private func retry(
+        _ call: AppleCallStore.Due, after delay: Duration, reason: String?
+    ) -> AppleCallStore.Outcome {
         let isOver = CallSchedule.isOver(call, after: delay)
         var outcome = AppleCallStore.Outcome(id: call.id, isOver ? .lapsed : .retry(after: delay))
         outcome.reason = reason

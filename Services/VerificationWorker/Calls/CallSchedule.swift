@@ -12,6 +12,8 @@ enum CallSchedule {
         static let answerDelayMaximum = Duration.seconds(600)
         /// While Apple does not accept the key: somebody has to mend it.
         static let unauthorizedDelay = Duration.seconds(900)
+        /// The least pause after one that our own pace put off, or Apple's limit.
+        static let turnDelay = Duration.seconds(5)
         /// So long Apple's API may lag behind a purchase, as for lookups.
         static let notFoundAge = Duration.seconds(3_600)
         /// What nobody waits for is given up after a month of trying.
@@ -27,6 +29,15 @@ enum CallSchedule {
         let maximum = call.kind == .consumption ? Limit.answerDelayMaximum : Limit.delayMaximum
         let doubled = min(Limit.delay * (1 << min(call.attempts, 16)), maximum) * (1 + 0.2 * chance)
         return max(doubled, .seconds(min(asked, maximum.inSeconds)))
+    }
+
+    /// The pause before the next attempt of a call that had no turn: it does not double, since nothing went wrong.
+    ///
+    /// - Parameters:
+    ///   - asked: seconds until there is room again, as far as is known.
+    ///   - chance: from -1 to 1.
+    static func turn(asked: Double, chance: Double) -> Duration {
+        max(Limit.turnDelay, .seconds(min(asked, Limit.answerDelayMaximum.inSeconds))) * (1 + 0.2 * chance)
     }
 
     /// Whether it is too late for another attempt after a pause.
