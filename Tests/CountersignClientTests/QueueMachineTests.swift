@@ -87,6 +87,18 @@ struct QueueMachineTests {
         #expect(many.handle(.posted(key(4), .answered(Self.granted))).posts.count == 3)
     }
 
+    @Test("a hint that comes while posts are under way is remembered: when all have failed, one is tried at once")
+    func hintMeanwhile() {
+        var many = machine()
+        for number in 0..<4 { _ = many.handle(.seen(transaction(number), ordered: nil)) }
+        #expect(many.handle(.woken).posts.isEmpty)
+        let failure = PostResult.failed(.unavailable("", retryAfter: nil))
+        #expect(many.handle(.posted(key(0), failure)).waits.isEmpty)
+        #expect(many.handle(.posted(key(1), failure)).posts.isEmpty)
+        #expect(many.handle(.posted(key(2), failure)).posts == ["103 by anna"])
+        #expect(many.handle(.posted(key(3), failure)).waits == [.backOff(2, atLeast: 0)])
+    }
+
     @Test("an order's outcome is told from everything else that the store gives")
     func isBought() {
         var machine = machine()

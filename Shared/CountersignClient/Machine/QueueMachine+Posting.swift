@@ -128,6 +128,11 @@ extension QueueMachine {
         if isTold, pause.failures == 0 { actions.append(.tell(.serverUnavailable)) }
         // Posts that failed together are one failure.
         guard !pause.isOn else { return }
+        if pause.isHinted, retryAfter == nil {
+            pause.failures = max(pause.failures, 1)
+            pause.isHinted = underWay > 0
+            return
+        }
         pause.isOn = true
         pause.failures += 1
         pause.timer += 1
@@ -139,6 +144,7 @@ extension QueueMachine {
     }
 
     private mutating func resume(_ actions: inout [QueueAction]) {
+        pause.isHinted = false
         guard pause.failures > 0 else { return }
         pause.failures = 0
         pause.isOn = false
@@ -157,6 +163,7 @@ extension QueueMachine {
     /// A hint that things may be better: what the machine chose to wait for is tried at once.
     mutating func wake() {
         lacking = []
+        pause.isHinted = underWay > 0
         if pause.isOn, !pause.isServers { pause.isOn = false }
     }
 

@@ -38,6 +38,9 @@ struct QueueMachine: Sendable {
         var failures = 0
         /// Whether the server said how long: then no hint ends it sooner.
         var isServers = false
+        /// Whether a hint came while something was under way, which says nothing of how things are since: if that fails,
+        /// one try follows at once.
+        var isHinted = false
         var timer = 0
     }
 
