@@ -33,7 +33,7 @@ extension EndToEnd {
                 let purchases = results.flatMap(\.purchases)
                 try await Self.expectGranted(purchases, database)
                 try await Ledger(database, stack).expectCleanAudit()
-                #expect(purchases.count > Self.count, "enough was bought to prove something")
+                #expect(purchases.count > Self.count * 3 / 4, "enough was bought to prove something")
                 print(
                     "\(results.count) lives from seed \(Self.seed): \(purchases.count) purchases,",
                     "\(results.map(\.launches).reduce(0, +)) launches, \(results.map(\.kills).reduce(0, +)) kills,",

@@ -20,7 +20,7 @@ extension Bench {
     }
 
     /// Takes a notification in and returns the verdict that a worker sends.
-    func notification(
+    func appleNotification(
         _ type: String, _ transactions: [Transaction] = [], uuid: UUID = UUID(), subtype: String? = nil,
         signedDate: Date = Date(), reason: String? = nil
     ) async throws -> VerdictMessage {

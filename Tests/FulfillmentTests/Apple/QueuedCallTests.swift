@@ -26,7 +26,7 @@ struct QueuedCallTests {
             try await bench.settle([
                 try await bench.verdict("unknown", .genuine([Bench.signed("2", product: "gems.5")])),
                 // Apple alone tells of it: nobody's yet.
-                try await bench.notification("ONE_TIME_CHARGE", [Bench.signed("3")]),
+                try await bench.appleNotification("ONE_TIME_CHARGE", [Bench.signed("3")]),
             ])
             #expect(try await bench.calls() == ["finish ready 1"])
             // It is claimed: granted now, and finished now.
@@ -97,7 +97,7 @@ struct QueuedCallTests {
             #expect(try await bench.standing(of: "1") == "granted - other")
             var named = Bench.signed("1", product: "pro", token: token)
             named.signedDate += 200
-            try await bench.settle([try await bench.notification("REFUND_DECLINED", [named])])
+            try await bench.settle([try await bench.appleNotification("REFUND_DECLINED", [named])])
             #expect(try await bench.standing(of: "1") == "granted - other")
             try await bench.expectClean()
         }

@@ -50,7 +50,7 @@ struct RefundRequestTests {
                 var verdicts: [VerdictMessage] = []
                 for hour in hours {
                     verdicts.append(
-                        try await bench.notification(
+                        try await bench.appleNotification(
                             "CONSUMPTION_REQUEST", [Bench.signed("1")], uuid: hour == 5 ? again : UUID(),
                             signedDate: first + hour * 3_600, reason: "UNINTENDED_PURCHASE"))
                 }
@@ -71,7 +71,7 @@ struct RefundRequestTests {
             let bench = bench(
                 plain, refund: RefundPolicy(preference: .grantProrated, whenConsumed: .decline, hasSample: true))
             try await bench.buy("1")
-            try await bench.settle([try await bench.notification("CONSUMPTION_REQUEST", [Bench.signed("1")])])
+            try await bench.settle([try await bench.appleNotification("CONSUMPTION_REQUEST", [Bench.signed("1")])])
             try await bench.answerRefundRequests()
             #expect(try await bench.calls() == ["consumption asked 1"])
             let due = "SELECT count(*) FROM apple_calls WHERE due_at > now() + interval '11 hours'"
@@ -109,7 +109,7 @@ struct RefundRequestTests {
             #expect(try await bench.standing(of: "1") == "parked product_unknown player")
             try await consent(true, bench)
             try await bench.settle([
-                try await bench.notification("CONSUMPTION_REQUEST", [Bench.signed("1", product: "gems.5")])
+                try await bench.appleNotification("CONSUMPTION_REQUEST", [Bench.signed("1", product: "gems.5")])
             ])
             try await bench.answerRefundRequests()
             #expect(
@@ -124,8 +124,8 @@ struct RefundRequestTests {
             try await bench.buy("1")
             try await bench.buy("2", product: "pro")
             try await bench.settle([
-                try await bench.notification("CONSUMPTION_REQUEST", [Bench.signed("1")]),
-                try await bench.notification(
+                try await bench.appleNotification("CONSUMPTION_REQUEST", [Bench.signed("1")]),
+                try await bench.appleNotification(
                     "CONSUMPTION_REQUEST", [Bench.signed("2", product: "pro")],
                     signedDate: Date(timeIntervalSinceNow: -13 * 3_600)),
             ])
@@ -155,7 +155,8 @@ struct RefundRequestTests {
             let uuid = UUID()
             for _ in 0..<3 {
                 try await bench.settle([
-                    try await bench.notification("TEST", uuid: uuid), try await bench.notification("REFUND_DECLINED"),
+                    try await bench.appleNotification("TEST", uuid: uuid),
+                    try await bench.appleNotification("REFUND_DECLINED"),
                 ])
             }
             #expect(try await bench.number("SELECT count(*) FROM apple_notifications") == 4)
