@@ -59,8 +59,9 @@ struct ServerTroubleTests {
         await phone.apple.waitForFinished(1)
         #expect(await phone.server.grants.values.map { $0 } == [1])
         let posts = await phone.server.posts
-        #expect(posts.count == 2)
-        #expect(posts.first == posts.last)
+        // The look may have met the first post, and had it tried once more at once.
+        #expect(posts.count == 2 || posts.count == 3)
+        #expect(posts.allSatisfy { $0 == posts.first })
     }
 
     @Test("Retry-After is kept: no hint and no chance makes it shorter")
