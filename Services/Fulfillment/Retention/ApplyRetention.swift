@@ -72,8 +72,12 @@ struct ApplyRetention: Sendable {
             if try await partitions.makeMonths(of: table, ahead: Pace.monthsAhead) { return }
             try await Task.sleep(for: Pace.pause)
         }
+        tellBusy("months were not made", table)
+    }
+
+    private func tellBusy(_ what: String, _ table: PartitionStore.Table) {
         logger.warning(
-            "months were not made: somebody holds the table for longer than a moment; the next look tries again",
+            "\(what): somebody holds the table for longer than a moment; the next look tries again",
             metadata: ["table": "\(table.rawValue)"])
     }
 
@@ -135,6 +139,7 @@ struct ApplyRetention: Sendable {
             case .busy: try await Task.sleep(for: Pace.pause)
             }
         }
+        tellBusy("a month was not dropped", table)
         return false
     }
 }

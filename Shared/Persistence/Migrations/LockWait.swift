@@ -9,7 +9,7 @@ enum LockWait {
     static let pause = Duration.milliseconds(400)
 
     /// `lock_not_available`.
-    private static let sqlState = "55P03"
+    static let sqlState = "55P03"
 
     /// Does a step; where a lock was not to be had, undoes what it did, waits, and does it again.
     ///

@@ -30,9 +30,6 @@ package struct PartitionStore: Sendable {
         case busy
     }
 
-    /// `lock_not_available`.
-    private static let lockSqlState = "55P03"
-
     private let pool: PostgresPool
 
     /// Works on the database of a pool.
@@ -53,7 +50,7 @@ package struct PartitionStore: Sendable {
                     SELECT make_month($1,
                         (date_trunc('month', now() AT TIME ZONE 'UTC') + $2 * interval '1 month')::date) AS is_made
                     """, [.text(table.rawValue), .int8(Int64(month))])
-            } catch let error as PostgresError where error.sqlState == Self.lockSqlState {
+            } catch let error as PostgresError where error.sqlState == LockWait.sqlState {
                 return false
             }
         }
@@ -85,7 +82,7 @@ package struct PartitionStore: Sendable {
                 return .dropped
             }
             return .stays(because: reason)
-        } catch let error as PostgresError where error.sqlState == Self.lockSqlState {
+        } catch let error as PostgresError where error.sqlState == LockWait.sqlState {
             return .busy
         }
     }
