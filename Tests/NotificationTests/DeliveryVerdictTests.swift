@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func excerptIsShortAndClean() {
-        #expect(SendWebhook.excerpt("a\u{0}b\r\nc\u{1B}") == "a b  c")
-        #expect(SendWebhook.excerpt(String(repeating: "é", count: 1_000)).count == 256)
+        #expect(EndpointPost.excerpt("a\u{0}b\r\nc\u{1B}") == "a b  c")
+        #expect(EndpointPost.excerpt(String(repeating: "é", count: 1_000)).count == 256)
     }
 }
