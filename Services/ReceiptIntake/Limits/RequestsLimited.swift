@@ -61,16 +61,3 @@ enum RequestsLimited {
         .with(header: .rateLimit, "\"\(limit)\";r=0;t=\(seconds)")
     }
 }
-
-extension HTTPField.Name {
-    static var rateLimitPolicy: HTTPField.Name { rateLimitPolicyName }
-    static var rateLimit: HTTPField.Name { rateLimitName }
-}
-
-private let rateLimitPolicyName = fieldName("RateLimit-Policy")
-private let rateLimitName = fieldName("RateLimit")
-
-private func fieldName(_ text: String) -> HTTPField.Name {
-    guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is a field name") }
-    return name
-}

@@ -124,18 +124,3 @@ extension ClosedRange {
     /// "1 to 255".
     fileprivate var words: String { "\(lowerBound) to \(upperBound)" }
 }
-
-extension HTTPField.Name {
-    /// The caller's name of a request, by which a repetition is known.
-    static var idempotencyKey: HTTPField.Name { idempotencyKeyName }
-    /// That an answer is told again.
-    static var idempotentReplayed: HTTPField.Name { idempotentReplayedName }
-}
-
-private let idempotencyKeyName = fieldName("Idempotency-Key")
-private let idempotentReplayedName = fieldName("Idempotent-Replayed")
-
-private func fieldName(_ text: String) -> HTTPField.Name {
-    guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is a field name") }
-    return name
-}

@@ -1,0 +1,22 @@
+import HTTPTypes
+
+extension HTTPField.Name {
+    /// The caller's name of a request, by which a repetition is known.
+    static var idempotencyKey: HTTPField.Name { idempotencyKeyName }
+    /// That an answer is told again.
+    static var idempotentReplayed: HTTPField.Name { idempotentReplayedName }
+    /// Which limit a caller has met (draft-ietf-httpapi-ratelimit-headers).
+    static var rateLimitPolicy: HTTPField.Name { rateLimitPolicyName }
+    /// What is left of it.
+    static var rateLimit: HTTPField.Name { rateLimitName }
+}
+
+private let idempotencyKeyName = fieldName("Idempotency-Key")
+private let idempotentReplayedName = fieldName("Idempotent-Replayed")
+private let rateLimitPolicyName = fieldName("RateLimit-Policy")
+private let rateLimitName = fieldName("RateLimit")
+
+private func fieldName(_ text: String) -> HTTPField.Name {
+    guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is a field name") }
+    return name
+}
