@@ -26,7 +26,7 @@ struct MigrateCommand: AsyncParsableCommand {
         try await failingPlainly {
             let leave = doubleGrants == .leave
             try await ToolSettings.load().withDatabase { pool in
-                let migrator = Migrator(pool: pool)
+                let migrator = Migrator(pool: pool) { SetUpAdvice.note("migrate: \($0)") }
                 let applied = try await migrator.migrate()
                 for name in applied { print("applied \(name)") }
                 print("the schema is at version \(try await migrator.schemaVersion())")

@@ -84,7 +84,7 @@ package struct CutOverStore: Sendable {
                 try await Self.set(cutOver, for: key, actor: actor, reason: reason, on: connection)
             }
             return (auditId, try await recorded(otherwiseThan: cutOver, key))
-        } catch let error as PostgresError where error.sqlState == "55P03" {
+        } catch let error as PostgresError where error.sqlState == LockWait.sqlState {
             return nil
         }
     }

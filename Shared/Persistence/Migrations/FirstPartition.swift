@@ -16,9 +16,13 @@ enum FirstPartition {
 
     /// Makes and checks the constraints; what a call before has made is left.
     ///
-    /// - Parameter connection: in no transaction.
+    /// - Parameters:
+    ///   - connection: in no transaction.
+    ///   - report: is called when a lock is waited for.
     /// - Throws: `PostgresError`; then what is there stays, and the next call goes on with it.
-    static func prepare(on connection: PostgresConnection) async throws {
+    static func prepare(
+        on connection: PostgresConnection, report: LockWait.Report = { _ in }
+    ) async throws {
         // Both ends are one, or a delivery would have no event some day.
         let now = try await connection.query(
             """
@@ -29,7 +33,7 @@ enum FirstPartition {
         guard let row = now.rows.first, try row.decode("is_used", as: Bool.self) else { return }
         let digits = String(try row.decode("ends", as: Int64.self), radix: 16)
         let end = "evt_" + String(repeating: "0", count: max(0, 12 - digits.count)) + digits
-        try await LockWait.retrying {
+        try await LockWait.retrying(report: report) {
             try await connection.executeScript(
                 "BEGIN; SET LOCAL lock_timeout = '\(LockWait.patience)';\n"
                     + tables.map { table in

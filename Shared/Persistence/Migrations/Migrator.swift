@@ -9,6 +9,7 @@ package import Postgres
 /// advisory lock lets one through.
 package struct Migrator: Sendable {
     private let pool: PostgresPool
+    private let report: LockWait.Report
 
     /// A numbered SQL file.
     package struct Migration: Sendable {
@@ -18,7 +19,7 @@ package struct Migrator: Sendable {
         /// What is done before the SQL, outside of any transaction.
         package var indexes: [IndexChange] = []
         /// What else precedes the SQL, outside of any transaction, beside running services; it may have been done before.
-        var preparation: (@Sendable (PostgresConnection) async throws -> Void)?
+        var preparation: (@Sendable (PostgresConnection, LockWait.Report) async throws -> Void)?
         /// Whether it locks tables that purchases need: its locks are waited for as ``LockWait`` says.
         var locksTables = false
         /// What SQL alone does badly; it sees the schema as this migration leaves it, and never a later one.
@@ -88,7 +89,8 @@ package struct Migrator: Sendable {
             Migration(
                 version: 18, name: "divide_by_month",
                 sql: String(decoding: PackageResources._018_divide_by_month_sql, as: UTF8.self),
-                indexes: IndexChange.divideByMonth, preparation: { try await FirstPartition.prepare(on: $0) },
+                indexes: IndexChange.divideByMonth,
+                preparation: { try await FirstPartition.prepare(on: $0, report: $1) },
                 locksTables: true),
             Migration(
                 version: 19, name: "sweep_history",
@@ -117,8 +119,11 @@ package struct Migrator: Sendable {
     static let lockKey: Int64 = 0x436F_756E_7465
 
     /// Works on the database of a pool.
-    package init(pool: PostgresPool) {
+    ///
+    /// - Parameter report: is told in a sentence what a migration waits for.
+    package init(pool: PostgresPool, report: @escaping @Sendable (String) -> Void = { _ in }) {
         self.pool = pool
+        self.report = report
     }
 
     /// Applies what is missing.
@@ -146,7 +151,9 @@ package struct Migrator: Sendable {
             var applied: [String] = []
             while let first = missing.first {
                 try await make(first.indexes)
-                if let preparation = first.preparation { try await pool.withConnection { try await preparation($0) } }
+                if let preparation = first.preparation {
+                    try await pool.withConnection { try await preparation($0, report) }
+                }
                 // What locks tables is a transaction of its own, so that nobody waits for what comes after it.
                 let following = first.locksTables ? [] : missing.dropFirst()
                 let batch = [first] + following.prefix { $0.indexes.isEmpty && !$0.locksTables }
@@ -168,7 +175,7 @@ package struct Migrator: Sendable {
 
     private func apply(_ migrations: [Migration]) async throws {
         guard migrations.contains(where: \.locksTables) else { return try await applyOnce(migrations) }
-        try await LockWait.retrying { try await applyOnce(migrations) }
+        try await LockWait.retrying(report: report) { try await applyOnce(migrations) }
     }
 
     private func applyOnce(_ migrations: [Migration]) async throws {

@@ -92,11 +92,11 @@ struct DivideByMonthTests {
 
     /// Starts the upgrade beside a reader that holds the tables, until it has stood before the reader and begun anew, twice.
     private static func upgrade(
-        _ migrating: PostgresPool, besideReaderOf pool: PostgresPool
+        _ migrator: Migrator, besideReaderOf pool: PostgresPool
     ) async throws -> Task<[String], any Error> {
         try await pool.withTransaction { reader in
             _ = try await reader.query("SELECT count(*) AS n FROM (SELECT FROM events LIMIT 1) one")
-            let upgrade = Task { try await Migrator(pool: migrating).migrate() }
+            let upgrade = Task { try await migrator.migrate() }
             let stands = """
                 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
                     AND application_name = 'migrating' AND wait_event_type = 'Lock'
@@ -126,7 +126,12 @@ struct DivideByMonthTests {
             let buyers = Buyers(pool)
             let clock = ContinuousClock()
             let began = clock.now
-            let upgrade = try await Self.upgrade(migrating, besideReaderOf: pool)
+            let waits = Waits()
+            let upgrade = try await Self.upgrade(
+                Migrator(pool: migrating) { line in waits.lines.withLock { $0.append(line) } }, besideReaderOf: pool)
+            // Whoever started it is told at the first wait, and not at each.
+            let lines = waits.lines.withLock { $0 }
+            #expect(lines.count == 1 && lines.allSatisfy { $0.contains("pg_stat_activity") }, "\(lines)")
             #expect(try await upgrade.value.first == "divide_by_month")
             let took = clock.now - began
             let before = buyers.bought
@@ -208,5 +213,10 @@ extension DivideByMonthTests {
             counts.withLock { $0.isEnding = true }
             try await task.withLock { $0 }?.value
         }
+    }
+
+    /// What the upgrade says that it waits for.
+    private final class Waits: Sendable {
+        let lines = Mutex<[String]>([])
     }
 }
