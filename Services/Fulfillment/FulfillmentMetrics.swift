@@ -10,6 +10,7 @@ enum FulfillmentMetrics {
     static let eventsAge = "countersign_events_without_delivery_oldest_age_seconds"
 
     static let monthsAhead = "countersign_partitions_ahead_seconds"
+    static let monthsOverdue = "countersign_partitions_overdue"
 
     static let families: [MetricFamily] = [
         .gauge(
@@ -44,6 +45,12 @@ enum FulfillmentMetrics {
             help: """
                 For how long new rows of a table that is divided by month have a partition meant for them; 0 where they \
                 go into the default one.
+                """),
+        .gauge(
+            "countersign_partitions_overdue", ["table"],
+            help: """
+                Months whose retention is over and that stay: something in them is wanted, or somebody holds their table; the log \
+                says which.
                 """),
         .counter(
             "countersign_partitions_dropped_total", ["table"], help: "Months whose retention was over, and are gone."),

@@ -109,9 +109,16 @@ struct ApplyRetention: Sendable {
     }
 
     private func drop(_ table: PartitionStore.Table, _ age: Duration) async throws {
-        for partition in try await partitions.ended(of: table, before: age) {
+        let ended = try await partitions.ended(of: table, before: age)
+        var overdue = ended.count
+        // Whatever ends this look: how many are beyond their time is told.
+        defer {
+            Gauge(label: FulfillmentMetrics.monthsOverdue, dimensions: [("table", table.rawValue)]).record(overdue)
+        }
+        for partition in ended {
             if table == .submissionProofs { try await carry(out: partition) }
             guard try await drop(partition, table) else { return }
+            overdue -= 1
         }
     }
 
