@@ -16,6 +16,18 @@ struct AccountTests {
         #expect(await phone.server.requestCount == 0)
     }
 
+    @Test("the player changes between the button and the queue: nothing is bought for whoever did not press it")
+    func switchedBefore() async throws {
+        let phone = FakePhone()
+        let queue = try await phone.launch(as: "ben")
+        let error = await #expect(throws: PurchaseError.self) { try await queue.purchase("gems.100", for: "anna") }
+        #expect(error?.code == .accountChanged && error?.isNothingPaid == true)
+        #expect(await phone.apple.sheetCount == 0)
+        #expect(await phone.server.requestCount == 0)
+        #expect(try await queue.purchase("gems.100", for: "ben").isGranted)
+        #expect(await Set(phone.server.owners.values) == ["ben"])
+    }
+
     @Test("the player changes while the payment sheet is open: it is the buyer's, and the new player stays logged in")
     func switchedMeanwhile() async throws {
         let phone = FakePhone(.storeKit1)

@@ -26,6 +26,8 @@ final class Shop {
     var onGranted: (PurchaseReport) -> Void = { _ in }
 
     private let queue: PurchaseQueue
+    /// Who is logged in, as the screen shows it.
+    private var account: String?
     private var listening: Task<Void, Never>?
 
     init(queue: PurchaseQueue) {
@@ -58,12 +60,14 @@ final class Shop {
 
     /// Somebody logged in, or was logged in at launch.
     func logIn(_ account: String) async {
+        self.account = account
         await queue.logIn(account)
         await refresh()
     }
 
     /// The person logged out; purchases wait, and nothing is lost.
     func logOut() async {
+        account = nil
         await queue.logOut()
         await refresh()
     }
@@ -88,7 +92,7 @@ final class Shop {
         state.isBusy = true
         defer { state.isBusy = false }
         do {
-            state.message = Self.sentence(about: try await queue.purchase(productID, offer: offer))
+            state.message = Self.sentence(about: try await queue.purchase(productID, for: account, offer: offer))
         } catch {
             // `errorDescription` says whether the person was charged.
             state.message = error.localizedDescription

@@ -17,6 +17,8 @@ public struct PurchaseError: Error, Sendable, Hashable {
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// Nobody is logged in. Nothing was paid.
         case accountRequired = "account_required"
+        /// Another account has logged in since the button was pressed. Nothing was paid.
+        case accountChanged = "account_changed"
         /// This person may not pay on this device. Nothing was paid.
         case paymentsNotAllowed = "payments_not_allowed"
         /// The store does not sell the product. Nothing was paid.
@@ -63,6 +65,7 @@ extension PurchaseError: LocalizedError, CustomStringConvertible {
     public var errorDescription: String? {
         switch code {
         case .accountRequired: "Please log in first. You have not been charged."
+        case .accountChanged: "Another player has logged in. You have not been charged."
         case .paymentsNotAllowed: "Purchases are not allowed on this device. You have not been charged."
         case .productUnavailable: "This is not for sale right now. You have not been charged."
         case .orderInvalid: "This cannot be bought. You have not been charged."

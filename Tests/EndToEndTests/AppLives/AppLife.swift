@@ -142,20 +142,20 @@ actor AppLife {
         await record.press(account)
         if chance.happens(35) {
             // The app dies somewhere between the press of the button and the answer.
-            let purchase = Task { _ = try? await queue.purchase(Self.product) }
+            let purchase = Task { _ = try? await queue.purchase(Self.product, for: account) }
             // The instant of its death is chance.
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...80, using: &chance)))
             await kill()
             await purchase.value
             try await launch()
         } else if chance.happens(25) {
-            let purchase = Task { _ = try? await queue.purchase(Self.product) }
+            let purchase = Task { _ = try? await queue.purchase(Self.product, for: account) }
             // The instant at which the player changes is chance.
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...40, using: &chance)))
             await logIn()
             await purchase.value
         } else {
-            _ = try? await queue.purchase(Self.product)
+            _ = try? await queue.purchase(Self.product, for: account)
         }
         await apple.misbehave(launchFaults)
     }
