@@ -40,6 +40,9 @@ public final class KafkaAdmin: Sendable {
 
     /// Creates topics; those that exist already are left as they are.
     ///
+    /// It asks again every few seconds until the cluster answers, so that a cluster that starts, or elects, is no error.
+    /// What an attempt without an answer made is not among the names that are returned.
+    ///
     /// Throws the error of the first topic that could not be created, `.timedOut` or `.transport` when the cluster
     /// does not answer within `timeout`, and `.closed`.
     ///

@@ -18,6 +18,12 @@ extension AdminClient {
     }
 
     func createAccessRules(_ rules: [KafkaAccessRule], timeout: Duration) throws(KafkaError) {
+        try repeating(within: timeout) { timeout throws(KafkaError) in
+            try createAccessRulesOnce(rules, timeout: timeout)
+        }
+    }
+
+    private func createAccessRulesOnce(_ rules: [KafkaAccessRule], timeout: Duration) throws(KafkaError) {
         guard !rules.isEmpty else { return }
         var requests: [OpaquePointer?] = []
         defer { for request in requests { rd_kafka_AclBinding_destroy(request) } }

@@ -29,6 +29,14 @@ extension AdminClient {
     }
 
     func createTopics(_ topics: [KafkaTopicSpecification], timeout: Duration) throws(KafkaError) -> [String] {
+        try repeating(within: timeout) { timeout throws(KafkaError) in
+            try createTopicsOnce(topics, timeout: timeout)
+        }
+    }
+
+    private func createTopicsOnce(
+        _ topics: [KafkaTopicSpecification], timeout: Duration
+    ) throws(KafkaError) -> [String] {
         guard !topics.isEmpty else { return [] }
         var requests: [OpaquePointer?] = []
         defer { for request in requests { rd_kafka_NewTopic_destroy(request) } }

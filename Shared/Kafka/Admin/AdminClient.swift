@@ -13,6 +13,9 @@ actor AdminClient {
     private let handle: ThreadSafeHandle
     private let connections: ConnectionWatch
     private var isClosed = false
+    /// How long a call that may be repeated waits for one answer.
+    private static let attemptTimeout: Duration = .seconds(5)
+    private static let pauseBetweenAttempts: Duration = .milliseconds(100)
     /// Clients that only ask how far a group is, by the group's name.
     private var groupReaders: [String: GroupReader] = [:]
     var coordinators = CoordinatorDirectory()
@@ -79,6 +82,37 @@ actor AdminClient {
             }
             defer { rd_kafka_event_destroy(event) }
             return try checked(event, read)
+        }
+    }
+
+    /// Makes a call that is harmless to repeat, in attempts of a few seconds, until one is answered or the time is over.
+    ///
+    /// librdkafka waits for the cluster's controller, but asks who that is every five minutes only. A client that met a
+    /// cluster without one, which is so for seconds after a start or an election, would wait for nothing.
+    func repeating<Result>(
+        within timeout: Duration, _ attempt: (_ timeout: Duration) throws(KafkaError) -> Result
+    ) throws(KafkaError) -> Result {
+        let deadline = ContinuousClock.now + timeout
+        while true {
+            do throws(KafkaError) {
+                return try attempt(min(Self.attemptTimeout, ContinuousClock.now.duration(to: deadline)))
+            } catch {
+                guard error.isRetriable,
+                    ContinuousClock.now + Self.pauseBetweenAttempts < deadline
+                else { throw error }
+            }
+            pause()
+            // Its answer names the controller.
+            _ = try? brokers(timeout: min(Self.attemptTimeout, ContinuousClock.now.duration(to: deadline)))
+        }
+    }
+
+    /// Lets `pauseBetweenAttempts` pass on this thread of ours: nothing comes to a queue that nobody knows.
+    private func pause() {
+        let nothing = rd_kafka_queue_new(handle.pointer)
+        defer { rd_kafka_queue_destroy(nothing) }
+        if let event = rd_kafka_queue_poll(nothing, Self.pauseBetweenAttempts.wholeMilliseconds) {
+            rd_kafka_event_destroy(event)
         }
     }
 
