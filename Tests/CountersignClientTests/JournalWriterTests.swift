@@ -45,6 +45,23 @@ struct JournalWriterTests {
         try JournalFile(folder: folder).close()
     }
 
+    @Test("a child that was forked meanwhile, and has the lock's descriptor, does not keep the lock")
+    func forkedMeanwhile() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = try JournalFile(folder: folder)
+        let path = folder.appending(path: "purchases.lock").path
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap(Int32.init)
+        let lock = try #require(
+            descriptors.first {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
+            })
+        // The same description under another number, as a child has it.
+        let childs = dup(lock)
+        defer { close(childs) }
+        file.close()
+        try JournalFile(folder: folder).close()
+    }
+
     /// Whether another process gets the lock; it says 1 when it does not.
     private func lockElsewhere() async throws -> Int32 {
         let process = Process()

@@ -157,8 +157,11 @@ final class JournalFile: JournalStorage {
 
     func close() {
         if descriptor >= 0 { _ = Self.closeDescriptor(descriptor) }
-        // Closing gives the lock back.
-        if lock >= 0 { _ = Self.closeDescriptor(lock) }
+        // Closing alone leaves the lock with a child that was forked a moment ago, until it has begun its program.
+        if lock >= 0 {
+            _ = flock(lock, LOCK_UN)
+            _ = Self.closeDescriptor(lock)
+        }
         descriptor = -1
         lock = -1
     }
