@@ -16,8 +16,10 @@ struct DoctorCommand: AsyncParsableCommand {
     @Option(help: "Seconds after which something that is due counts as overdue.")
     var grace = 60.0
 
-    @Flag(inversion: .prefixedNo, help: "Compares the tables with each other, which reads them whole.")
-    var consistency = true
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Compares the tables with each other, which reads them whole; by itself only up to 200000 orders.")
+    var consistency: Bool?
 
     @Flag(help: "Prints JSON.")
     var json = false

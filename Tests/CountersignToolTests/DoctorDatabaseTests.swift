@@ -26,6 +26,22 @@ struct DoctorDatabaseTests {
         }
     }
 
+    @Test("more orders than may be are compared only when that is asked for, since it takes minutes")
+    func manyOrdersAreNotCompared() async throws {
+        try await TestDatabase.with { pool in
+            func consistency(_ compares: Bool?, maximum: Int64 = 200_000) async throws -> String? {
+                var check = DatabaseCheck(pool: pool, grace: .seconds(60), comparesTables: compares)
+                check.comparedOrdersMaximum = maximum
+                return try await check.run().last { $0.subject == "consistency" }?.detail
+            }
+            #expect(try await consistency(nil)?.hasPrefix("all ") == true)
+            let sentence = try await consistency(nil, maximum: -1)
+            #expect(sentence == "not compared: some 0 orders take minutes; `countersign audit` compares them")
+            #expect(try await consistency(true, maximum: -1)?.hasPrefix("all ") == true)
+            #expect(try await consistency(false) == "not compared")
+        }
+    }
+
     @Test func whatContradictsAndWhatWasGrantedTwiceIsCounted() async throws {
         try await TestDatabase.with { pool in
             try await pool.withConnection { connection in

@@ -144,7 +144,7 @@ indirect enum AuditParts: Sendable {
     }
 
     /// How many rows a table has, by the planner's statistics; where there are none yet, by its pages.
-    private static func estimate(_ table: String, on connection: PostgresConnection) async throws -> Int64 {
+    static func estimate(_ table: String, on connection: PostgresConnection) async throws -> Int64 {
         let result = try await connection.query(
             """
             SELECT coalesce(sum(CASE WHEN c.reltuples > 0 THEN c.reltuples

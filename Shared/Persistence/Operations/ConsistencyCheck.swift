@@ -116,6 +116,13 @@ package struct ConsistencyCheck: Sendable {
         }
     }
 
+    /// About how many orders there are, without reading them.
+    ///
+    /// - Throws: `PostgresError`.
+    package func estimatedOrders() async throws -> Int64 {
+        try await pool.withConnection { try await AuditParts.estimate("orders", on: $0) }
+    }
+
     /// A part reads rows that lie together, by an index: what a page costs by itself is no more than in a row.
     private static let settings = """
         SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
