@@ -203,12 +203,15 @@ def sums(shop, rows):
 
 def addresses(shop, folder):
     settings = shop.settings
+    store, intake = settings["COUNTERSIGN_SIMULATOR_URL"], settings["COUNTERSIGN_RECEIPT_INTAKE_URL"]
     print(f"""
-   To try while it runs (the API key is in {folder}/config/secrets.env):
-     post a purchase    POST {settings['COUNTERSIGN_RECEIPT_INTAKE_URL']}/v1/purchases?wait=5
-     sell one           POST {settings['COUNTERSIGN_SIMULATOR_URL']}/simulator/v1/sales
-     metrics            GET  {settings['COUNTERSIGN_FULFILLMENT_ADMIN_URL']}/metrics
-     what came by hook  GET  {settings['COUNTERSIGN_WEBHOOK_RECEIVER_URL']}/stats
+   To try while it runs (README.md has more; everybody knows this key, and it is good on this machine only):
+     sell a purchase    curl -s {store}/simulator/v1/sales \\
+                          -d '{{"bundleId":"{GAME}","productId":"gems.100","type":"Consumable"}}'
+     what a player has  curl -s "{intake}/v1/accounts/player-1?app={GAME}" \\
+                          -H "Authorization: Bearer {settings['COUNTERSIGN_API_KEY']}"
+     what came by hook  curl -s {settings['COUNTERSIGN_WEBHOOK_RECEIVER_URL']}/stats
+     metrics            curl -s {settings['COUNTERSIGN_FULFILLMENT_ADMIN_URL']}/metrics
      the story of one   deploy/stack --dir {folder} tool inspect ID
      what is wrong      deploy/stack --dir {folder} tool doctor
      who runs, logs     deploy/stack --dir {folder} status; {folder}/logs/""")

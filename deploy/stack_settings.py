@@ -13,6 +13,7 @@ import sys
 import uuid
 
 import stack_app_store
+import stack_demo
 from addresses import LOOPBACKS, authority
 from private_broker import PrivateBroker
 from private_files import write_private
@@ -74,7 +75,7 @@ def read_values(path):
 class StackSettings:
     """All that is fixed about a stack. It is on disk, so every command starts from there."""
 
-    def __init__(self, folder, broker=None, address=None):
+    def __init__(self, folder, broker=None, address=None, demo=False):
         self.folder = pathlib.Path(folder).resolve()
         for name, mode in [("", 0o711), ("pids", 0o755), ("logs", 0o755), ("config", 0o700)]:
             path = self.folder / name
@@ -85,13 +86,13 @@ class StackSettings:
         self.config = self.folder / "config"
         self.binaries = pathlib.Path(os.environ.get("COUNTERSIGN_BIN_DIR") or ROOT / ".build" / "release")
         with self.lock("setup"):
-            self._settle(broker, address)
+            self._settle(broker, address, demo)
 
     def lock(self, name):
         return file_lock(self.folder / "pids" / f"{name}.lock")
 
-    def _settle(self, broker, address):
-        """Address, ports, broker and secrets, chosen at first use and kept."""
+    def _settle(self, broker, address, demo):
+        """Address, ports, broker and secrets, chosen at first use and kept; of a demo those that pages name."""
         self.setup = read_setup(
             "PG_BIN", "COUNTERSIGN_BROKER_BINARY", "COUNTERSIGN_KAFKA_HOME", "COUNTERSIGN_JAVA_HOME")
         self.ports = read_values(self.folder / "ports.env")
@@ -103,13 +104,22 @@ class StackSettings:
                 self.ports["KAFKA"] = os.environ["COUNTERSIGN_KAFKA"]
                 self.ports["KAFKA_PROPERTIES"] = os.environ.get("COUNTERSIGN_STACK_KAFKA_PROPERTIES", "")
             for name in missing:
-                taken = {int(self.ports[other]) for other in PORTS if other in self.ports}
-                self.ports[name] = str(choose_port(taken, self.address))
+                self.ports[name] = str(self._port(name, demo))
             self.ports |= {"ADDRESS": self.address, "BROKER": self.broker}
             self.save_ports()
         self.kafka = os.environ.get("COUNTERSIGN_KAFKA") or self.ports.get("KAFKA")
         self.logins = os.environ.get("COUNTERSIGN_STACK_KAFKA_PROPERTIES") or self.ports.get("KAFKA_PROPERTIES")
-        self._settle_secrets()
+        self._settle_secrets(demo)
+
+    def _port(self, name, demo):
+        """A free port; of a demo the one that pages name, where nobody else has it."""
+        taken = {int(self.ports[other]) for other in PORTS if other in self.ports}
+        if demo:
+            wanted = stack_demo.PORTS[name]
+            if wanted not in taken and port_is_free(wanted, self.address):
+                return wanted
+            say(f"WARNING: port {wanted} is taken, so {name} is another one than pages say: `env` prints it")
+        return choose_port(taken, self.address)
 
     def _address(self, wanted):
         """What everything listens on: what the folder was made with, else what is wanted, else 127.0.0.1."""
@@ -142,12 +152,13 @@ class StackSettings:
             say("WARNING: where consumer groups may stall for ever when a service restarts (deploy/kafka/README.md)")
         return wanted or ("kafka" if available else "tansu")
 
-    def _settle_secrets(self):
+    def _settle_secrets(self, demo):
         self.secrets = read_values(self.config / "secrets.env")
         if not self.secrets:
             self.secrets = {
                 "API_KEY": "csk_" + secrets.token_hex(16), "JWT_SECRET": secrets.token_urlsafe(48),
-                "WEBHOOK_SECRET": "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()}
+                "WEBHOOK_SECRET": "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode(),
+                **(stack_demo.SECRETS if demo else {})}
             write_private(self.config / "jwt-secret", self.secrets["JWT_SECRET"])
             write_private(self.config / "webhook-secret", self.secrets["WEBHOOK_SECRET"] + "\n")
             write_private(self.config / "postgres-password", secrets.token_urlsafe(24) + "\n")
