@@ -61,6 +61,11 @@ BAD = [
     ("Services/Fulfillment/A.swift", "func a(\n    _ b: Int, as told: [Int]\n) {}\n", "told: instead of `told`", 2),
     ("Shared/Persistence/A.swift", "let isStated = 1\n", "isStated: instead of `stated`", 1),
     ("Shared/Persistence/A.swift", "let standingOrder = 1\n", "instead of `standing`", 1),
+    ("Shared/Kafka/README.md", "# Kafka\n\n[a\nb](../Nowhere/README.md)\n", "there is no such file", 4),
+    ("Shared/Kafka/README.md", "# Kafka\n\n[a](#nothing)\n", "there is no heading #nothing", 3),
+    ("Shared/Kafka/README.md", "# Kafka\n\n[a](../Postgres/README.md#nothing)\n", "there is no heading #nothing", 3),
+    ("deploy/site/pages/settings.md", "# Settings\n", "not what the sources say", 1),
+    ("deploy/site/pages/quick-start.zh.md", "# A\n\n```sh\nrm\n```\n", "not those of deploy/site/pages/quick-start.md", 1),
 ]
 
 GOOD = [
@@ -99,6 +104,7 @@ GOOD = [
     ("Services/ReceiptIntake/A.swift", "func a(account: String, told: Int) {}\n"),
     ("Shared/PurchaseModel/A.swift", "let standing: SubscriptionStanding\nlet keyword = unstated(held: 1)\n"
                                      "let sql = \"WITH told AS (SELECT 1)\"\n"),
+    ("Shared/Kafka/README.md", "# Kafka\n\n[a](../../README.md#use-it), [b](#a-b-c), `[c](d)`, [d](../Postgres)\n\n## A `b`: c!\n"),
 ]
 
 

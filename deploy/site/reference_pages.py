@@ -1,0 +1,136 @@
+"""The pages of the reference that are made from the sources: settings, reasons, files."""
+
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGES = "deploy/site/pages/"
+MADE = "Made from {sources} by `deploy/site/reference --write`; `deploy/house-rules` holds it against them."
+PROCESSES = {
+    "ReceiptIntake": "receipt-intake", "VerificationWorker": "verification-worker", "Fulfillment": "fulfillment",
+    "Notification": "notification", "CountersignTool": "countersign", "AppStoreSimulator": "app-store-simulator",
+}
+EVERY = "every service"
+TABLE_HEADS = {"variable", "key"}
+REASONS = "Shared/PurchaseModel/Orders/ReasonCode.swift"
+VERDICTS = "Services/VerificationWorker/README.md"
+FILES = [
+    ("The apps file", "Shared/ServiceRuntime/AppsFile.swift", "`COUNTERSIGN_APPS_FILE`: which apps are served, and who may call for them."),
+    ("The catalogue", "Shared/ServiceRuntime/Catalogue/CatalogueFile.swift",
+     "`COUNTERSIGN_CATALOGUE_FILE`: what each product grants. [The guide](catalogue.md) has a table of the fields."),
+    ("The webhooks file", "Shared/ServiceRuntime/WebhooksFile.swift",
+     "`COUNTERSIGN_WEBHOOKS_FILE`: where webhooks go. [The guide](webhooks.md) says what an endpoint sees."),
+]
+
+
+def pages():
+    """What each made page says, by its path in the repository."""
+    return {PAGES + "settings.md": settings_page(), PAGES + "reasons.md": reasons_page(), PAGES + "files.md": files_page()}
+
+
+def read(path):
+    return (ROOT / path).read_text()
+
+
+# --- settings -----------------------------------------------------------------------------------------------------------
+
+def settings_page():
+    lines = ["# Settings", "", MADE.format(sources="the tables beside the code that reads them"), "",
+             "Every process reads environment variables. A YAML file that `COUNTERSIGN_CONFIG` names may have them, too:",
+             "`COUNTERSIGN_HTTP_PORT` is `http: {port: …}` there, and a variable wins over the file. A secret `X` may be given as `X_FILE`, the",
+             "path of a file that holds it. A mistake ends the process at its start: one sentence in the log, exit code 64.", "",
+             "| service | variable | meaning | default |", "|---|---|---|---|"]
+    lines += [f"| {process} | {names} | {meaning} | {default} |" for process, names, meaning, default in all_settings()]
+    return "\n".join(lines) + "\n"
+
+
+def all_settings():
+    """(service, names, meaning, default) of every row of every table of settings, in the order of the sources."""
+    for row in tables(read("Shared/ServiceRuntime/README.md")):
+        yield EVERY, variables(row[0]), row[1], row[2]
+    for folder, process in PROCESSES.items():
+        sources = sorted((ROOT / "Services" / folder).rglob("*.swift"))
+        for source in sorted(sources, key=lambda path: path.name != "Configuration.swift"):
+            for row in tables(re.sub(r"^\s*/// ?", "", source.read_text(), flags=re.MULTILINE)):
+                # A row that stands for another table, whose rows are there themselves.
+                if "_…`" not in row[0]:
+                    yield process, variables(row[0]), row[1], row[2]
+
+
+def tables(text):
+    """Name, meaning and default of the rows of tables whose first column is called variable or key."""
+    head = None
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+        if not line.startswith("|"):
+            head = None
+        elif head is None:
+            head = cells
+        elif head[0] in TABLE_HEADS and "`" in cells[0]:
+            # The retention's table, whose numbers are days, and those of tools, which have no defaults.
+            words = {"what goes": "days until these go: ", "used by": "used by: "}.get(head[1], "")
+            yield cells[0], words + cells[1], cells[2] if len(cells) > 2 else ""
+
+
+def variables(cell):
+    """Keys as variables: `http.port` is `COUNTERSIGN_HTTP_PORT`."""
+    def variable(match):
+        name = match[1]
+        return f"`{name}`" if name.startswith(("COUNTERSIGN_", "…")) else f"`COUNTERSIGN_{name.upper().replace('.', '_')}`"
+    return re.sub(r"`([\w.…]+)`", variable, cell)
+
+
+# --- reasons ------------------------------------------------------------------------------------------------------------
+
+def reasons_page():
+    meanings = dict(countersigns_reasons())
+    refused, unknown = verdict_reasons()
+    lines = ["# Reasons", "", MADE.format(sources=f"`{REASONS}` and the verifier's table"), "",
+             "The member `reason` of an answer, of an event (`data.reason`), of log lines and of metrics. A program may rely on the word; the",
+             "sentence beside it (`detail`) is for people, and may change. More reasons will come.", "",
+             "What a poster is told with each, and whether the app may finish, is in the",
+             "[table of fulfillment](../../../Services/Fulfillment/README.md#what-the-poster-is-told).", "",
+             "## Countersign's own", "", "| reason | meaning |", "|---|---|"]
+    lines += [f"| `{word}` | {text} |" for word, text in meanings.items()]
+    lines += ["", "## Refused by verification", "", "The proof can never become genuine.", "",
+              "| reason | of | what is wrong |", "|---|---|---|"]
+    lines += [f"| `{word}` | {', '.join(kinds)} | {'; '.join(what)} |" for word, (kinds, what) in refused]
+    lines += ["", "## Not known yet", "", "The app is told `received`. It is tried again, until it is one or the other.", "",
+              "| reason | of | what happened |", "|---|---|---|"]
+    lines += [f"| `{word}` | {', '.join(kinds)} | {'; '.join(what)} |" for word, (kinds, what) in unknown]
+    return "\n".join(lines) + "\n"
+
+
+def countersigns_reasons():
+    for comment, word in re.findall(r'((?:^ *///.*\n)+) *package static let \w+ = ReasonCode\(rawValue: "(\w+)"\)', read(REASONS), re.MULTILINE):
+        yield word, " ".join(re.sub(r"^ */// ?", "", line) for line in comment.splitlines())
+
+
+def verdict_reasons():
+    """Of the worker's table of verdicts: what is rejected, and what is unknown, by reason."""
+    found = {"rejected": {}, "unknown": {}}
+    for line in read(VERDICTS).splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.startswith("|") and len(cells) == 5 and cells[2] in found and cells[3].startswith("`"):
+            kinds, what = found[cells[2]].setdefault(cells[3].strip("`"), ([], []))
+            kinds += [cells[0]] if cells[0] not in kinds else []
+            what += [cells[1]] if cells[1] not in what else []
+    return sorted(found["rejected"].items()), sorted(found["unknown"].items())
+
+
+# --- files --------------------------------------------------------------------------------------------------------------
+
+def files_page():
+    lines = ["# Files", "", MADE.format(sources="what stands above the types that read them"), "",
+             "Three YAML files. The services read them again within seconds when they change. A mistake in one changes nothing: what it said before",
+             "stays in use, the log names the line, and `countersign_settings_file_mistaken` or `countersign_catalogue_mistaken` is 1. A field that is",
+             "not known is a mistake. `countersign app add`, `key create` and `webhooks add` write them for you."]
+    for title, path, sentence in FILES:
+        lines += ["", f"## {title}", "", sentence, "", "```yaml", *example(path), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def example(path):
+    """The YAML in the comment of the type."""
+    block = re.search(r"^/// ```yaml\n(.*?)^/// ```$", read(path), re.DOTALL | re.MULTILINE)
+    return [re.sub(r"^/// ?", "", line) for line in block[1].splitlines()]
