@@ -9,7 +9,7 @@ enum RootCheck {
     private static let believers: Set = ["receipt-intake", "verification-worker"]
     private static let remedy =
         "fine with the simulator; in production leave COUNTERSIGN_TRUSTED_ROOTS and COUNTERSIGN_RECEIPT_ROOTS out, and "
-        + "\(TrustedRootSettings.foreignVariable), too: no service starts with such a root then"
+        + "\(TrustedRootSettings.foreignVariable), too: intake and the workers refuse to start with such a root then"
 
     /// Judges the settings of the tool's own environment, which may be others than those of a service.
     static func judge(environment roots: [RootUse: TrustedRoots]) -> Finding {
