@@ -185,6 +185,7 @@ let package = Package(
                 .embedInCode("Migrations/0022_find_numbers.sql"),
                 .embedInCode("Migrations/0023_placeholder.sql"),
                 .embedInCode("Migrations/0024_placeholder_too.sql"),
+                .embedInCode("Migrations/0025_number_events.sql"),
             ]),
         shared(
             "ServiceRuntime",

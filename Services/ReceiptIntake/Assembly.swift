@@ -56,6 +56,10 @@ struct Assembly {
             try offers.use(apps, path: path)
             await authenticator.use(apps, keySets: keySets.follow(try KeySetSource.all(in: apps)))
         }
+        let feed = EventFeedStore(pool: pool)
+        let eventTail = EventTail { try await feed.arrivals(after: $0) }
+        let eventStreams = EventStreamPlaces(
+            maximum: configuration.streamsMaximum, ofAccountMaximum: configuration.accountStreamsMaximum)
         let server = IntakeServer(
             configuration: configuration, authenticator: authenticator,
             submissions: PurchaseSubmissions(
@@ -67,16 +71,18 @@ struct Assembly {
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
             resends: WebhookResendStore(pool: pool), signatures: signatures, offers: offers,
             export: { AccountExport(pool: pool, app: $0, account: $1) }, forgetting: ForgetRequestStore(pool: pool),
-            consents: AccountConsentStore(pool: pool), logger: logger)
+            consents: AccountConsentStore(pool: pool), events: feed, eventTail: eventTail, eventStreams: eventStreams,
+            logger: logger)
         let lag = GroupLagWatch([TopicUse.submissions, TopicUse.verdicts], monitor: monitor, logger: logger)
-        registerMetrics(waiters)
+        registerMetrics(waiters, eventStreams)
         return ServiceAssembly(services: [
             pool, DatabaseGuard(pool: pool, context: context), keySets, reload, tail, producer, monitor,
             purchases.publisher, purchases.batcher, notifications.publisher, notifications.batcher,
             lag.task(), redriver(store, lag, publish),
             ProofHeaderRefresh.task(headers, pool: pool, logger: logger) { await signatures.learn($0) },
             OldestSubmission(pool: pool).task(logger: logger),
-            LateOutcomes(waiters: waiters, statuses: statuses).task(logger: logger), server,
+            LateOutcomes(waiters: waiters, statuses: statuses).task(logger: logger), eventTail.task(logger: logger),
+            server,
         ])
     }
 
@@ -135,7 +141,12 @@ struct Assembly {
         }
     }
 
-    private func registerMetrics(_ waiters: OutcomeWaiters) {
-        context.metrics.onScrape { [GaugeSample("countersign_waiters", Double(waiters.count))] }
+    private func registerMetrics(_ waiters: OutcomeWaiters, _ streams: EventStreamPlaces) {
+        context.metrics.onScrape {
+            [
+                GaugeSample("countersign_waiters", Double(waiters.count)),
+                GaugeSample("countersign_event_streams", Double(streams.count)),
+            ]
+        }
     }
 }

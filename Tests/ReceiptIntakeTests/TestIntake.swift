@@ -74,6 +74,8 @@ struct TestIntake: Sendable {
         defer { signatures.stop() }
         let apps = try AppsFile.load(path: configuration.appsFile, environment: OfferSamples.environment)
         let authenticator = await Authenticator(apps: apps, keySets: [:])
+        let feed = EventFeedStore(pool: pool)
+        let tail = EventTail { try await feed.arrivals(after: $0) }
         let server = IntakeServer(
             configuration: configuration, authenticator: authenticator,
             submissions: PurchaseSubmissions(
@@ -85,10 +87,15 @@ struct TestIntake: Sendable {
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
             resends: WebhookResendStore(pool: pool), signatures: signatures, offers: try OfferSigners(apps, path: ""),
             export: { AccountExport(pool: pool, app: $0, account: $1) }, forgetting: ForgetRequestStore(pool: pool),
-            consents: AccountConsentStore(pool: pool), logger: logger)
+            consents: AccountConsentStore(pool: pool), events: feed, eventTail: tail,
+            eventStreams: EventStreamPlaces(
+                maximum: configuration.streamsMaximum, ofAccountMaximum: configuration.accountStreamsMaximum),
+            logger: logger)
         let value = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await batcher.run() }
             group.addTask { try await notifications.run() }
+            let look = tail.task(logger: logger)
+            group.addTask { try await look.run() }
             let value = try await server.application().test(setup) { client in
                 try await body(
                     TestIntake(

@@ -113,6 +113,10 @@ package struct Migrator: Sendable {
             Migration(
                 version: 24, name: "placeholder_too",
                 sql: String(decoding: PackageResources._024_placeholder_too_sql, as: UTF8.self)),
+            Migration(
+                version: 25, name: "number_events",
+                sql: String(decoding: PackageResources._025_number_events_sql, as: UTF8.self),
+                locksTables: true),
         ]
     }
 
