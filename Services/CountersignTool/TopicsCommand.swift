@@ -35,8 +35,7 @@ struct TopicsCommand: AsyncParsableCommand {
     @Option(help: "What users' names begin with in access rules.")
     var principalPrefix = "User:"
 
-    @Option(
-        help: "A user of your own that may read countersign.events, in groups named after it: USER.anything; may be repeated.")
+    @Option(help: "A user of your own that may read countersign.events, in groups USER.anything; may be repeated.")
     var consumer: [String] = []
 
     @Option(help: "Seconds that the broker has for each answer: a cluster that has just started makes topics slowly.")

@@ -9,8 +9,6 @@ enum FulfillmentMetrics {
     static let events = "countersign_events_without_delivery"
     static let eventsAge = "countersign_events_without_delivery_oldest_age_seconds"
 
-    static let eventsNumbered = "countersign_events_numbered"
-
     static let monthsAhead = "countersign_partitions_ahead_seconds"
     static let monthsOverdue = "countersign_partitions_overdue"
 

@@ -45,8 +45,8 @@ struct IntakeServer: Service, CustomStringConvertible {
         orders: OrderReadingStore, intents: IntentStore, spends: SpendStore, resends: WebhookResendStore,
         signatures: NotificationSignatures, offers: OfferSigners,
         export: @escaping @Sendable (_ app: String, _ account: Account) -> AccountExport,
-        forgetting: ForgetRequestStore, consents: AccountConsentStore, events: EventFeedStore,
-        eventTail: EventTail, eventStreams: EventStreamPlaces, logger: Logger
+        forgetting: ForgetRequestStore, consents: AccountConsentStore, events: EventReaders,
+        logger: Logger
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -88,8 +88,8 @@ struct IntakeServer: Service, CustomStringConvertible {
         self.consents = ConsentRoutes(authenticator: authenticator, store: consents, body: body)
         self.offers = OfferRoutes(authenticator: authenticator, signers: offers, limits: limits, body: body)
         self.events = EventRoutes(
-            authenticator: authenticator, reading: EventReading(store: events, tail: eventTail, turns: turns),
-            places: eventStreams,
+            authenticator: authenticator, reading: EventReading(store: events.feed, tail: events.tail, turns: turns),
+            places: events.places,
             pace: EventStream.Pace(heartbeat: configuration.streamHeartbeat, writing: configuration.streamStallTime),
             accountWaits: waits, connections: connections)
         self.notifications = NotificationRoutes(

@@ -52,7 +52,9 @@ extension EndToEnd {
                     if round < 2 { try await stack.crash("receipt-intake") }
                 }
                 let deadline = ContinuousClock.now + .seconds(30)
+                // Two readers are looked at, which have no signal in common.
                 while ContinuousClock.now < deadline, Set(pulled.ids).count < 12 || Set(streamed.ids).count < 12 {
+                    // Until the time-out only.
                     try await Task.sleep(for: .milliseconds(50))
                 }
                 readers.cancel()
@@ -74,11 +76,13 @@ extension EndToEnd {
         private static func pull(_ client: IntakeClient, _ account: String, _ seen: Seen) async {
             while !Task.isCancelled {
                 do {
-                    let url = "\(client.intake)/v1/events?app=\(app)&account=\(account)&limit=2&wait=5&after=\(seen.cursor ?? "")"
+                    let url =
+                        "\(client.intake)/v1/events?app=\(app)&account=\(account)&limit=2&wait=5&after=\(seen.cursor ?? "")"
                     let answer = try await client.send(.GET, url, headers: client.headers())
                     let page = try JSONDecoder().decode(Page.self, from: answer.body)
                     seen.add(page.events.map(\.id), page.next)
                 } catch {
+                    // Intake is away: it is tried again until it is back, as any client does.
                     try? await Task.sleep(for: .milliseconds(100))
                 }
             }
@@ -88,7 +92,8 @@ extension EndToEnd {
         private static func follow(_ client: IntakeClient, _ account: String, _ seen: Seen) async {
             while !Task.isCancelled {
                 do {
-                    var request = HTTPClientRequest(url: "\(client.intake)/v1/accounts/\(account)/events?app=\(app)&after=")
+                    var request = HTTPClientRequest(
+                        url: "\(client.intake)/v1/accounts/\(account)/events?app=\(app)&after=")
                     for (name, value) in client.headers() { request.headers.add(name: name, value: value) }
                     request.headers.add(name: "accept", value: "text/event-stream")
                     if let cursor = seen.cursor { request.headers.add(name: "last-event-id", value: cursor) }
@@ -102,6 +107,7 @@ extension EndToEnd {
                         }
                     }
                 } catch {
+                    // Intake is away: it is tried again until it is back, as any client does.
                     try? await Task.sleep(for: .milliseconds(100))
                 }
             }
@@ -111,8 +117,9 @@ extension EndToEnd {
             var (ids, cursor): ([String], String?) = ([], nil)
             for line in block.split(separator: "\n") {
                 if line.hasPrefix("id: ") { cursor = String(line.dropFirst(4)) }
-                if line.hasPrefix("data: "), let event = try? JSONDecoder().decode(
-                    Page.Event.self, from: Data(line.dropFirst(6).utf8))
+                if line.hasPrefix("data: "),
+                    let event = try? JSONDecoder().decode(
+                        Page.Event.self, from: Data(line.dropFirst(6).utf8))
                 {
                     ids.append(event.id)
                 }

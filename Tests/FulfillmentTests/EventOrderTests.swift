@@ -127,7 +127,8 @@ struct EventOrderTests {
         committed.end()
     }
 
-    @Test func `a reader that dies anywhere misses nothing while writers race, and repeats only the page it had not kept`()
+    @Test
+    func `a reader that dies anywhere misses nothing while writers race, and repeats only the page it had not kept`()
         async throws
     {
         try await TestDatabase.with { pool in
@@ -196,7 +197,8 @@ struct EventOrderTests {
             }
             let later = try await pool.withTransaction { try await Self.write(["d"], on: $0) }
             try await Self.number(pool)
-            #expect(try await reader.read() == [ids[1]] + later, "what lost its place is read again, and nothing is missed")
+            #expect(
+                try await reader.read() == [ids[1]] + later, "what lost its place is read again, and nothing is missed")
         }
     }
 
@@ -225,7 +227,8 @@ struct EventOrderTests {
                 """
                 SELECT event_id, lag(event_id) OVER (ORDER BY position) < event_id AS is_sorted FROM event_positions
                 ORDER BY position
-                """).rows
+                """
+            ).rows
             #expect(places.count == 2501)
             #expect(try places.last?.decode("event_id", as: String.self) == later[0])
             #expect(try places.dropFirst().allSatisfy { try $0.decode("is_sorted", as: Bool.self) })

@@ -79,7 +79,9 @@ enum EventSamples {
             samples.append(("GET", "/v1/events", try await intake.pull(query, token: token)))
         }
         let player = try ReadingFixture.player()
-        for query in ["", "limit=2", "after=now", "types=none", "after=x", "limit=0", "types=a**", "wait=31", "account="] {
+        for query in [
+            "", "limit=2", "after=now", "types=none", "after=x", "limit=0", "types=a**", "wait=31", "account=",
+        ] {
             try await pull(query)
         }
         for token in [nil, player, TestIntake.key(.post)] { try await pull("", token) }

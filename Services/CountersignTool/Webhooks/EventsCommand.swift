@@ -7,10 +7,11 @@ import PurchaseModel
 /// `countersign events`: what the studio's backend would read, in its order.
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "events", abstract: "Lists an app's events in the order in which they are pulled, and follows them.",
+        commandName: "events",
+        abstract: "Lists an app's events in the order in which they are pulled, and follows them.",
         discussion: """
-            Begins with the oldest, after a cursor, or with --after now. The last line has the cursor to go on with; it is the same that \
-            GET /v1/events takes and gives.
+            Begins with the oldest, after a cursor, or with --after now. The last line has the cursor to go on with; it \
+            is the same that GET /v1/events takes and gives.
             """)
 
     /// How often it looks for more.
@@ -77,7 +78,7 @@ struct EventsCommand: AsyncParsableCommand {
         let names = types?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
         let patterns = names.compactMap { EventFilter.TypePattern($0) }
         guard patterns.count == names.count else {
-            throw ValidationError("--types are types of events with commas, with * at their end at most: 'iap.refund.*'")
+            throw ValidationError("--types are types with commas, with * at their end at most: 'iap.refund.*'")
         }
         return EventFilter(app: app, environment: environment, account: account, types: patterns)
     }

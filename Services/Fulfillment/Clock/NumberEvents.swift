@@ -32,7 +32,7 @@ struct NumberEvents: Sendable {
     func look() async throws {
         for _ in 0..<Pace.stepsPerLook {
             let step = try await store.number()
-            Counter(label: FulfillmentMetrics.eventsNumbered).increment(by: step.count)
+            Counter(label: "countersign_events_numbered").increment(by: step.count)
             guard step.isMoreDue else { return }
             try Task.checkCancellation()
         }

@@ -4,7 +4,9 @@ import Logging
 import Messages
 import Persistence
 
-/// What `GET /v1/events` answers: `EventPage` in the OpenAPI document. Each event is the bytes that its webhook has.
+/// What `GET /v1/events` answers: `EventPage` in the OpenAPI document.
+///
+/// Each event is the bytes that its webhook has.
 enum EventPageAnswer {
     /// The page as JSON.
     static func response(_ page: EventFeedStore.Page) -> Response {

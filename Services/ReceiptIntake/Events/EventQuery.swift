@@ -90,5 +90,6 @@ struct EventQuery: Sendable {
 extension ProblemDetails {
     static let cursorExpired = ProblemDetails(
         "cursor-expired", title: "The cursor is older than what is there", status: .gone,
-        detail: "Events after it are gone: their retention is over. Read what accounts have now, and begin without a cursor.")
+        detail: "Events after it are gone: their retention is over. Read what accounts have now, and begin without one."
+    )
 }

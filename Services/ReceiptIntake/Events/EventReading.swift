@@ -1,5 +1,21 @@
 import Persistence
+import Postgres
 import ServiceRuntime
+
+/// What those who pull and follow events share.
+struct EventReaders: Sendable {
+    let feed: EventFeedStore
+    let tail: EventTail
+    let places: EventStreamPlaces
+
+    init(pool: PostgresPool, configuration: Configuration) {
+        let feed = EventFeedStore(pool: pool)
+        self.feed = feed
+        tail = EventTail { try await feed.arrivals(after: $0) }
+        places = EventStreamPlaces(
+            maximum: configuration.streamsMaximum, ofAccountMaximum: configuration.accountStreamsMaximum)
+    }
+}
 
 /// Reads pages of events, and waits for the first event of one.
 struct EventReading: Sendable {

@@ -7,14 +7,14 @@ import Synchronization
 ///
 /// Each keeps a connection for hours, so that they may not take all of them.
 final class EventStreamPlaces: Sendable {
-    private struct Account: Hashable {
+    private struct Owner: Hashable {
         let app: String
-        let name: [UInt8]
+        let account: Account
     }
 
     private struct State {
         var count = 0
-        var accounts: [Account: Int] = [:]
+        var owners: [Owner: Int] = [:]
     }
 
     /// Of the process; one more is 503.
@@ -34,38 +34,38 @@ final class EventStreamPlaces: Sendable {
     /// A place, given back when nobody has it any more.
     final class Place: Sendable {
         private let places: EventStreamPlaces
-        private let account: Account
+        private let owner: Owner
 
-        fileprivate init(_ places: EventStreamPlaces, _ account: Account) {
+        fileprivate init(_ places: EventStreamPlaces, _ owner: Owner) {
             self.places = places
-            self.account = account
+            self.owner = owner
         }
 
-        deinit { places.leave(account) }
+        deinit { places.leave(owner) }
     }
 
     /// A place for another stream.
     ///
     /// - Throws: `ProblemDetails`: 429 or 503.
-    func enter(app: String, account: PurchaseModel.Account) throws -> Place {
-        let key = Account(app: app, name: Array(account.text.utf8))
+    func enter(app: String, account: Account) throws -> Place {
+        let owner = Owner(app: app, account: account)
         try state.withLock { state in
-            guard state.accounts[key, default: 0] < ofAccountMaximum else {
+            guard state.owners[owner, default: 0] < ofAccountMaximum else {
                 RequestsLimited.count("streams", .refused)
                 throw ProblemDetails.streamsOfAccount(maximum: ofAccountMaximum)
             }
             guard state.count < maximum else { throw ProblemDetails.streamsFull }
             state.count += 1
-            state.accounts[key, default: 0] += 1
+            state.owners[owner, default: 0] += 1
         }
-        return Place(self, key)
+        return Place(self, owner)
     }
 
-    private func leave(_ account: Account) {
+    private func leave(_ owner: Owner) {
         state.withLock { state in
             state.count -= 1
-            let own = state.accounts[account, default: 1] - 1
-            state.accounts[account] = own > 0 ? own : nil
+            let own = state.owners[owner, default: 1] - 1
+            state.owners[owner] = own > 0 ? own : nil
         }
     }
 }

@@ -1,5 +1,6 @@
 import Logging
 import Persistence
+import PurchaseModel
 import ServiceLifecycle
 import ServiceRuntime
 import Synchronization
@@ -30,13 +31,8 @@ final class EventTail: Sendable {
 
     private struct Owner: Hashable {
         let app: String
-        /// Its bytes; nil for those who wait for anybody's.
-        let account: [UInt8]?
-
-        init(_ app: String, _ account: String?) {
-            self.app = app
-            self.account = account.map { Array($0.utf8) }
-        }
+        /// Nil for those who wait for anybody's.
+        let account: Account?
     }
 
     private struct Waiter {
@@ -95,8 +91,8 @@ final class EventTail: Sendable {
             state.position = max(state.position ?? 0, last.position)
             var ended: [@Sendable (End) -> Void] = []
             for arrival in found {
-                var owners = [Owner(arrival.app, nil)]
-                if let account = arrival.account { owners.append(Owner(arrival.app, account)) }
+                var owners = [Owner(app: arrival.app, account: nil)]
+                if let account = arrival.account { owners.append(Owner(app: arrival.app, account: account)) }
                 for owner in owners {
                     guard let waiters = state.waiters[owner] else { continue }
                     for (id, waiter) in waiters
@@ -132,7 +128,7 @@ final class EventTail: Sendable {
             continuation.yield(reason)
             continuation.finish()
         }
-        let owner = Owner(filter.app, filter.account?.text)
+        let owner = Owner(app: filter.app, account: filter.account)
         let entered = enter(Waiter(filter: filter, position: position, end: end), owner)
         guard case .waiting(let id) = entered else { return entered == .overtaken ? .arrival : .full }
         defer { state.withLock { Self.remove(id, owner, &$0) } }

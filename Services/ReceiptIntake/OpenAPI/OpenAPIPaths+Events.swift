@@ -7,9 +7,9 @@ extension OpenAPIPaths {
               tags: [webhooks]
               summary: Events of an app in one order, a page at a time.
               description: |
-                The bodies that webhooks have. Nothing that is committed is missed, whatever is written meanwhile. A reader keeps `next` once it has
-                dealt with the page, and sends it as `after`; who dies before that reads the page again. Events stay for the time of
-                retention.
+                The bodies that webhooks have. Nothing that is committed is missed, whatever is written meanwhile. A reader keeps
+                `next` once it has dealt with the page, and sends it as `after`; who dies before that reads the page again.
+                Events stay for the time of retention.
               security:
                 - server: [read]
               parameters:
@@ -40,10 +40,11 @@ extension OpenAPIPaths {
               tags: [reading]
               summary: An account's events, as a page or as a stream.
               description: |
-                With `Accept: text/event-stream` the answer is a stream of server-sent events from now on, or from `Last-Event-ID` or `after`
-                on: `data:` is an event, `id:` its cursor. It has a line every 15 seconds at least, and ends when the credentials do; the reader
-                comes back with `Last-Event-ID`, as browsers do by themselves. Otherwise it is a page like that of `/v1/events`, and without `after`
-                it begins with the oldest event. A player reads of an event what an own order tells.
+                With `Accept: text/event-stream` the answer is a stream of server-sent events from now on, or from `Last-Event-ID`
+                or `after` on: `data:` is an event, `id:` its cursor. It has a line every 15 seconds at least, and ends when the
+                credentials do; the reader comes back with `Last-Event-ID`, as browsers do by themselves. Otherwise it is a page
+                like that of `/v1/events`, and without `after` it begins with the oldest event. A player reads of an event what an
+                own order tells.
               security:
                 - player: []
                 - server: [read]

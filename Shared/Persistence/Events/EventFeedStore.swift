@@ -1,5 +1,6 @@
 import Foundation
 package import Postgres
+package import PurchaseModel
 
 /// Reads events in the order of their positions, for whoever pulls or follows them.
 package struct EventFeedStore: Sendable {
@@ -119,7 +120,7 @@ package struct EventFeedStore: Sendable {
         package let position: Int64
         package let app: String
         package let environment: String
-        package let account: String?
+        package let account: Account?
         package let type: String
     }
 
@@ -135,7 +136,8 @@ package struct EventFeedStore: Sendable {
         return try result.rows.map { row in
             Arrival(
                 position: try row.decode("position"), app: try row.decode("app"),
-                environment: try row.decode("environment"), account: try row.decodeIfPresent("account"),
+                environment: try row.decode("environment"),
+                account: try row.decodeIfPresent("account", as: String.self).map { Account(stored: $0) },
                 type: try row.decode("type"))
         }
     }

@@ -50,9 +50,7 @@ package struct EventFilter: Sendable, Hashable {
     package func matches(_ arrival: EventFeedStore.Arrival) -> Bool {
         guard arrival.app == app else { return false }
         if let environment, arrival.environment != environment.rawValue { return false }
-        if let account {
-            guard let name = arrival.account, name.utf8.elementsEqual(account.text.utf8) else { return false }
-        }
+        if let account, arrival.account != account { return false }
         return types.isEmpty || types.contains { $0.matches(arrival.type) }
     }
 }

@@ -46,8 +46,8 @@ package struct EventPositionStore: Sendable {
 
     private func holding(_ body: @Sendable (PostgresConnection) async throws -> Step) async throws -> Step {
         try await pool.withTransaction { connection in
-            let held = try await connection.query("SELECT 1 AS one FROM event_numbering FOR UPDATE SKIP LOCKED")
-            return held.rows.isEmpty ? Step() : try await body(connection)
+            let locked = try await connection.query("SELECT 1 AS one FROM event_numbering FOR UPDATE SKIP LOCKED")
+            return locked.rows.isEmpty ? Step() : try await body(connection)
         }
     }
 
