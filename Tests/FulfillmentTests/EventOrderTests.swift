@@ -27,15 +27,20 @@ struct EventOrderTests {
     }
 
     /// A reader that goes on from its cursor.
-    private struct Reader {
-        let store: EventFeedStore
-        var cursor: Int64?
+    private final class Reader: Sendable {
+        private let store: EventFeedStore
+        private let position: Mutex<Int64?>
+        /// How far it came.
+        var cursor: Int64? { position.withLock { $0 } }
 
-        init(_ pool: PostgresPool) { store = EventFeedStore(pool: pool) }
+        init(_ pool: PostgresPool, after cursor: Int64? = nil) {
+            store = EventFeedStore(pool: pool)
+            position = Mutex(cursor)
+        }
 
-        mutating func read(limit: Int = 1_000) async throws -> [String] {
+        func read(limit: Int = 1_000) async throws -> [String] {
             let page = try await store.page(EventFilter(app: Bench.app), after: cursor, limit: limit)
-            cursor = page.next
+            position.withLock { $0 = page.next }
             return try page.events.map {
                 try MessageCoding.decode(PurchaseEvent.self, from: Array($0.body.utf8)).id
             }
@@ -46,7 +51,7 @@ struct EventOrderTests {
         async throws
     {
         try await TestDatabase.with { pool in
-            var reader = Reader(pool)
+            let reader = Reader(pool)
             let (early, late) = try await pool.withTransaction { slow in
                 let early = try await Self.write(["slow"], on: slow)
                 let late = try await pool.withTransaction { try await Self.write(["quick"], on: $0) }
@@ -60,7 +65,7 @@ struct EventOrderTests {
             #expect(try await reader.read().isEmpty, "it has no place yet")
             try await Self.number(pool)
             #expect(try await reader.read() == early)
-            var another = Reader(pool)
+            let another = Reader(pool)
             #expect(try await another.read() == late + early, "everybody reads the same order")
         }
     }
@@ -69,14 +74,14 @@ struct EventOrderTests {
         struct RolledBack: Error {}
         try await TestDatabase.with { pool in
             await #expect(throws: RolledBack.self) { () async throws in
-                try await pool.withTransaction { connection in
+                try await pool.withTransaction { (connection) async throws -> Void in
                     _ = try await Self.write(["anna"], on: connection)
                     throw RolledBack()
                 }
             }
             let ids = try await pool.withTransaction { try await Self.write(["anna"], on: $0) }
             try await Self.number(pool)
-            var reader = Reader(pool)
+            let reader = Reader(pool)
             #expect(try await reader.read() == ids)
         }
     }
@@ -89,7 +94,7 @@ struct EventOrderTests {
                 #expect(try await EventPositionStore(pool: pool).number() == EventPositionStore.Step())
             }
             try await Self.number(pool)
-            var reader = Reader(pool)
+            let reader = Reader(pool)
             #expect(try await reader.read() == ids)
         }
     }
@@ -148,16 +153,14 @@ struct EventOrderTests {
                     var (kept, all): (Int64?, [String]) = (nil, [])
                     while !committed.isOver {
                         // Another process each time, with what the one before had kept.
-                        var reader = Reader(pool)
-                        reader.cursor = kept
+                        let reader = Reader(pool, after: kept)
                         let page = try await reader.read(limit: 7)
                         // It dies before the cursor is kept, and what it had done of the page is done again.
                         if Int.random(in: 0..<3) == 0 { continue }
                         (kept, all) = (reader.cursor, all + page)
                     }
                     try await Self.number(pool)
-                    var reader = Reader(pool)
-                    reader.cursor = kept
+                    let reader = Reader(pool, after: kept)
                     return all + (try await reader.read())
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
@@ -165,7 +168,7 @@ struct EventOrderTests {
             #expect(read.count > 100)
             #expect(read.count == Set(read).count, "nothing twice")
             #expect(Set(read) == Set(committed.ids))
-            var fresh = Reader(pool)
+            let fresh = Reader(pool)
             #expect(try await fresh.read() == read, "the order is the same for who reads later")
             // An account's events are in the order of their numbers.
             let wrong = try await pool.query(
@@ -183,7 +186,7 @@ struct EventOrderTests {
         try await TestDatabase.with { pool in
             let ids = try await pool.withTransaction { try await Self.write(["a", "b", "c"], on: $0) }
             try await Self.number(pool)
-            var reader = Reader(pool)
+            let reader = Reader(pool)
             #expect(try await reader.read() == ids)
             // The standby had the first position; of the others it had one event, still queued.
             try await pool.withConnection { connection in

@@ -51,12 +51,13 @@ struct EventsCommand: AsyncParsableCommand {
     @inline(never)
     private func list(_ filter: EventFilter, _ store: EventFeedStore) async throws {
         var position: Int64?
-        if let after { position = after == "now" ? try await store.newest() : EventCursor.position(after) }
+        if after == "now" { position = try await store.newest() } else { position = after.flatMap(EventCursor.position) }
         var page = try await Self.page(filter, after: position, limit: limit, store)
         guard follow else { return print(json ? Self.json(page) : Self.text(page)) }
         while true {
-            for event in page.events { print(json ? event.body : Self.line(event)) }
-            fflush(stdout)
+            // Not print: what reads a pipe has each event at once.
+            let lines = page.events.map { (json ? $0.body : Self.line($0)) + "\n" }.joined()
+            try FileHandle.standardOutput.write(contentsOf: Data(lines.utf8))
             if !page.isMore { try await Task.sleep(for: Self.followInterval) }
             page = try await Self.page(filter, after: page.next, limit: limit, store)
         }

@@ -1,9 +1,11 @@
+import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Logging
 import Metrics
 import NIOCore
 import Persistence
+import ServiceLifecycle
 import ServiceRuntime
 
 /// One account's events as server-sent events, until the reader goes, falls behind, or may not read them any more.

@@ -27,6 +27,11 @@ package struct EventFeedStore: Sendable {
         package let position: Int64
         /// The bytes that webhooks have, too.
         package let body: String
+
+        package init(position: Int64, body: String) {
+            self.position = position
+            self.body = body
+        }
     }
 
     /// Some events in their order.
@@ -122,6 +127,14 @@ package struct EventFeedStore: Sendable {
         package let environment: String
         package let account: Account?
         package let type: String
+
+        package init(position: Int64, app: String, environment: String, account: Account?, type: String) {
+            self.position = position
+            self.app = app
+            self.environment = environment
+            self.account = account
+            self.type = type
+        }
     }
 
     /// What came after a position, in order; no more than one look takes.

@@ -1,4 +1,4 @@
--- Every event gets a position in one order for all readers, given after its transaction is committed. Decision 0024 says why.
+-- Every event gets a position in one order for all readers, given after its transaction is committed. Decision 0025 says why.
 --
 -- Nobody writes an event while this runs: what is committed before is numbered from here, what comes later by the trigger.
 LOCK TABLE event_outbox IN SHARE ROW EXCLUSIVE MODE;
