@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Each keeps a connection for hours, so that they may not take all of them.
 final class EventStreamPlaces: Sendable {
-    private struct Owner: Hashable {
+    fileprivate struct Owner: Hashable {
         let app: String
         let account: Account
     }

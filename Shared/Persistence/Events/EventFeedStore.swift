@@ -13,7 +13,7 @@ package struct EventFeedStore: Sendable {
         static let lookedForEvent = 10
         static let lookedMinimum = 1_000
         /// Positions that one look of a tail takes.
-        static let tail = 1_000
+        package static let tail = 1_000
     }
 
     /// Works on the database of a pool.
