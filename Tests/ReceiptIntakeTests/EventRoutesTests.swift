@@ -4,6 +4,7 @@ import Messages
 import Persistence
 import Postgres
 import PurchaseModel
+import ServiceRuntime
 import Testing
 
 @testable import ReceiptIntake

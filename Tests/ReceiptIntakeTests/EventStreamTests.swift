@@ -3,6 +3,7 @@ import HTTPTypes
 import Messages
 import Persistence
 import PurchaseModel
+import ServiceRuntime
 import Testing
 
 @testable import ReceiptIntake
