@@ -39,9 +39,15 @@ package struct EventPositionStore: Sendable {
                 EXISTS (SELECT FROM event_numbering WHERE old_below IS NOT NULL) AS is_old
             """)
         guard let row = due.rows.first else { return Step() }
-        if try row.decode("is_new") { return try await holding { try await Self.numberQueued(on: $0) } }
-        if try row.decode("is_old") { return try await holding { try await Self.numberOld(on: $0) } }
-        return Step()
+        let isOld = try row.decode("is_old", as: Bool.self)
+        if try row.decode("is_new") {
+            var step = try await holding { try await Self.numberQueued(on: $0) }
+            // The old ones have their turn beside new ones that never end.
+            if isOld, step.count > 0 { step.isMoreDue = true }
+            return step
+        }
+        guard isOld else { return Step() }
+        return try await holding { try await Self.numberOld(on: $0) }
     }
 
     private func holding(_ body: @Sendable (PostgresConnection) async throws -> Step) async throws -> Step {
