@@ -51,7 +51,11 @@ struct EventsCommand: AsyncParsableCommand {
     @inline(never)
     private func list(_ filter: EventFilter, _ store: EventFeedStore) async throws {
         var position: Int64?
-        if after == "now" { position = try await store.newest() } else { position = after.flatMap(EventCursor.position) }
+        if after == "now" {
+            position = try await store.newest()
+        } else {
+            position = after.flatMap(EventCursor.position)
+        }
         var page = try await Self.page(filter, after: position, limit: limit, store)
         guard follow else { return print(json ? Self.json(page) : Self.text(page)) }
         while true {
