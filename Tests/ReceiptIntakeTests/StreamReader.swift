@@ -104,10 +104,9 @@ final class StreamReader: Sendable {
     var cursors: [String] { Self.lines(text, "id: ").map { String($0.dropFirst(4)) } }
 
     private static func lines(_ text: String, _ prefix: String) -> [String] {
-        // The last line may not be whole.
-        text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map {
-            $0.hasSuffix("\r") ? String($0.dropLast()) : String($0)
-        }.filter { $0.hasPrefix(prefix) }
+        // A chunk's size ends in both, which Swift takes for one character; the last line may not be whole.
+        text.replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            .map(String.init).filter { $0.hasPrefix(prefix) }
     }
 
     /// Returns once something is there.
