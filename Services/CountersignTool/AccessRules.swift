@@ -10,12 +10,20 @@ enum AccessRules {
 
     /// The rules of all, one user after the other.
     ///
-    /// - Parameter prefix: what users' names begin with, such as `User:`.
-    static func all(prefix: String) -> [(user: String, rules: [KafkaAccessRule])] {
+    /// - Parameters:
+    ///   - prefix: what users' names begin with, such as `User:`.
+    ///   - consumers: users of the studio's own that may read the events.
+    static func all(prefix: String, consumers: [String] = []) -> [(user: String, rules: [KafkaAccessRule])] {
         let services = TopicUse.all.map { use in
             (use.service, rules(prefix + use.service, grants(of: use)))
         }
-        return services + [(tool, rules(prefix + tool, doctorGrants))]
+        let studios = consumers.map { ($0, rules(prefix + $0, consumerGrants(of: $0))) }
+        return services + [(tool, rules(prefix + tool, doctorGrants))] + studios
+    }
+
+    /// It reads the events and nothing else, in groups whose names begin with its own.
+    private static func consumerGrants(of user: String) -> [Grant] {
+        [(.topic(Topics.events), .read), (.groups(prefix: "\(user)."), .read)]
     }
 
     private static func rules(_ principal: String, _ grants: [Grant]) -> [KafkaAccessRule] {
@@ -43,8 +51,8 @@ enum AccessRules {
     }
 
     /// The lines of `countersign topics --acls`: arguments of `kafka-acls.sh`, and comments that begin with `#`.
-    static func lines(prefix: String) -> [String] {
-        all(prefix: prefix).flatMap { user, rules in
+    static func lines(prefix: String, consumers: [String] = []) -> [String] {
+        all(prefix: prefix, consumers: consumers).flatMap { user, rules in
             ["# \(user)"]
                 + rules.flatMap { rule in
                     let comment = "# brokers before 3.0 ask producers for this; later ones do not"

@@ -16,6 +16,6 @@ struct Countersign: AsyncParsableCommand {
             RatesCommand.self, ClaimCommand.self, BindingsCommand.self,
             AdjustCommand.self, DoubleGrantsCommand.self, MessagesCommand.self, ExportCommand.self, ForgetCommand.self,
             CutOverCommand.self, ImportCommand.self,
-            LostCommand.self, SweepCommand.self, ReconcileCommand.self,
+            LostCommand.self, SweepCommand.self, ReconcileCommand.self, EventsCommand.self,
         ])
 }

@@ -35,6 +35,9 @@ struct TopicsCommand: AsyncParsableCommand {
     @Option(help: "What users' names begin with in access rules.")
     var principalPrefix = "User:"
 
+    @Option(help: "A user of your own that may read countersign.events, in groups USER.anything; may be repeated.")
+    var consumer: [String] = []
+
     @Option(help: "Seconds that the broker has for each answer: a cluster that has just started makes topics slowly.")
     var timeout = 30
 
@@ -44,6 +47,10 @@ struct TopicsCommand: AsyncParsableCommand {
             throw ValidationError("--replication-factor is from 1 to 100")
         }
         guard !(acls && applyAcls) else { throw ValidationError("either --acls or --apply-acls") }
+        guard consumer.isEmpty || acls || applyAcls else { throw ValidationError("--consumer is about access rules") }
+        guard consumer.allSatisfy({ !$0.isEmpty && !$0.contains(where: \.isWhitespace) }) else {
+            throw ValidationError("--consumer is the name of a user")
+        }
         guard !(grow && (acls || applyAcls)) else { throw ValidationError("--grow is about topics, not access rules") }
         guard Self.timeouts.contains(timeout) else {
             throw ValidationError("--timeout is from \(Self.timeouts.lowerBound) to \(Self.timeouts.upperBound)")
@@ -56,7 +63,7 @@ struct TopicsCommand: AsyncParsableCommand {
     func run() async throws {
         try await failingPlainly {
             if acls {
-                for line in AccessRules.lines(prefix: principalPrefix) { print(line) }
+                for line in AccessRules.lines(prefix: principalPrefix, consumers: consumer) { print(line) }
             } else if applyAcls {
                 try await applyRules()
             } else {
@@ -89,7 +96,7 @@ struct TopicsCommand: AsyncParsableCommand {
 
     private func applyRules() async throws {
         let timeout = Duration.seconds(timeout)
-        let rules = AccessRules.all(prefix: principalPrefix).flatMap(\.rules)
+        let rules = AccessRules.all(prefix: principalPrefix, consumers: consumer).flatMap(\.rules)
         try await ToolSettings.load().withKafka { admin in
             let created = Set(try await admin.createAccessRules(rules, timeout: timeout))
             for rule in rules { print("\(created.contains(rule) ? "new  " : "there") \(AccessRules.line(rule))") }

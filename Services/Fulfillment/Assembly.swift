@@ -65,7 +65,7 @@ struct Assembly {
                 Self.events(pool, announce, configuration, logger), Self.releasing(parked, configuration, logger),
                 overlooked.task(logger: logger),
                 Self.refundRequests(pool, catalogues, configuration, logger),
-                ends.subscriptions, ends.entitlements,
+                ends.subscriptions, ends.entitlements, NumberEvents(pool: pool).task(logger: logger),
                 ApplyRetention(pool: pool, retention: configuration.retention, logger: logger).task(), consumer,
             ])
     }

@@ -93,6 +93,9 @@ enum FulfillmentMetrics {
         .gauge(
             "countersign_catalogue_mistaken",
             help: "1 while the catalogue's file has a mistake, and the catalogue before it is in use."),
+        .counter(
+            "countersign_events_numbered_total",
+            help: "Events that got a position in the order by which they are pulled, those of before it was kept too."),
         .histogram("countersign_fulfillment_batch_size", help: "Verdicts that were settled in one commit."),
         .histogram("countersign_fulfillment_batch_seconds", help: "How long such a commit took, all told."),
     ]

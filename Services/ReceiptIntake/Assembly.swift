@@ -43,8 +43,8 @@ struct Assembly {
         let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)
         monitor.watch(producer)
         monitor.watch(tail, topic: Topics.settlements)
-        let events = EventPublisher(producer: producer, source: context.identity.name)
-        let publish: SubmissionPublisher.Publish = { await events.publish(submissions: $0, logger: logger) }
+        let publisher = EventPublisher(producer: producer, source: context.identity.name)
+        let publish: SubmissionPublisher.Publish = { await publisher.publish(submissions: $0, logger: logger) }
         let purchases = acceptance("purchase", queueMaximum: configuration.queueMaximum, store, publish)
         // Anybody may post notifications: what they fill is apart.
         let notifications = acceptance(
@@ -56,6 +56,7 @@ struct Assembly {
             try offers.use(apps, path: path)
             await authenticator.use(apps, keySets: keySets.follow(try KeySetSource.all(in: apps)))
         }
+        let events = EventReaders(pool: pool, configuration: configuration)
         let server = IntakeServer(
             configuration: configuration, authenticator: authenticator,
             submissions: PurchaseSubmissions(
@@ -67,16 +68,17 @@ struct Assembly {
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
             resends: WebhookResendStore(pool: pool), signatures: signatures, offers: offers,
             export: { AccountExport(pool: pool, app: $0, account: $1) }, forgetting: ForgetRequestStore(pool: pool),
-            consents: AccountConsentStore(pool: pool), logger: logger)
+            consents: AccountConsentStore(pool: pool), events: events, logger: logger)
         let lag = GroupLagWatch([TopicUse.submissions, TopicUse.verdicts], monitor: monitor, logger: logger)
-        registerMetrics(waiters)
+        registerMetrics(waiters, events.places)
         return ServiceAssembly(services: [
             pool, DatabaseGuard(pool: pool, context: context), keySets, reload, tail, producer, monitor,
             purchases.publisher, purchases.batcher, notifications.publisher, notifications.batcher,
             lag.task(), redriver(store, lag, publish),
             ProofHeaderRefresh.task(headers, pool: pool, logger: logger) { await signatures.learn($0) },
             OldestSubmission(pool: pool).task(logger: logger),
-            LateOutcomes(waiters: waiters, statuses: statuses).task(logger: logger), server,
+            LateOutcomes(waiters: waiters, statuses: statuses).task(logger: logger), events.tail.task(logger: logger),
+            server,
         ])
     }
 
@@ -135,7 +137,12 @@ struct Assembly {
         }
     }
 
-    private func registerMetrics(_ waiters: OutcomeWaiters) {
-        context.metrics.onScrape { [GaugeSample("countersign_waiters", Double(waiters.count))] }
+    private func registerMetrics(_ waiters: OutcomeWaiters, _ streams: EventStreamPlaces) {
+        context.metrics.onScrape {
+            [
+                GaugeSample("countersign_waiters", Double(waiters.count)),
+                GaugeSample("countersign_event_streams", Double(streams.count)),
+            ]
+        }
     }
 }

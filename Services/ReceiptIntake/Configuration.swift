@@ -35,6 +35,10 @@ import TrustedRootSettings
 /// | `intake.account_reads_per_minute` | orders, accounts and outcomes that a player may ask for | 1200 |
 /// | `intake.account_signatures_per_minute` | subscription offers that a player may have signed | 30 |
 /// | `intake.account_waits_maximum` | requests of a player that may wait for something at a time | 20 |
+/// | `intake.streams_maximum` | streams of events that may be open at a time | 1000 |
+/// | `intake.account_streams_maximum` | of one account | 5 |
+/// | `intake.stream_heartbeat` | seconds after which a stream without events has a line; its credentials are checked then | 15 |
+/// | `intake.stream_stall_time` | seconds after which a reader that does not take what is written is dropped | 10 |
 /// | `intake.address_requests_per_minute` | requests from an address, an IPv6 network of 64 bits counted as one; 0: no limit | 6000 |
 /// | `intake.trusted_proxies` | addresses of your proxies, such as `10.0.0.0/8`: of a request from them a header tells the address | none |
 /// | `intake.client_address_header` | that header: `Forwarded`, or one with a list of addresses or a single one | `X-Forwarded-For` |
@@ -106,6 +110,22 @@ struct Configuration: Sendable {
     ///
     /// Defaults to 20.
     var accountWaitsMaximum: Int
+    /// The streams of events that may be open at a time; each is one of the connections.
+    ///
+    /// Defaults to 1,000.
+    var streamsMaximum: Int
+    /// How many of these may be one account's.
+    ///
+    /// Defaults to 5.
+    var accountStreamsMaximum: Int
+    /// The time after which a stream without events has a line, and its credentials are checked.
+    ///
+    /// Defaults to 15 s.
+    var streamHeartbeat: Duration
+    /// The time after which a reader that does not take what is written is dropped.
+    ///
+    /// Defaults to 10 s.
+    var streamStallTime: Duration
     /// The requests that may come from an address a minute, in this process; 0 where there is no limit.
     ///
     /// Defaults to 6,000.
@@ -160,6 +180,12 @@ struct Configuration: Sendable {
         accountSignaturesPerMinute = try settings.int(
             "intake.account_signatures_per_minute", default: 30, in: 1...1_000_000)
         accountWaitsMaximum = try settings.int("intake.account_waits_maximum", default: 20, in: 1...100_000)
+        streamsMaximum = try settings.int("intake.streams_maximum", default: 1000, in: 0...100_000)
+        accountStreamsMaximum = try settings.int("intake.account_streams_maximum", default: 5, in: 0...10_000)
+        streamHeartbeat = try settings.duration(
+            "intake.stream_heartbeat", default: .seconds(15), in: .milliseconds(100)...(.seconds(300)))
+        streamStallTime = try settings.duration(
+            "intake.stream_stall_time", default: .seconds(10), in: .milliseconds(100)...(.seconds(300)))
         addressRequestsPerMinute = try settings.int(
             "intake.address_requests_per_minute", default: 6000, in: 0...10_000_000)
         trustedProxies = try Self.trustedProxies(settings)

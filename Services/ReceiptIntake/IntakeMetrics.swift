@@ -36,6 +36,13 @@ enum IntakeMetrics {
         .counter(
             "countersign_spends_total", ["result"],
             help: "Spends, by result: spent, repeated, insufficient or key_reused."),
+        .gauge("countersign_event_streams", help: "Streams of events that are open."),
+        .counter(
+            "countersign_event_streams_ended_total", ["reason"],
+            help: """
+                Streams of events that ended: closed, the reader left; unread, it did not take what was written; credentials, they \
+                are not good any more; expired, its cursor; stopping; failed, it could not be read.
+                """),
         .gauge("countersign_waiters", help: "Requests that wait for an outcome."),
         .counter(
             "countersign_late_outcomes_total",

@@ -15,7 +15,7 @@ enum IntakeRouter {
         _ purchases: PurchaseRoutes, _ accountTokens: AccountTokenRoutes, _ accounts: AccountRoutes,
         _ orders: OrderRoutes, _ intents: IntentRoutes, _ notifications: NotificationRoutes,
         _ spends: SpendRoutes, _ resends: ResendRoutes, _ exports: ExportRoutes, _ forgets: ForgetRoutes,
-        _ consents: ConsentRoutes, _ offers: OfferRoutes
+        _ consents: ConsentRoutes, _ offers: OfferRoutes, _ events: EventRoutes
     ) -> [IntakeRoute] {
         let document = OpenAPIRoutes()
         return [
@@ -28,6 +28,8 @@ enum IntakeRouter {
             IntakeRoute(.post, "/v1/notifications", .everybody, notifications.post),
             IntakeRoute(.get, "/v1/accounts/{id}", .playersAndServers(.read), accounts.account),
             IntakeRoute(.get, "/v1/accounts/{id}/transactions", .playersAndServers(.read), accounts.transactions),
+            IntakeRoute(.get, "/v1/accounts/{id}/events", .playersAndServers(.read), events.accountEvents),
+            IntakeRoute(.get, "/v1/events", .servers(.read), events.events),
             IntakeRoute(.post, "/v1/accounts/{id}/spend", .servers(.spend), spends.post),
             IntakeRoute(.get, "/v1/accounts/{id}/export", .servers(.read), exports.get),
             IntakeRoute(.put, "/v1/accounts/{id}/consent", .playersAndServers(.post), consents.put),

@@ -37,6 +37,7 @@ struct IntakeServer: Service, CustomStringConvertible {
     private let forgets: ForgetRoutes
     private let consents: ConsentRoutes
     private let offers: OfferRoutes
+    private let events: EventRoutes
 
     init(
         configuration: Configuration, authenticator: Authenticator, submissions: PurchaseSubmissions,
@@ -44,7 +45,8 @@ struct IntakeServer: Service, CustomStringConvertible {
         orders: OrderReadingStore, intents: IntentStore, spends: SpendStore, resends: WebhookResendStore,
         signatures: NotificationSignatures, offers: OfferSigners,
         export: @escaping @Sendable (_ app: String, _ account: Account) -> AccountExport,
-        forgetting: ForgetRequestStore, consents: AccountConsentStore, logger: Logger
+        forgetting: ForgetRequestStore, consents: AccountConsentStore, events: EventReaders,
+        logger: Logger
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -85,6 +87,11 @@ struct IntakeServer: Service, CustomStringConvertible {
         forgets = ForgetRoutes(authenticator: authenticator, store: forgetting, body: body)
         self.consents = ConsentRoutes(authenticator: authenticator, store: consents, body: body)
         self.offers = OfferRoutes(authenticator: authenticator, signers: offers, limits: limits, body: body)
+        self.events = EventRoutes(
+            authenticator: authenticator, reading: EventReading(store: events.feed, tail: events.tail, turns: turns),
+            places: events.places,
+            pace: EventStream.Pace(heartbeat: configuration.streamHeartbeat, writing: configuration.streamStallTime),
+            accountWaits: waits, connections: connections)
         self.notifications = NotificationRoutes(
             authenticator: authenticator, signatures: signatures, submissions: notifications,
             body: JSONBody(
@@ -115,7 +122,7 @@ struct IntakeServer: Service, CustomStringConvertible {
     var routes: [IntakeRoute] {
         IntakeRouter.routes(
             purchases, accountTokenRoutes, accounts, orders, intents, notifications, spends, resends, exports, forgets,
-            consents, offers)
+            consents, offers, events)
     }
 
     /// The server with its limits.

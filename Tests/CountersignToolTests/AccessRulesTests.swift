@@ -72,6 +72,16 @@ import Testing
         #expect(AccessRules.line(prefixed).hasSuffix("--group a. --resource-pattern-type prefixed"))
     }
 
+    @Test func aConsumerOfTheStudiosReadsEventsAndNothingElse() {
+        let lines = AccessRules.lines(prefix: "User:", consumers: ["analytics"])
+        #expect(
+            lines.suffix(3) == [
+                "# analytics", "--add --allow-principal User:analytics --operation Read --topic countersign.events",
+                "--add --allow-principal User:analytics --operation Read --group analytics. --resource-pattern-type prefixed",
+            ])
+        #expect(Array(lines.dropLast(3)) == AccessRules.lines(prefix: "User:"))
+    }
+
     @Test func thePageSaysOfEachUserWhatItMayDo() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deploy/ACCESS.md")
         let text = try String(contentsOf: file, encoding: .utf8)

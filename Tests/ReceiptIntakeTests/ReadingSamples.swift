@@ -18,6 +18,7 @@ enum SampleRequest {
         try await purchases(intake, database) + tokens(intake) + reading(intake) + IntentSamples.all(intake, database)
             + WalletSamples.all(intake, database) + ResendSamples.all(intake, database)
             + ForgetSamples.all(intake, database) + ConsentSamples.all(intake) + OfferSamples.all(intake)
+            + EventSamples.all(intake, database)
     }
 
     private static func purchases(_ intake: TestIntake, _ database: TestDatabase) async throws -> [Sample] {

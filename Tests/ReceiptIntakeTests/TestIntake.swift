@@ -74,6 +74,7 @@ struct TestIntake: Sendable {
         defer { signatures.stop() }
         let apps = try AppsFile.load(path: configuration.appsFile, environment: OfferSamples.environment)
         let authenticator = await Authenticator(apps: apps, keySets: [:])
+        let events = EventReaders(pool: pool, configuration: configuration)
         let server = IntakeServer(
             configuration: configuration, authenticator: authenticator,
             submissions: PurchaseSubmissions(
@@ -85,17 +86,16 @@ struct TestIntake: Sendable {
             intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
             resends: WebhookResendStore(pool: pool), signatures: signatures, offers: try OfferSigners(apps, path: ""),
             export: { AccountExport(pool: pool, app: $0, account: $1) }, forgetting: ForgetRequestStore(pool: pool),
-            consents: AccountConsentStore(pool: pool), logger: logger)
+            consents: AccountConsentStore(pool: pool), events: events, logger: logger)
         let value = try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await batcher.run() }
-            group.addTask { try await notifications.run() }
-            let value = try await server.application().test(setup) { client in
+            for queue in [batcher, notifications] { group.addTask { try await queue.run() } }
+            group.addTask { try await events.tail.task(logger: logger).run() }
+            defer { group.cancelAll() }
+            return try await server.application().test(setup) { client in
                 try await body(
                     TestIntake(
                         pool: pool, waiters: waiters, client: client, published: published, routes: server.routes))
             }
-            group.cancelAll()
-            return value
         }
         await pool.close()
         return value

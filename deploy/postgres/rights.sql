@@ -43,6 +43,10 @@ GRANT SELECT ON balances TO countersign_intake;
 GRANT SELECT ON subscriptions TO countersign_intake;
 GRANT SELECT ON events TO countersign_intake;
 GRANT SELECT ON event_outbox TO countersign_intake;
+-- GET /v1/events and GET /v1/accounts/{id}/events: which events there are in which order, and how far retention has come.
+GRANT SELECT ON event_positions TO countersign_intake;
+GRANT SELECT ON event_numbering TO countersign_intake;
+GRANT SELECT ON retention_marks TO countersign_intake;
 GRANT SELECT ON account_sequences TO countersign_intake;
 GRANT SELECT ON webhook_deliveries TO countersign_intake;
 -- POST /v1/webhooks/resend asks, and changes no delivery: it can have webhooks repeated, and none forgotten.
@@ -128,6 +132,11 @@ GRANT SELECT, INSERT ON renewal_statements TO countersign_fulfillment;
 GRANT UPDATE (signed_date, statement) ON renewal_statements TO countersign_fulfillment;
 GRANT SELECT, INSERT ON events TO countersign_fulfillment;
 GRANT SELECT, INSERT ON event_outbox TO countersign_fulfillment;
+-- The order of events: positions are given once, to what a trigger has queued.
+GRANT SELECT, DELETE ON event_queue TO countersign_fulfillment;
+GRANT SELECT, INSERT ON event_positions TO countersign_fulfillment;
+GRANT SELECT ON event_numbering TO countersign_fulfillment;
+GRANT UPDATE (last_position, old_below) ON event_numbering TO countersign_fulfillment;
 -- When an event came into the outbox stays as it was written.
 GRANT UPDATE (due_at, attempts, alarmed_at) ON event_outbox TO countersign_fulfillment;
 -- What the version before has put there; its own rights, too, until it is gone.
@@ -179,6 +188,7 @@ GRANT SELECT ON double_grants TO countersign_fulfillment;
 GRANT UPDATE (account) ON double_grants TO countersign_fulfillment;
 GRANT DELETE ON account_sequences TO countersign_fulfillment;
 GRANT UPDATE (account, sequence, partition_key, body) ON events TO countersign_fulfillment;
+GRANT UPDATE (account) ON event_positions TO countersign_fulfillment;
 GRANT UPDATE (last_error) ON webhook_deliveries TO countersign_fulfillment;
 GRANT SELECT, INSERT ON audit_log TO countersign_fulfillment;
 GRANT UPDATE (subject, reason) ON audit_log TO countersign_fulfillment;
@@ -189,6 +199,8 @@ GRANT SELECT ON table_months TO countersign_fulfillment;
 GRANT SELECT, INSERT, UPDATE ON retention_marks TO countersign_fulfillment;
 GRANT EXECUTE ON FUNCTION make_month(text, date) TO countersign_fulfillment;
 GRANT EXECUTE ON FUNCTION drop_month(text, text) TO countersign_fulfillment;
+GRANT EXECUTE ON FUNCTION make_positions(date) TO countersign_fulfillment;
+GRANT EXECUTE ON FUNCTION drop_positions(text) TO countersign_fulfillment;
 GRANT EXECUTE ON FUNCTION drop_submissions(text, timestamptz, bigint) TO countersign_fulfillment;
 
 -- notification: takes events over, delivers them.
@@ -251,6 +263,9 @@ GRANT SELECT ON subscriptions TO countersign_reader;
 GRANT SELECT ON renewal_statements TO countersign_reader;
 GRANT SELECT ON events TO countersign_reader;
 GRANT SELECT ON event_outbox TO countersign_reader;
+GRANT SELECT ON event_queue TO countersign_reader;
+GRANT SELECT ON event_positions TO countersign_reader;
+GRANT SELECT ON event_numbering TO countersign_reader;
 GRANT SELECT ON account_sequences TO countersign_reader;
 GRANT SELECT ON webhook_deliveries TO countersign_reader;
 GRANT SELECT ON webhook_resends TO countersign_reader;

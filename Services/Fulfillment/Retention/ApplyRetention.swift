@@ -64,7 +64,10 @@ struct ApplyRetention: Sendable {
         if let age = retention.rejected { try await remove(.rejected, age) }
         // Deliveries before events: an event stays as long as a delivery of it.
         if let age = retention.deliveries { try await drop(.webhookDeliveries, age) }
-        if let age = retention.events { try await drop(.events, age) }
+        if let age = retention.events {
+            try await drop(.events, age)
+            try await drop(.eventPositions, age)
+        }
     }
 
     private func make(_ table: PartitionStore.Table) async throws {

@@ -9,8 +9,14 @@ extension HTTPField.Name {
     static var rateLimitPolicy: HTTPField.Name { rateLimitPolicyName }
     /// What is left of it.
     static var rateLimit: HTTPField.Name { rateLimitName }
+    /// The cursor with which a reader of a stream comes back (HTML standard, section 9.2.4).
+    static var lastEventId: HTTPField.Name { lastEventIdName }
+    /// `no`: nginx hands an answer on as it comes.
+    static var accelBuffering: HTTPField.Name { accelBufferingName }
 }
 
+private let lastEventIdName = fieldName("Last-Event-ID")
+private let accelBufferingName = fieldName("X-Accel-Buffering")
 private let idempotencyKeyName = fieldName("Idempotency-Key")
 private let idempotentReplayedName = fieldName("Idempotent-Replayed")
 private let rateLimitPolicyName = fieldName("RateLimit-Policy")

@@ -30,6 +30,16 @@ struct ReadingTurns: Sendable {
         for caller: Caller, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
         try await limits.admitReading(by: caller)
+        return try await takeAgain(for: caller, body)
+    }
+
+    /// The same within a request that has had a turn, and now reads what came since: it is not counted.
+    ///
+    /// - Throws: `ProblemDetails`, 503; and what `body` throws.
+    @inline(never)
+    func takeAgain<Value: Sendable>(
+        for caller: Caller, _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
         guard let value = try await turns.take(asker: Self.asker(caller), body) else {
             throw ProblemDetails.readingPutOff
         }

@@ -53,7 +53,7 @@ enum OpenAPIParts {
                 The caller's name of the request, 1 to 255 printable characters of ASCII: the same for each repetition,
                 another for each other request. It counts within account, app and environment, for ever.
               schema: { type: string, maxLength: 255 }
-          headers:
+        \#(eventParameters)  headers:
             IdempotentReplayed:
               description: That the answer is told again.
               required: false

@@ -12,10 +12,11 @@ struct OpenAPIRoutes: Sendable {
     /// The document, the only copy: the parts of one text.
     static let document =
         OpenAPIPaths.yaml + OpenAPIPaths.intentsAndNotifications + OpenAPIPaths.offers + OpenAPIPaths.wallet
-        + OpenAPIPaths.webhooks + OpenAPIPaths.forgetting + OpenAPIPaths.consents + OpenAPIParts.yaml
+        + OpenAPIPaths.webhooks + OpenAPIPaths.forgetting + OpenAPIPaths.consents + OpenAPIPaths.events
+        + OpenAPIParts.yaml
         + OpenAPISchemas.yaml + OpenAPISchemas.orders
         + OpenAPISchemas.intentsAndNotifications + OpenAPISchemas.wallet + OpenAPISchemas.webhooks
-        + OpenAPISchemas.forgetting + OpenAPISchemas.consents + OpenAPISchemas.offers
+        + OpenAPISchemas.forgetting + OpenAPISchemas.consents + OpenAPISchemas.offers + OpenAPISchemas.events
 
     /// The document as it was written.
     @Sendable

@@ -74,6 +74,8 @@ extension ForgettingStore {
             ORDER BY account, app, environment FOR UPDATE
             """, names)
         guard try known.rows.contains(where: { try $0.account() == request.account }) else { return }
+        // Until the end nobody gives positions by the name that the events have now.
+        try await EventPositionStore.hold(on: connection)
         let renamed = try await connection.query(
             """
             WITH numbered AS (
@@ -100,6 +102,9 @@ extension ForgettingStore {
             RETURNING events.id
             """, names + [.text(json.name), .text(json.pseudonym)])
         changed["events"] = renamed.rows.count
+        changed["event_positions"] = try await rows(
+            "UPDATE event_positions SET account = $3 WHERE account = $1 AND app = $2 RETURNING 1 AS one", names,
+            on: connection)
         changed["webhook_deliveries"] = try await rows(
             """
             UPDATE webhook_deliveries SET last_error = $2 WHERE event_id = ANY($1) AND last_error IS NOT NULL

@@ -11,6 +11,8 @@ package struct PartitionStore: Sendable {
         case events
         case webhookDeliveries = "webhook_deliveries"
         case submissionProofs = "submission_proofs"
+        /// After ``events``: a month of positions goes when the events are gone that it numbers.
+        case eventPositions = "event_positions"
     }
 
     /// A part of a table.
@@ -45,11 +47,13 @@ package struct PartitionStore: Sendable {
     package func makeMonths(of table: Table, ahead: Int) async throws -> Bool {
         for month in 0...ahead {
             do {
-                _ = try await pool.query(
-                    """
-                    SELECT make_month($1,
-                        (date_trunc('month', now() AT TIME ZONE 'UTC') + $2 * interval '1 month')::date) AS is_made
-                    """, [.text(table.rawValue), .int8(Int64(month))])
+                let day = "(date_trunc('month', now() AT TIME ZONE 'UTC') + $1 * interval '1 month')::date"
+                if table == .eventPositions {
+                    _ = try await pool.query("SELECT make_positions(\(day)) AS is_made", [.int8(Int64(month))])
+                } else {
+                    _ = try await pool.query(
+                        "SELECT make_month($2, \(day)) AS is_made", [.int8(Int64(month)), .text(table.rawValue)])
+                }
             } catch let error as PostgresError where error.sqlState == LockWait.sqlState {
                 return false
             }
@@ -76,8 +80,11 @@ package struct PartitionStore: Sendable {
     /// - Throws: `PostgresError`.
     package func drop(_ partition: Partition, of table: Table) async throws -> Dropping {
         do {
-            let result = try await pool.query(
-                "SELECT drop_month($1, $2) AS reason", [.text(table.rawValue), .text(partition.name)])
+            let result =
+                table == .eventPositions
+                ? try await pool.query("SELECT drop_positions($1) AS reason", [.text(partition.name)])
+                : try await pool.query(
+                    "SELECT drop_month($1, $2) AS reason", [.text(table.rawValue), .text(partition.name)])
             guard let reason = try result.rows.first?.decodeIfPresent("reason", as: String.self) else {
                 return .dropped
             }

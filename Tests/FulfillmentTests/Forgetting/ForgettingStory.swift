@@ -257,6 +257,7 @@ struct ForgettingStory: Sendable {
 
     /// Webhooks: of each account's first events one is delivered, one failed and echoed, one waits.
     private func tell() async throws {
+        while try await EventPositionStore(pool: bench.pool).number().isMoreDue {}
         let events = try await bench.answers("SELECT id FROM events ORDER BY id")
         let store = DeliveryStore(pool: bench.pool)
         try await EndpointStore(pool: bench.pool).register(["shop"])

@@ -62,7 +62,8 @@ struct ForgettingTests {
                 tables == [
                     "account_consents", "account_sequences", "account_tokens", "audit_log", "balances",
                     "binding_history", "entitlements",
-                    "events", "ledger_entries", "lineage_claims", "lineage_shares", "lineages", "operator_claims",
+                    "event_positions", "events", "ledger_entries", "lineage_claims", "lineage_shares", "lineages",
+                    "operator_claims",
                     "orders", "purchase_intents", "spends", "submissions", "subscriptions",
                     "webhook_deliveries",
                 ])

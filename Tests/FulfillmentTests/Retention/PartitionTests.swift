@@ -60,6 +60,21 @@ struct PartitionTests {
         }
     }
 
+    @Test func `a month of positions goes after the events that it numbers`() async throws {
+        try await RetentionBench.with { (shop) async throws in
+            for table in [PartitionStore.Table.events, .eventPositions] { try await shop.makeOldMonth(table) }
+            let store = PartitionStore(pool: shop.pool)
+            let old = try await store.ended(of: .eventPositions, before: .seconds(86_400))
+            #expect(old.map(\.name) == ["event_positions_\(RetentionBench.month)"])
+            #expect(
+                try await store.drop(old[0], of: .eventPositions)
+                    == .stays(because: "events that it numbers are still there"))
+            try await shop.look()
+            #expect(try await !shop.isThere("events_\(RetentionBench.month)"))
+            #expect(try await !shop.isThere(old[0].name))
+        }
+    }
+
     @Test func `the functions refuse what no retention asks for`() async throws {
         try await RetentionBench.with { (shop) async throws in
             let store = PartitionStore(pool: shop.pool)

@@ -1,0 +1,157 @@
+import Foundation
+package import Postgres
+package import PurchaseModel
+
+/// Reads events in the order of their positions, for whoever pulls or follows them.
+package struct EventFeedStore: Sendable {
+    private let pool: PostgresPool
+
+    package enum Limit {
+        /// The most events of a page.
+        package static let page = 1_000
+        /// Positions that one page looks at, of others' apps and other types, too: for each event that it may have, and at least.
+        static let lookedForEvent = 10
+        static let lookedMinimum = 1_000
+        /// Positions that one look of a tail takes.
+        package static let tail = 1_000
+    }
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// An event with its place.
+    package struct Event: Sendable, Hashable {
+        /// Its place in the order.
+        package let position: Int64
+        /// The bytes that webhooks have, too.
+        package let body: String
+
+        package init(position: Int64, body: String) {
+            self.position = position
+            self.body = body
+        }
+    }
+
+    /// Some events in their order.
+    package struct Page: Sendable, Hashable {
+        /// Those that are meant.
+        package var events: [Event] = []
+        /// Everything up to here was looked at: from here the next page goes on.
+        package var next: Int64
+        /// Whether the next page may have events now.
+        package var isMore = false
+    }
+
+    /// The events after a position were dropped, for their retention is over.
+    package struct ExpiredError: Error, Sendable {}
+
+    /// The newest position; 0 where there is none.
+    ///
+    /// - Throws: `PostgresError`.
+    package func newest() async throws -> Int64 {
+        let result = try await pool.query("SELECT last_position FROM event_numbering")
+        return try result.rows.first?.decode("last_position") ?? 0
+    }
+
+    /// The events after a position, as many as `limit` at most.
+    ///
+    /// - Parameter position: nil for the oldest that is there.
+    /// - Throws: `PostgresError`; ``ExpiredError`` where events after the position are gone.
+    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
+    package func page(_ filter: EventFilter, after position: Int64?, limit: Int) async throws -> Page {
+        let looked = Int64(max(Limit.lookedMinimum, limit * Limit.lookedForEvent))
+        let found = try await pool.query(
+            Self.pageStatement(isAccount: filter.account != nil),
+            [
+                .int8(position ?? 0), .text(filter.app), .text(filter.environment?.rawValue),
+                .textArray(filter.types.map(\.likePattern)), .int8(Int64(limit)), .int8(looked),
+            ] + (filter.account.map { [.text($0.text)] } ?? []))
+        guard let first = found.rows.first else { return Page(next: position ?? 0) }
+        let expired = try first.decode("expired", as: Int64.self)
+        if let position, position < expired { throw ExpiredError() }
+        let meant = try found.rows.compactMap { row -> (position: Int64, id: String)? in
+            guard let position = try row.decodeIfPresent("position", as: Int64.self) else { return nil }
+            return (position, try row.decode("event_id"))
+        }
+        let bodies = try await bodies(of: meant.map(\.id))
+        var page = Page(next: max(try first.decode("newest"), position ?? 0))
+        // A month of events may go before its positions do.
+        page.events = meant.compactMap { entry in bodies[entry.id].map { Event(position: entry.position, body: $0) } }
+        if meant.count == limit, let last = meant.last {
+            page.next = last.position
+            page.isMore = true
+        } else if try first.decode("looked", as: Int64.self) == looked {
+            page.next = try first.decode("reached")
+            page.isMore = true
+        }
+        return page
+    }
+
+    private func bodies(of ids: [String]) async throws -> [String: String] {
+        guard !ids.isEmpty else { return [:] }
+        let result = try await pool.query("SELECT id, body FROM events WHERE id = ANY($1)", [.textArray(ids)])
+        return try Dictionary(
+            result.rows.map { (try $0.decode("id"), try $0.decode("body")) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// One snapshot: all positions up to `newest` are seen by it.
+    private static func pageStatement(isAccount: Bool) -> String {
+        """
+        WITH bounds AS MATERIALIZED (
+            SELECT (SELECT last_position FROM event_numbering) AS newest, coalesce((
+                SELECT floor(extract(epoch FROM dropped_before) * 1000000)::bigint FROM retention_marks
+                WHERE name = 'events'), 0) AS expired
+        ), looked AS MATERIALIZED (
+            SELECT position, event_id, app, environment, type FROM event_positions
+            WHERE position > greatest($1, (SELECT expired FROM bounds))\(isAccount ? " AND account = $7 AND app = $2" : "")
+            ORDER BY position LIMIT $6
+        ), meant AS (
+            SELECT position, event_id FROM looked
+            WHERE app = $2 AND ($3::text IS NULL OR environment = $3)
+                AND (cardinality($4::text[]) = 0 OR type LIKE ANY($4::text[]))
+            ORDER BY position LIMIT $5
+        )
+        SELECT meant.position, meant.event_id, coalesce(bounds.newest, 0) AS newest, bounds.expired,
+            (SELECT count(*) FROM looked) AS looked, (SELECT max(position) FROM looked) AS reached
+        FROM bounds LEFT JOIN meant ON true ORDER BY meant.position
+        """
+    }
+
+    /// What came after a position, without its content, for whoever wakes those who wait.
+    package struct Arrival: Sendable, Hashable {
+        package let position: Int64
+        package let app: String
+        package let environment: String
+        package let account: Account?
+        package let type: String
+
+        package init(position: Int64, app: String, environment: String, account: Account?, type: String) {
+            self.position = position
+            self.app = app
+            self.environment = environment
+            self.account = account
+            self.type = type
+        }
+    }
+
+    /// What came after a position, in order; no more than one look takes.
+    ///
+    /// - Throws: `PostgresError`.
+    package func arrivals(after position: Int64) async throws -> [Arrival] {
+        let result = try await pool.query(
+            """
+            SELECT position, app, environment, account, type FROM event_positions
+            WHERE position > $1 ORDER BY position LIMIT $2
+            """, [.int8(position), .int8(Int64(Limit.tail))])
+        return try result.rows.map { row in
+            Arrival(
+                position: try row.decode("position"), app: try row.decode("app"),
+                environment: try row.decode("environment"),
+                account: try row.decodeIfPresent("account", as: String.self).map { Account(stored: $0) },
+                type: try row.decode("type"))
+        }
+    }
+}

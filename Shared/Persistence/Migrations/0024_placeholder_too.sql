@@ -1,0 +1,2 @@
+-- A place for a migration that comes from elsewhere; dropped when it is there.
+SELECT 1;

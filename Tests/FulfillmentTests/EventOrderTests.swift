@@ -1,0 +1,246 @@
+import Foundation
+import Messages
+import PersistenceTesting
+import Postgres
+import PurchaseModel
+import Synchronization
+import Testing
+
+@testable import Persistence
+
+/// Every event gets one place in one order after its commit, and no reader passes one that is still to come.
+@Suite(.enabled(if: TestDatabase.url != nil, Bench.skipComment), .timeLimit(.minutes(1)))
+struct EventOrderTests {
+    private static func draft(_ account: String?) -> EventDraft {
+        EventDraft(
+            type: "iap.transaction.fulfilled", environment: .production, app: Bench.app,
+            account: account.map { Account(stored: $0) }, correlationId: "req_1",
+            payload: PurchaseEvent.Payload(transaction: nil))
+    }
+
+    private static func write(_ accounts: [String?], on connection: PostgresConnection) async throws -> [String] {
+        try await EventStore.write(accounts.map(draft), lease: .seconds(600), on: connection).map(\.id)
+    }
+
+    private static func number(_ pool: PostgresPool) async throws {
+        while try await EventPositionStore(pool: pool).number().isMoreDue {}
+    }
+
+    /// A reader that goes on from its cursor.
+    private final class Reader: Sendable {
+        private let store: EventFeedStore
+        private let position: Mutex<Int64?>
+        /// How far it came.
+        var cursor: Int64? { position.withLock { $0 } }
+
+        init(_ pool: PostgresPool, after cursor: Int64? = nil) {
+            store = EventFeedStore(pool: pool)
+            position = Mutex(cursor)
+        }
+
+        func read(limit: Int = 1_000) async throws -> [String] {
+            let page = try await store.page(EventFilter(app: Bench.app), after: cursor, limit: limit)
+            position.withLock { $0 = page.next }
+            return try page.events.map {
+                try MessageCoding.decode(PurchaseEvent.self, from: Array($0.body.utf8)).id
+            }
+        }
+    }
+
+    @Test func `a transaction that commits late is read after those that began after it, and is not missed`()
+        async throws
+    {
+        try await TestDatabase.with { pool in
+            let reader = Reader(pool)
+            let (early, late) = try await pool.withTransaction { slow in
+                let early = try await Self.write(["slow"], on: slow)
+                let late = try await pool.withTransaction { try await Self.write(["quick"], on: $0) }
+                #expect(early[0] < late[0], "ids are no order of commits")
+                try await Self.number(pool)
+                #expect(try await reader.read() == late)
+                try await Self.number(pool)
+                #expect(try await reader.read().isEmpty)
+                return (early, late)
+            }
+            #expect(try await reader.read().isEmpty, "it has no place yet")
+            try await Self.number(pool)
+            #expect(try await reader.read() == early)
+            let another = Reader(pool)
+            #expect(try await another.read() == late + early, "everybody reads the same order")
+        }
+    }
+
+    @Test func `what was rolled back is in no order, and leaves no hole that a reader waits for`() async throws {
+        struct RolledBack: Error {}
+        try await TestDatabase.with { pool in
+            await #expect(throws: RolledBack.self) { () async throws in
+                try await pool.withTransaction { (connection) async throws -> Void in
+                    _ = try await Self.write(["anna"], on: connection)
+                    throw RolledBack()
+                }
+            }
+            let ids = try await pool.withTransaction { try await Self.write(["anna"], on: $0) }
+            try await Self.number(pool)
+            let reader = Reader(pool)
+            #expect(try await reader.read() == ids)
+        }
+    }
+
+    @Test func `while one process gives places, another gives none`() async throws {
+        try await TestDatabase.with { pool in
+            let ids = try await pool.withTransaction { try await Self.write(["anna"], on: $0) }
+            try await pool.withTransaction { holder in
+                try await EventPositionStore.hold(on: holder)
+                #expect(try await EventPositionStore(pool: pool).number() == EventPositionStore.Step())
+            }
+            try await Self.number(pool)
+            let reader = Reader(pool)
+            #expect(try await reader.read() == ids)
+        }
+    }
+
+    /// What the racing writers have committed.
+    private final class Committed: Sendable {
+        private let state = Mutex<(ids: [String], isOver: Bool)>(([], false))
+        func add(_ ids: [String]) { state.withLock { $0.ids += ids } }
+        func end() { state.withLock { $0.isOver = true } }
+        var ids: [String] { state.withLock { $0.ids } }
+        var isOver: Bool { state.withLock { $0.isOver } }
+    }
+
+    private static func race(_ pool: PostgresPool, _ committed: Committed) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { writers in
+            for writer in 0..<3 {
+                writers.addTask {
+                    for _ in 0..<40 {
+                        let accounts: [String?] = (0..<Int.random(in: 1...4)).map { _ in
+                            ["anna", "ben", nil, "writer-\(writer)"].randomElement() ?? nil
+                        }
+                        let isKept = Int.random(in: 0..<5) > 0
+                        let ids = try? await pool.withTransaction { connection in
+                            let ids = try await Self.write(accounts, on: connection)
+                            _ = try await connection.query("SELECT pg_sleep(random() * 0.01) IS NULL AS slept")
+                            if !isKept { throw CancellationError() }
+                            return ids
+                        }
+                        if let ids { committed.add(ids) }
+                    }
+                }
+            }
+            try await writers.waitForAll()
+        }
+        committed.end()
+    }
+
+    @Test
+    func `a reader that dies anywhere misses nothing while writers race, and repeats only the page it had not kept`()
+        async throws
+    {
+        try await TestDatabase.with { pool in
+            let committed = Committed()
+            let read = try await withThrowingTaskGroup(of: [String].self) { group in
+                group.addTask {
+                    try await Self.race(pool, committed)
+                    return []
+                }
+                for _ in 0..<2 {
+                    group.addTask {
+                        while !committed.isOver { _ = try await EventPositionStore(pool: pool).number() }
+                        return []
+                    }
+                }
+                group.addTask {
+                    var (kept, all): (Int64?, [String]) = (nil, [])
+                    while !committed.isOver {
+                        // Another process each time, with what the one before had kept.
+                        let reader = Reader(pool, after: kept)
+                        let page = try await reader.read(limit: 7)
+                        // It dies before the cursor is kept, and what it had done of the page is done again.
+                        if Int.random(in: 0..<3) == 0 { continue }
+                        (kept, all) = (reader.cursor, all + page)
+                    }
+                    try await Self.number(pool)
+                    let reader = Reader(pool, after: kept)
+                    return all + (try await reader.read())
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(read.count > 100)
+            #expect(read.count == Set(read).count, "nothing twice")
+            #expect(Set(read) == Set(committed.ids))
+            let fresh = Reader(pool)
+            #expect(try await fresh.read() == read, "the order is the same for who reads later")
+            // An account's events are in the order of their numbers.
+            let wrong = try await pool.query(
+                """
+                SELECT 1 AS one FROM (
+                    SELECT e.sequence, lag(e.sequence) OVER (PARTITION BY e.account ORDER BY p.position) AS before
+                    FROM event_positions p JOIN events e ON e.id = p.event_id WHERE e.account IS NOT NULL) own
+                WHERE sequence <= before
+                """)
+            #expect(wrong.rows.isEmpty)
+        }
+    }
+
+    @Test func `a cursor is good after a failover that lost the last positions`() async throws {
+        try await TestDatabase.with { pool in
+            let ids = try await pool.withTransaction { try await Self.write(["a", "b", "c"], on: $0) }
+            try await Self.number(pool)
+            let reader = Reader(pool)
+            #expect(try await reader.read() == ids)
+            // The standby had the first position; of the others it had one event, still queued.
+            try await pool.withConnection { connection in
+                try await connection.executeScript(
+                    """
+                    DELETE FROM event_positions WHERE event_id <> '\(ids[0])';
+                    DELETE FROM events WHERE id = '\(ids[2])';
+                    INSERT INTO event_queue (event_ids) VALUES (ARRAY['\(ids[1])']);
+                    UPDATE event_numbering SET last_position = (SELECT max(position) FROM event_positions)
+                    """)
+            }
+            let later = try await pool.withTransaction { try await Self.write(["d"], on: $0) }
+            try await Self.number(pool)
+            #expect(
+                try await reader.read() == [ids[1]] + later, "what lost its place is read again, and nothing is missed")
+        }
+    }
+
+    @Test func `events of before the upgrade are read first, by their ids, and each once`() async throws {
+        try await TestDatabase.with { pool in
+            let upgrade = try #require(Migrator.migrations.first { $0.version == 25 })
+            try await pool.withConnection { connection in
+                try await connection.executeScript(
+                    """
+                    DROP TABLE event_queue, event_positions, event_numbering;
+                    DROP TRIGGER event_outbox_is_queued ON event_outbox;
+                    DROP FUNCTION queue_events, make_positions, drop_positions, position_floor;
+                    DELETE FROM table_months WHERE table_name = 'event_positions';
+                    INSERT INTO events (id, type, environment, app, partition_key, body)
+                    SELECT id, 't', 'production', '\(Bench.app)', 'p', '{"id":"' || id || '"}' FROM (
+                        SELECT event_floor(now() - n * interval '1 second') || lpad(to_hex(n), 20, '0') AS id
+                        FROM generate_series(1, 2500) n) old
+                    """)
+                try await connection.executeScript(upgrade.sql)
+            }
+            let later = try await pool.withTransaction { try await Self.write(["anna"], on: $0) }
+            try await Self.number(pool)
+            let state = try await pool.query("SELECT old_below IS NULL AS is_over FROM event_numbering").rows[0]
+            #expect(try state.decode("is_over") == true)
+            let places = try await pool.query(
+                """
+                SELECT event_id, lag(event_id) OVER (ORDER BY position) < event_id AS is_sorted FROM event_positions
+                ORDER BY position
+                """
+            ).rows
+            #expect(places.count == 2501)
+            #expect(try places.last?.decode("event_id", as: String.self) == later[0])
+            #expect(try places.dropFirst().allSatisfy { try $0.decode("is_sorted", as: Bool.self) })
+        }
+    }
+
+    @Test func `positions of one millisecond stay apart`() {
+        let ids = ["evt_0000000003e8ff", "evt_0000000003e8fe", "evt_0000000003e7ff", "odd"]
+        #expect(EventPositionStore.positions(of: ids, below: 9_000_000) == [1_000_999, 1_000_998, 999_999, 999_998])
+        #expect(EventPositionStore.positions(of: ids, below: 1_000_000) == [999_999, 999_998, 999_997, 999_996])
+    }
+}
