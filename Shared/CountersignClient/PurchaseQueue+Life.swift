@@ -8,7 +8,7 @@ extension PurchaseQueue {
     /// Opens the journal and reads what waits.
     ///
     /// Where the journal cannot be read or written, the queue works from memory: purchases that the store gives are posted all
-    /// the same, and ``purchase(_:quantity:offer:)`` opens no payment sheet.
+    /// the same, and ``purchase(_:for:quantity:offer:)`` opens no payment sheet.
     ///
     /// - Throws: `PurchaseError`: `journal_in_use` when another process, or another queue, has the journal.
     public static func open(

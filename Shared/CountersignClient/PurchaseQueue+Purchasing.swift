@@ -5,16 +5,16 @@
 #endif
 
 extension PurchaseQueue {
-    /// Buys a product for the account that is logged in.
+    /// Buys a product for whoever pressed the button.
     ///
     /// It asks the server for an intent, saves it, opens the payment sheet, and waits for the outcome for as long as
     /// `outcomePatience` says. The transaction is the account's even when another one logs in meanwhile.
     ///
     /// - Parameter buyer: the account that the app showed when the button was pressed. Where another one has logged in since, or
-    ///   nobody is, nothing is bought. Without it whoever is logged in when the queue begins has bought it.
+    ///   nobody is, nothing is bought: a log-in may reach the queue before the purchase that was begun ahead of it.
     /// - Throws: `PurchaseError`; its `isNothingPaid` says whether the person can have been charged.
     public func purchase(
-        _ productID: String, for buyer: String? = nil, quantity: Int = 1, offer: SubscriptionOffer? = nil
+        _ productID: String, for buyer: String, quantity: Int = 1, offer: SubscriptionOffer? = nil
     ) async throws -> PurchaseResult {
         let account = try await readiness(for: productID, quantity, buyer)
         let intent = try await openIntent(account: account, productID: productID)
@@ -48,13 +48,10 @@ extension PurchaseQueue {
         }
     }
 
-    private func readiness(for productID: String, _ quantity: Int, _ buyer: String?) async throws -> String {
+    private func readiness(for productID: String, _ quantity: Int, _ buyer: String) async throws -> String {
         guard !isStopped, isStarted else { throw PurchaseError(.stopped, "the queue is not started, or was stopped") }
         guard let account = machine.account else { throw PurchaseError(.accountRequired, "nobody is logged in") }
-        // A log-in may reach the queue before the purchase that was begun ahead of it.
-        guard buyer == nil || buyer == account else {
-            throw PurchaseError(.accountChanged, "another account has logged in since")
-        }
+        guard buyer == account else { throw PurchaseError(.accountChanged, "another account has logged in since") }
         let lengths = 1...QueueLimits.nameLengthMaximum
         guard lengths.contains(productID.count), lengths.contains(account.count),
             (1...QueueLimits.quantityMaximum).contains(quantity)

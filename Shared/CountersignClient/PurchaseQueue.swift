@@ -10,7 +10,7 @@
 /// let queue = try await PurchaseQueue.open(configuration, store: store, transport: transport, credentials: logIn)
 /// await queue.start()                          // at launch, before anything else
 /// await queue.logIn("player-7")                // whenever the app knows who plays
-/// let result = try await queue.purchase("gems.100")
+/// let result = try await queue.purchase("gems.100", for: "player-7")
 /// ```
 ///
 /// Open one for each app and keep it for as long as the app lives. A purchase that was paid is posted until the server
@@ -120,6 +120,9 @@ public actor PurchaseQueue {
         }
         await hand(.claimed(transactionID))
     }
+
+    /// Who is logged in, for tests; an app knows it itself, and says it with each purchase.
+    package var currentAccount: String? { machine.account }
 
     /// What is not finished yet, the oldest first.
     public func pending() -> [PendingPurchase] {

@@ -43,7 +43,7 @@ public struct QueueLimits: Sendable, Hashable {
     public var holdMinimum = 900.0
     /// The longest time between two questions for what is held, in seconds.
     public var holdMaximum = 21_600.0
-    /// How long ``PurchaseQueue/restore()`` waits for the server, in seconds; what has no answer then is reported as processing.
+    /// How long ``PurchaseQueue/restore(for:)`` waits for the server, in seconds; what has no answer then is reported as processing.
     public var restorePatience = 60.0
 
     /// The defaults.

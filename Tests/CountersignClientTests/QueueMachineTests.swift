@@ -171,7 +171,9 @@ struct QueueMachineTests {
             return .posted(key, result)
         case 6: return .finished(key(number), isDone: Bool.random(using: &generator))
         case 7: return .loggedIn(["anna", "ben"].randomElement(using: &generator) ?? "anna")
-        case 8: return Bool.random(using: &generator) ? .woken : .restored(transaction(number))
+        case 8:
+            return Bool.random(using: &generator)
+                ? .woken : .restored(transaction(number), asker: Bool.random(using: &generator) ? "anna" : "ben")
         default:
             let timer = machine.purchases[key(number)]?.timer ?? 0
             return .elapsed(QueueTimer(subject: .purchase(key(number)), number: timer))

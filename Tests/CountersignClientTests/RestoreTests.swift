@@ -87,6 +87,31 @@ struct RestoreTests {
         #expect(await queue.pending().isEmpty)
     }
 
+    @Test(
+        "the player changes before the restore, or while the store asks for the password: nothing is the next one's",
+        arguments: [PlainSeller.Interface.storeKit1, .storeKit2])
+    func switchedBefore(interface: PlainSeller.Interface) async throws {
+        let phone = FakePhone(interface)
+        let queue = try await phone.launch(as: "ben")
+        await phone.apple.own([
+            StoreTransaction(
+                id: "20", productID: "pro", origin: .restored,
+                proof: interface == .storeKit1 ? .receipt : .signedTransaction("e30.20.AA"))
+        ])
+        let early = await #expect(throws: PurchaseError.self) { try await queue.restore(for: "anna") }
+        #expect(early?.code == .accountChanged)
+        await queue.logIn("anna")
+        await phone.apple.restoring { await queue.logIn("ben") }
+        let late = await #expect(throws: PurchaseError.self) { try await queue.restore(for: "anna") }
+        #expect(late?.code == .accountChanged && late?.isNothingPaid == true)
+        await queue.settle()
+        #expect(await phone.server.posts.isEmpty)
+        #expect(await phone.server.owners.isEmpty)
+        #expect(await queue.pending().isEmpty)
+        await phone.apple.restoring(nil)
+        #expect(try await queue.restore(for: "ben").grantedCount == 1)
+    }
+
     @Test("a restored receipt is posted whole, since the server's policy decides about what is restored")
     func receipt() async throws {
         let phone = FakePhone(.storeKit1)

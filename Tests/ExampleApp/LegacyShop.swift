@@ -19,9 +19,9 @@ enum LegacyShop {
         return shop
     }
 
-    /// Buys what people chose on the app's page in the App Store, once the app can.
+    /// Buys what people chose on the app's page in the App Store, once somebody is logged in.
     static func buyPromoted(from store: StoreKit1Store, in shop: Shop) async {
-        for await productID in store.promotedProducts() { await shop.buy(productID) }
+        for await productID in store.promotedProducts() { await shop.buyPromoted(productID) }
     }
 }
 

@@ -27,7 +27,9 @@ final class Shop {
 
     private let queue: PurchaseQueue
     /// Who is logged in, as the screen shows it.
-    private var account: String?
+    private(set) var account: String?
+    /// Chosen on the app's page in the App Store while nobody was logged in: nothing of it is paid.
+    private var promoted: [String] = []
     private var listening: Task<Void, Never>?
 
     init(queue: PurchaseQueue) {
@@ -63,6 +65,10 @@ final class Shop {
         self.account = account
         await queue.logIn(account)
         await refresh()
+        let chosen = promoted
+        promoted = []
+        // Whoever chose it sees the payment sheet, and says yes or no.
+        for productID in chosen { await buy(productID, for: account) }
     }
 
     /// The person logged out; purchases wait, and nothing is lost.
@@ -87,12 +93,25 @@ final class Shop {
         }
     }
 
-    /// Buys something for whoever is logged in.
-    func buy(_ productID: String, offer: SubscriptionOffer? = nil) async {
+    /// Buys what somebody chose on the app's page in the App Store, now or after the log-in.
+    func buyPromoted(_ productID: String) async {
+        if let account { return await buy(productID, for: account) }
+        if !promoted.contains(productID) { promoted.append(productID) }
+        state.message = "Please log in to buy what you chose in the App Store."
+    }
+
+    /// Buys something.
+    ///
+    /// - Parameter buyer: who was logged in when the button was pressed, read before any `Task` begins.
+    func buy(_ productID: String, for buyer: String?, offer: SubscriptionOffer? = nil) async {
+        guard let buyer else {
+            state.message = PurchaseError(.accountRequired, "nobody is logged in").localizedDescription
+            return
+        }
         state.isBusy = true
         defer { state.isBusy = false }
         do {
-            state.message = Self.sentence(about: try await queue.purchase(productID, for: account, offer: offer))
+            state.message = Self.sentence(about: try await queue.purchase(productID, for: buyer, offer: offer))
         } catch {
             // `errorDescription` says whether the person was charged.
             state.message = error.localizedDescription
@@ -101,11 +120,17 @@ final class Shop {
     }
 
     /// The button that App Review asks for, where something lasts.
-    func restore() async {
+    ///
+    /// - Parameter asker: who was logged in when it was pressed.
+    func restore(for asker: String?) async {
+        guard let asker else {
+            state.message = PurchaseError(.accountRequired, "nobody is logged in").localizedDescription
+            return
+        }
         state.isBusy = true
         defer { state.isBusy = false }
         do {
-            let result = try await queue.restore()
+            let result = try await queue.restore(for: asker)
             state.message =
                 result.reports.isEmpty
                 ? "There is nothing to restore." : "\(result.grantedCount) of \(result.reports.count) restored."

@@ -60,7 +60,16 @@
 
         func logIn(_ account: String) { Task { await shop?.logIn(account) } }
         func enterForeground() { Task { await shop?.enterForeground() } }
-        func buy(_ productID: String) { Task { await shop?.buy(productID) } }
-        func restore() { Task { await shop?.restore() } }
+
+        /// The account is the one of this moment, not of the one at which the task begins.
+        func buy(_ productID: String) {
+            let buyer = shop?.account
+            Task { await shop?.buy(productID, for: buyer) }
+        }
+
+        func restore() {
+            let asker = shop?.account
+            Task { await shop?.restore(for: asker) }
+        }
     }
 #endif

@@ -10,6 +10,7 @@ package actor FakeAppStore {
     package private(set) var misbehaviour: Misbehaviour = []
     private var unfinished: [StoreTransaction] = []
     private var owned: [StoreTransaction] = []
+    private var whileRestoring: (@Sendable () async -> Void)?
     private var awaitingApproval: [StoreOrder] = []
     private var listeners: [Int: AsyncStream<StoreTransaction>.Continuation] = [:]
     private var listenerNumber = 0
@@ -74,6 +75,11 @@ package actor FakeAppStore {
     /// What `restore()` finds from now on.
     package func own(_ transactions: [StoreTransaction]) {
         owned = transactions
+    }
+
+    /// Has something happen while the store asks for the password.
+    package func restoring(_ happening: (@Sendable () async -> Void)?) {
+        whileRestoring = happening
     }
 
     /// Tells every running app of a transaction again, whether it is finished or not.
@@ -143,8 +149,9 @@ package actor FakeAppStore {
         watchers.removeAll { $0.count <= finished.count }
     }
 
-    func restored() -> [StoreTransaction] {
-        owned.map(shown)
+    func restored() async -> [StoreTransaction] {
+        await whileRestoring?()
+        return owned.map(shown)
     }
 
     private func stopListening(_ number: Int) {

@@ -14,8 +14,8 @@ enum QueueEvent: Sendable {
     case intentDropped(UUID)
     /// The store gave a transaction; `ordered` is the intent of the payment sheet that gave it.
     case seen(StoreTransaction, ordered: UUID?)
-    /// The store gave a transaction because the person asked to restore.
-    case restored(StoreTransaction)
+    /// The store gave a transaction because this account's player asked to restore.
+    case restored(StoreTransaction, asker: String)
     /// The person says that a purchase is the account's that is logged in.
     case claimed(String)
     case loggedIn(String)

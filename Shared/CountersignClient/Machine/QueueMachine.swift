@@ -62,7 +62,7 @@ struct QueueMachine: Sendable {
             actions.append(.write(.intentEnded(id, state)))
         case .intentDropped(let id): intents.remove(id)
         case .seen(let transaction, let ordered): see(transaction, ordered, &actions)
-        case .restored(let transaction): restore(transaction, &actions)
+        case .restored(let transaction, let asker): restore(transaction, for: asker, &actions)
         case .claimed(let id): claim(id, &actions)
         case .loggedIn(let name): logIn(name, &actions)
         case .loggedOut: logOut()
@@ -151,10 +151,14 @@ struct QueueMachine: Sendable {
         }
     }
 
-    private mutating func restore(_ transaction: StoreTransaction, _ actions: inout [QueueAction]) {
+    private mutating func restore(
+        _ transaction: StoreTransaction, for asker: String, _ actions: inout [QueueAction]
+    ) {
+        // Who logged in meanwhile has asked for nothing; the store has it when the asker asks again.
+        guard account == asker else { return }
         let key = PurchaseKey(transaction)
         if var purchase = purchases[key] {
-            purchase.restoredFor = account
+            purchase.restoredFor = asker
             purchase.repeatPost()
             purchases[key] = purchase
             if case .answered(let poster) = purchase.phase {
@@ -163,10 +167,10 @@ struct QueueMachine: Sendable {
             tellWaiting(key, &actions)
             return
         }
-        guard let account, purchases.count < limits.purchasesMaximum else { return }
+        guard purchases.count < limits.purchasesMaximum else { return }
         // Not from the intents: what is restored was bought long ago, perhaps on another device.
         var purchase = TrackedPurchase(transaction: transaction, buyer: .unknown)
-        purchase.restoredFor = account
+        purchase.restoredFor = asker
         purchase.isForRestoreOnly = true
         add(purchase)
     }

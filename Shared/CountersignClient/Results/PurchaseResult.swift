@@ -75,7 +75,7 @@ public enum PurchaseOutcome: Sendable, Hashable {
     }
 }
 
-/// What ``PurchaseQueue/restore()`` found: each transaction with what the server said.
+/// What ``PurchaseQueue/restore(for:)`` found: each transaction with what the server said.
 public struct RestoreResult: Sendable, Hashable {
     /// One for each transaction that the store gave, in its order.
     public var reports: [PurchaseReport]

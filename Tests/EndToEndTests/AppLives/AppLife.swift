@@ -82,7 +82,7 @@ actor AppLife {
         case 83..<88: try await apple.approve()
         case 88..<93: try await refund()
         case 93..<97: await queue?.enterForeground()
-        default: _ = try? await queue?.restore()
+        default: if let account { _ = try? await queue?.restore(for: account) }
         }
     }
 

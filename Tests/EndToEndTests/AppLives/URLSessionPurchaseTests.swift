@@ -23,7 +23,7 @@ extension EndToEnd {
                     store: FakeStore(apple), transport: transport, credentials: LifeLogIn(secret: place.secret))
                 await queue.start()
                 await queue.logIn(account)
-                let result = try await queue.purchase("gems.100")
+                let result = try await queue.purchase("gems.100", for: account)
                 guard case .settled(let report) = result else { throw StackFailure("\(result)") }
                 #expect(report.outcome == .granted)
                 await apple.waitForFinished(1)
@@ -39,7 +39,9 @@ extension EndToEnd {
                     store: FakeStore(apple), transport: transport, credentials: LifeLogIn(secret: "another secret"))
                 await stranger.start()
                 await stranger.logIn(account)
-                let error = await #expect(throws: PurchaseError.self) { try await stranger.purchase("gems.100") }
+                let error = await #expect(throws: PurchaseError.self) {
+                    try await stranger.purchase("gems.100", for: account)
+                }
                 #expect(error?.code == .serverRefused)
                 #expect(error?.detail.contains("authentication-failed") == true)
                 await stranger.stop()
