@@ -183,9 +183,7 @@ let package = Package(
                 .embedInCode("Migrations/0020_answer_apple.sql"),
                 .embedInCode("Migrations/0021_import_from_older_systems.sql"),
                 .embedInCode("Migrations/0022_find_numbers.sql"),
-                .embedInCode("Migrations/0023_placeholder.sql"),
-                .embedInCode("Migrations/0024_placeholder_too.sql"),
-                .embedInCode("Migrations/0025_number_events.sql"),
+                .embedInCode("Migrations/0023_number_events.sql"),
             ]),
         shared(
             "ServiceRuntime",

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import Messages
 import NIOCore
+import NIOHTTP1
 import Postgres
 import Synchronization
 import Testing

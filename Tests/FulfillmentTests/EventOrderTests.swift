@@ -207,7 +207,7 @@ struct EventOrderTests {
 
     @Test func `events of before the upgrade are read first, by their ids, and each once`() async throws {
         try await TestDatabase.with { pool in
-            let upgrade = try #require(Migrator.migrations.first { $0.version == 25 })
+            let upgrade = try #require(Migrator.migrations.first { $0.version == 23 })
             try await pool.withConnection { connection in
                 try await connection.executeScript(
                     """

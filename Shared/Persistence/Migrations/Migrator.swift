@@ -108,14 +108,8 @@ package struct Migrator: Sendable {
                 sql: String(decoding: PackageResources._022_find_numbers_sql, as: UTF8.self),
                 indexes: IndexChange.findNumbers),
             Migration(
-                version: 23, name: "placeholder",
-                sql: String(decoding: PackageResources._023_placeholder_sql, as: UTF8.self)),
-            Migration(
-                version: 24, name: "placeholder_too",
-                sql: String(decoding: PackageResources._024_placeholder_too_sql, as: UTF8.self)),
-            Migration(
-                version: 25, name: "number_events",
-                sql: String(decoding: PackageResources._025_number_events_sql, as: UTF8.self),
+                version: 23, name: "number_events",
+                sql: String(decoding: PackageResources._023_number_events_sql, as: UTF8.self),
                 locksTables: true),
         ]
     }
