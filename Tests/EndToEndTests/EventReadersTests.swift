@@ -12,6 +12,7 @@ extension EndToEnd {
     @Suite("Readers of events")
     struct EventReadersTests {
         private static let app = "com.example.game"
+        private static let gems = ["bundleId": app, "productId": "gems.100", "type": "Consumable"]
 
         /// What a reader has read, and how far it came.
         private final class Seen: Sendable {
@@ -47,7 +48,7 @@ extension EndToEnd {
                     }
                 }
                 for round in 0..<3 {
-                    for sale in try await client.sell(["product_id": "gems.100"], count: 4) {
+                    for sale in try await client.sell(Self.gems, count: 4) {
                         _ = try await client.purchase(sale.signedTransaction, app: Self.app, account: account)
                     }
                     if round < 2 { try await stack.crash("receipt-intake") }
