@@ -24,11 +24,11 @@ func shared(_ name: String, _ dependencies: [Target.Dependency] = [], resources:
         swiftSettings: strict)
 }
 
-/// A process of `Services/`.
-func service(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+/// A process of `Services/`; `examples` are folders of its that are for readers, and no source of the process.
+func service(_ name: String, _ dependencies: [Target.Dependency], examples: [String] = []) -> Target {
     let path = "Services/\(name)"
     return .executableTarget(
-        name: name, dependencies: dependencies, path: path, exclude: pages(in: path), swiftSettings: strict)
+        name: name, dependencies: dependencies, path: path, exclude: pages(in: path) + examples, swiftSettings: strict)
 }
 
 /// Tests look at what ships, which is optimised; they themselves need not be.
@@ -61,6 +61,7 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
+let hummingbirdHTTP2 = Target.Dependency.product(name: "HummingbirdHTTP2", package: "hummingbird")
 let nioTLS = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -156,10 +157,12 @@ let package = Package(
         shared("CertificateRevocation", [crypto, x509, asn1, httpClient, nio, nioHTTP]),
         shared("Pacing"),
         shared("WebhookSigning", [crypto]),
-        shared("Messages", ["JSONText", "PurchaseModel"]),
+        shared(
+            "Messages", ["JSONText", "PurchaseModel"],
+            resources: [.embedInCode("Schemas/events.json"), .embedInCode("Schemas/examples.json")]),
         // Layer 3: what is kept, and how a process lives.
         shared(
-            "Persistence", ["Postgres", "PurchaseModel", "Messages", crypto],
+            "Persistence", ["Postgres", "PurchaseModel", "Messages", "WebhookSigning", crypto],
             resources: [
                 .embedInCode("Migrations/0001_create_purchases.sql"),
                 .embedInCode("Migrations/0002_take_every_proof.sql"),
@@ -184,6 +187,9 @@ let package = Package(
                 .embedInCode("Migrations/0021_import_from_older_systems.sql"),
                 .embedInCode("Migrations/0022_find_numbers.sql"),
                 .embedInCode("Migrations/0023_number_events.sql"),
+                .embedInCode("Migrations/0024_store_webhook_endpoints.sql"),
+                .embedInCode("Migrations/0025_record_attempts.sql"),
+                .embedInCode("Migrations/0026_ask_for_sweeps.sql"),
             ]),
         shared(
             "ServiceRuntime",
@@ -226,7 +232,11 @@ let package = Package(
             [
                 "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "Kafka", "Postgres", "WebhookSigning",
                 "BlockingThreads", httpClient, nio, nioHTTP, log, metrics, lifecycle,
-            ]),
+            ], examples: ["Receivers"]),
+        // How a studio's backend receives webhooks, in Swift.
+        .executableTarget(
+            name: "webhook-receiver-example", dependencies: ["WebhookSigning", hummingbird, httpTypes, nio],
+            path: "Services/Notification/Receivers/Swift", swiftSettings: strict),
         service(
             "AppStoreSimulator",
             [
@@ -249,18 +259,19 @@ let package = Package(
             name: "KafkaTesting", dependencies: ["Kafka", "CLibrdkafka"], path: "Tests/KafkaTesting",
             swiftSettings: strict),
         .target(name: "LogTesting", dependencies: [log], path: "Tests/LogTesting", swiftSettings: strict),
+        .target(name: "SchemaTesting", path: "Tests/SchemaTesting", swiftSettings: strict),
         .target(
             name: "StoreTesting", dependencies: ["CountersignClient"], path: "Tests/StoreTesting",
             swiftSettings: strict),
         suite("CountersignClientTests", ["CountersignClient", "StoreTesting"]),
         suite("PurchaseModelTests", ["PurchaseModel"]),
         suite("JSONTextTests", ["JSONText"]),
-        suite("MessagesTests", ["Messages", "PurchaseModel"]),
+        suite("MessagesTests", ["Messages", "PurchaseModel", "SchemaTesting"]),
         suite(
             "FulfillmentTests",
             [
                 "Fulfillment", "EventProcessing", "LogTesting", "Persistence", "PersistenceTesting", "Postgres",
-                "Messages", "PurchaseModel", "ServiceRuntime", log,
+                "Messages", "PurchaseModel", "SchemaTesting", "ServiceRuntime", log,
             ]),
         suite("AppStoreTests", ["AppStore", "AppStoreSimulator", "JSONText", crypto, cryptoExtras, x509, asn1]),
         suite(
@@ -295,14 +306,16 @@ let package = Package(
             "NotificationTests",
             [
                 "Notification", "Messages", "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel",
-                "ServiceRuntime", "WebhookSigning", httpClient, nio, nioHTTP, nioPosix, lifecycle, log,
+                "ServiceRuntime", "WebhookSigning", asn1, crypto, httpClient, httpTypes, hummingbird, hummingbirdHTTP2,
+                lifecycle, log, nio, nioHTTP, nioPosix, nioTLS, x509,
             ]),
         suite(
             "ReceiptIntakeTests",
             [
                 "ReceiptIntake", "AppStore", "AppStoreSimulator", "EventProcessing", "Kafka", "LogTesting", "Messages",
-                "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", configuration,
-                crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log, nio, nioPosix,
+                "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel", "SchemaTesting", "ServiceRuntime",
+                "WebhookSigning", configuration, crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log,
+                nio, nioPosix,
             ]),
         suite(
             "EventProcessingTests",

@@ -41,3 +41,15 @@ foreign_libraries() {
     if [[ "$found" == *"not found"* ]]; then fail "$1 lacks libraries:"$'\n'"$(grep 'not found' <<<"$found")"; fi
     sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' <<<"$found" | grep -v -E '^(/usr)?/lib/' || true
 }
+
+# Has the tool $1 write what completes its commands on Tab, for bash to $2, for zsh to $3, for fish to $4.
+write_completions() {
+    local tool="$1" shell
+    shift
+    for shell in bash zsh fish; do
+        mkdir -p "${1%/*}"
+        "$tool" --generate-completion-script "$shell" >"$1" || fail "$tool does not write the completion of $shell"
+        chmod 644 "$1"
+        shift
+    done
+}

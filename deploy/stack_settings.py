@@ -172,6 +172,8 @@ class StackSettings:
             write_private(self.config / stack_app_store.PUBLIC_KEY_FILE, public)
             write_private(self.config / "shared-secret", self.secrets["SHARED_SECRET"] + "\n")
             self.save_secrets()
+        if not (self.config / "webhooks-key").exists():
+            write_private(self.config / "webhooks-key", base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
 
     def save_secrets(self):
         write_private(self.config / "secrets.env", "".join(f"{k}={v}\n" for k, v in self.secrets.items()))
@@ -192,7 +194,8 @@ class StackSettings:
             "KAFKA_BOOTSTRAP_SERVERS": self.kafka or self.at("BROKER_PORT"),
             "POSTGRES_URL": f"postgresql://countersign:{password}@{self.at('POSTGRES_PORT')}/countersign",
             "APPS_FILE": self.config / "apps.yaml", "CATALOGUE_FILE": self.config / "catalogue.yaml",
-            "WEBHOOKS_FILE": self.config / "webhooks.yaml", **stack_app_store.hosts(self.ports, self.address),
+            "WEBHOOKS_FILE": self.config / "webhooks.yaml", "WEBHOOKS_KEY_FILE": self.config / "webhooks-key",
+            "WEBHOOKS_PRIVATE_ADDRESSES": "allowed", **stack_app_store.hosts(self.ports, self.address),
             "TRUSTED_ROOTS": self.trusted_roots("roots", APPLE_ROOT_G3, "root.sha256"),
             "RECEIPT_ROOTS": self.trusted_roots("receipt-roots", stack_app_store.APPLE_ROOT, "receipt-root.sha256"),
             "TRUSTED_FOREIGN_ROOTS": "allowed",  # The simulator's.

@@ -7,7 +7,10 @@ enum FulfillmentMetrics {
     static let dueRows = "countersign_due_rows"
     static let dueAge = "countersign_due_rows_oldest_age_seconds"
     static let events = "countersign_events_without_delivery"
+    static let openRequests = "countersign_refund_requests_open"
+    static let requestSecondsLeft = "countersign_refund_request_seconds_left"
     static let eventsAge = "countersign_events_without_delivery_oldest_age_seconds"
+    static let unnumberedAge = "countersign_events_unnumbered_oldest_age_seconds"
 
     static let monthsAhead = "countersign_partitions_ahead_seconds"
     static let monthsOverdue = "countersign_partitions_overdue"
@@ -58,7 +61,7 @@ enum FulfillmentMetrics {
             "countersign_retention_rows_removed_total", ["what"],
             help: """
                 What retention removed row by row: rejected_proofs, inline_proofs of before there were months, \
-                notifications, listed_notifications, rejected submissions.
+                notifications, listed_notifications, rejected submissions, apple_calls, recoveries, sweep_tasks.
                 """),
         .counter("countersign_submissions_settled_total", ["state", "reason"], help: "Outcomes of submissions."),
         .counter("countersign_orders_granted_total", help: "Orders that were granted."),
@@ -91,11 +94,23 @@ enum FulfillmentMetrics {
             "countersign_refund_requests_total",
             help: "Refunds that Apple asks about, each once however often it asks."),
         .gauge(
+            "countersign_refund_requests_open", ["waits_for"],
+            help: """
+                Apple's refund requests that are not answered: for want of the player's consent, or they wait for fulfillment \
+                (answer) or for the call to Apple (call).
+                """),
+        .gauge(
+            "countersign_refund_request_seconds_left", ["waits_for"],
+            help: "Until Apple takes no answer to the first of them any more; 0 where there is none."),
+        .gauge(
             "countersign_catalogue_mistaken",
             help: "1 while the catalogue's file has a mistake, and the catalogue before it is in use."),
         .counter(
             "countersign_events_numbered_total",
             help: "Events that got a position in the order by which they are pulled, those of before it was kept too."),
+        .gauge(
+            "countersign_events_unnumbered_oldest_age_seconds",
+            help: "For how long the oldest event without such a position has been there; 0 where each has one."),
         .histogram("countersign_fulfillment_batch_size", help: "Verdicts that were settled in one commit."),
         .histogram("countersign_fulfillment_batch_seconds", help: "How long such a commit took, all told."),
     ]

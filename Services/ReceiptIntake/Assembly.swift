@@ -64,11 +64,8 @@ struct Assembly {
                 possession: PossessionAnswers { authenticator.possession(app: $0) == .number }),
             notifications: NotificationSubmissions(batcher: notifications.batcher),
             accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))),
-            accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
-            intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
-            resends: WebhookResendStore(pool: pool), signatures: signatures, offers: offers,
-            export: { AccountExport(pool: pool, app: $0, account: $1) }, forgetting: ForgetRequestStore(pool: pool),
-            consents: AccountConsentStore(pool: pool), events: events, logger: logger)
+            stores: IntakeStores(pool: pool), signatures: signatures, offers: offers,
+            events: events, logger: logger)
         let lag = GroupLagWatch([TopicUse.submissions, TopicUse.verdicts], monitor: monitor, logger: logger)
         registerMetrics(waiters, events.places)
         return ServiceAssembly(services: [

@@ -1,6 +1,7 @@
 import AppStore
 import EventProcessing
 import Kafka
+import Persistence
 import Postgres
 import ServiceRuntime
 import TrustedRootSettings
@@ -21,6 +22,8 @@ import TrustedRootSettings
 /// | `trusted.roots` | SHA-256 fingerprints of the roots of notifications, in place of Apple's | Apple Root CA – G3 |
 /// | `trusted.denied_certificates` | SHA-256 fingerprints of certificates that no chain may have | none |
 /// | `trusted.foreign_roots` | `allowed`: a root that is not Apple's may be among them | `refused` |
+/// | `webhooks.key` | seals the secrets of endpoints that are made here, the same as notification's: base64 of 32 random bytes; or `webhooks.key_file` | none: no endpoint can be made |
+/// | `webhooks.private_addresses` | `allowed`: endpoints may be at plain HTTP and in the own network, for development | `refused` |
 /// | `http.host`, `http.port` | where apps post | 127.0.0.1, 8080 |
 /// | `submission.lease` | seconds after which an accepted purchase without outcome is sent again; then it doubles | 30 |
 /// | `redrive.interval` | seconds between looks for what is due | 1 |
@@ -30,6 +33,8 @@ import TrustedRootSettings
 /// | `intake.waiters_maximum` | requests that may wait for an outcome | 5000 |
 /// | `intake.connections_maximum` | connections at a time | 4000 |
 /// | `intake.intents_per_day` | purchase intents that an account may open within 24 hours | 1000 |
+/// | `intake.sweeps_per_day` | sweeps that the backends of an app may ask for within 24 hours | 1000 |
+/// | `intake.app_posts_per_minute` | proofs that the server API keys of an app may post, a second's at once, where its entry has no `backend_posts_per_minute`; 0: no limit | 6000 |
 /// | `intake.account_posts_per_minute` | proofs that a player may post, a tenth of them at once | 600 |
 /// | `intake.account_ids_per_minute` | of these, ids about which Apple is asked | 30 |
 /// | `intake.account_reads_per_minute` | orders, accounts and outcomes that a player may ask for | 1200 |
@@ -90,6 +95,14 @@ struct Configuration: Sendable {
     ///
     /// Defaults to 1,000.
     var intentsPerDay: Int
+    /// The most sweeps that backends may ask for of an app within 24 hours.
+    ///
+    /// Defaults to 1,000.
+    var sweepsPerDay: Int
+    /// The proofs that the backends of an app may post a minute, in this process; 0 where there is no limit.
+    ///
+    /// Defaults to 6,000.
+    var appPostsPerMinute: Int
     /// The proofs that a player may post a minute, in this process.
     ///
     /// Defaults to 600.
@@ -146,6 +159,12 @@ struct Configuration: Sendable {
     ///
     /// Defaults to 300 s.
     var keySetInterval: Duration
+    /// Seals the secrets of webhook endpoints; nil where no key is configured.
+    var seal: SecretSeal?
+    /// Whether webhook endpoints may be in the own network.
+    ///
+    /// Defaults to false.
+    var allowsPrivateAddresses: Bool
     /// The time between looks at the apps file.
     ///
     /// Defaults to 2 s.
@@ -172,6 +191,9 @@ struct Configuration: Sendable {
         waitersMaximum = try settings.int("intake.waiters_maximum", default: 5000, in: 0...100_000)
         connectionsMaximum = try settings.int("intake.connections_maximum", default: 4000, in: 1...100_000)
         intentsPerDay = try settings.int("intake.intents_per_day", default: 1000, in: 1...1_000_000)
+        sweepsPerDay = try settings.int("intake.sweeps_per_day", default: 1000, in: 1...1_000_000)
+        appPostsPerMinute = try settings.int(
+            "intake.app_posts_per_minute", default: 6000, in: 0...AppsFile.App.backendPostsMaximum)
         accountPostsPerMinute = try settings.int(
             "intake.account_posts_per_minute", default: 600, in: 1...1_000_000)
         accountIdsPerMinute = try settings.int("intake.account_ids_per_minute", default: 30, in: 1...1_000_000)
@@ -199,6 +221,8 @@ struct Configuration: Sendable {
             "intake.request_time", default: .seconds(60), in: .seconds(1)...(.seconds(3_600)))
         appsInterval = try settings.duration(
             "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
+        seal = try WebhookSettings.seal(settings)
+        allowsPrivateAddresses = try WebhookSettings.allowsPrivateAddresses(settings)
         keySetInterval = try settings.duration(
             "intake.key_set_interval", default: .seconds(300), in: .seconds(1)...(.seconds(86_400)))
     }

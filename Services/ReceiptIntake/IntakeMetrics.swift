@@ -11,6 +11,7 @@ enum IntakeMetrics {
             help: "From the head of a request about a purchase to its answer, with the time that the app asked to wait."
         ),
         .counter("countersign_intents_total", help: "Intents that were opened."),
+        .counter("countersign_sweep_requests_total", help: "Sweeps that backends asked for by POST /v1/sweeps."),
         .counter(
             "countersign_offer_signatures_total", ["kind", "caller"],
             help: "Subscription offers that were signed, by kind (promotional, introductory) and for whom they were."

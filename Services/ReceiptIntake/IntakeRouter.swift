@@ -5,9 +5,10 @@ import ServiceRuntime
 /// The routes of intake and what every request passes through.
 enum IntakeRouter {
     /// The methods that a path without them answers with 405.
-    private static let methods: [HTTPRequest.Method] = [
-        .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect,
-    ]
+    private static let methods: [HTTPRequest.Method] =
+        [
+            .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect,
+        ] + ["QUERY", "SEARCH", "REPORT", "PROPFIND", "PURGE"].compactMap { HTTPRequest.Method($0) }
 
     /// Every route that intake has, each with who may call it; the OpenAPI document and deploy/ACCESS.md say the same, which
     /// tests make sure of.
@@ -15,9 +16,10 @@ enum IntakeRouter {
         _ purchases: PurchaseRoutes, _ accountTokens: AccountTokenRoutes, _ accounts: AccountRoutes,
         _ orders: OrderRoutes, _ intents: IntentRoutes, _ notifications: NotificationRoutes,
         _ spends: SpendRoutes, _ resends: ResendRoutes, _ exports: ExportRoutes, _ forgets: ForgetRoutes,
-        _ consents: ConsentRoutes, _ offers: OfferRoutes, _ events: EventRoutes
+        _ consents: ConsentRoutes, _ offers: OfferRoutes, _ endpoints: EndpointRoutes,
+        _ deliveries: DeliveryRoutes, _ events: EventRoutes, _ sweeps: SweepRoutes
     ) -> [IntakeRoute] {
-        let document = OpenAPIRoutes()
+        let (document, pages) = (OpenAPIRoutes(), PageRoutes())
         return [
             IntakeRoute(.post, "/v1/purchases", .playersAndServers(.post), purchases.post),
             IntakeRoute(.get, "/v1/purchases/{id}", .playersAndServers(.post), purchases.get),
@@ -35,11 +37,33 @@ enum IntakeRouter {
             IntakeRoute(.put, "/v1/accounts/{id}/consent", .playersAndServers(.post), consents.put),
             IntakeRoute(.post, "/v1/accounts/{id}/forget", .servers(.operate), forgets.post),
             IntakeRoute(.get, "/v1/forget-requests/{id}", .servers(.operate), forgets.get),
+            IntakeRoute(.post, "/v1/sweeps", .servers(.operate), sweeps.post),
+            IntakeRoute(.get, "/v1/sweeps/{id}", .servers(.operate), sweeps.get),
             IntakeRoute(.post, "/v1/webhooks/resend", .servers(.operate), resends.post),
+            IntakeRoute(.post, "/v1/webhooks/endpoints", .servers(.operate), endpoints.post),
+            IntakeRoute(.get, "/v1/webhooks/endpoints", .servers(.read), endpoints.list),
+            IntakeRoute(.get, "/v1/webhooks/endpoints/{endpoint}", .servers(.read), endpoints.get),
+            IntakeRoute(.patch, "/v1/webhooks/endpoints/{endpoint}", .servers(.operate), endpoints.patch),
+            IntakeRoute(.delete, "/v1/webhooks/endpoints/{endpoint}", .servers(.operate), endpoints.delete),
+            IntakeRoute(.post, "/v1/webhooks/endpoints/{endpoint}/enable", .servers(.operate), endpoints.enable),
+            IntakeRoute(.post, "/v1/webhooks/endpoints/{endpoint}/disable", .servers(.operate), endpoints.disable),
+            IntakeRoute(.post, "/v1/webhooks/endpoints/{endpoint}/ping", .servers(.operate), endpoints.ping),
+            IntakeRoute(.post, "/v1/webhooks/endpoints/{endpoint}/rotate", .servers(.operate), endpoints.rotate),
+            IntakeRoute(
+                .post, "/v1/webhooks/endpoints/{endpoint}/secrets/expire", .servers(.operate), endpoints.expireSecrets),
+            IntakeRoute(.get, "/v1/webhooks/deliveries", .servers(.read), deliveries.deliveries),
+            IntakeRoute(
+                .get, "/v1/webhooks/deliveries/{event}/{endpoint}/attempts", .servers(.read), deliveries.attempts),
             IntakeRoute(.get, "/v1/orders/{transaction_id}", .playersAndServers(.read), orders.order),
             IntakeRoute(.get, "/v1/orders/{transaction_id}/why", .playersAndServers(.read), orders.why),
             IntakeRoute(.get, "/openapi.yaml", .everybody, document.yaml),
             IntakeRoute(.get, "/openapi.json", .everybody, document.json),
+            IntakeRoute(.get, "/problems", .everybody, pages.problems),
+            IntakeRoute(.get, "/problems/{slug}", .everybody, pages.problem),
+            IntakeRoute(.get, "/reasons", .everybody, pages.reasons),
+            IntakeRoute(.get, "/reasons/{code}", .everybody, pages.reason),
+            IntakeRoute(.get, "/schemas/events.json", .everybody, pages.schema),
+            IntakeRoute(.get, "/schemas/examples.json", .everybody, pages.examples),
         ]
     }
 
@@ -53,11 +77,12 @@ enum IntakeRouter {
         router.add(middleware: ClientAddressMiddleware(reader: addresses))
         router.add(middleware: IntakeProblemMiddleware(pause: pause))
         router.add(middleware: limit)
-        for route in routes {
-            router.on(RouterPath(route.path), method: route.method, use: route.answer)
-            for other in methods where other != route.method {
-                router.on(RouterPath(route.path), method: other) { _, _ -> Response in
-                    throw ProblemDetails.methodNotAllowed([route.method])
+        for route in routes { router.on(RouterPath(route.path), method: route.method, use: route.answer) }
+        for (path, ofPath) in Dictionary(grouping: routes, by: \.path) {
+            let allowed = ofPath.map(\.method)
+            for other in methods where !allowed.contains(other) {
+                router.on(RouterPath(path), method: other) { _, _ -> Response in
+                    throw ProblemDetails.methodNotAllowed(allowed)
                 }
             }
         }
@@ -65,12 +90,12 @@ enum IntakeRouter {
     }
 }
 
-/// A route: the only one of its path.
+/// A route: the only one of its path and method.
 struct IntakeRoute: Sendable {
     /// Answers a request.
     typealias Handler = @Sendable (Request, IntakeContext) async throws -> Response
 
-    /// Its method; every other is 405.
+    /// Its method; every one that its path has no route for is 405.
     let method: HTTPRequest.Method
     /// Its path, with names of parameters in braces as the OpenAPI document has them.
     let path: String

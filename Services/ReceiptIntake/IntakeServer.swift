@@ -37,23 +37,21 @@ struct IntakeServer: Service, CustomStringConvertible {
     private let forgets: ForgetRoutes
     private let consents: ConsentRoutes
     private let offers: OfferRoutes
+    private let endpoints: EndpointRoutes
+    private let deliveries: DeliveryRoutes
     private let events: EventRoutes
+    private let sweeps: SweepRoutes
 
     init(
         configuration: Configuration, authenticator: Authenticator, submissions: PurchaseSubmissions,
-        notifications: NotificationSubmissions, accountTokens: AccountTokens, accounts: AccountStore,
-        orders: OrderReadingStore, intents: IntentStore, spends: SpendStore, resends: WebhookResendStore,
-        signatures: NotificationSignatures, offers: OfferSigners,
-        export: @escaping @Sendable (_ app: String, _ account: Account) -> AccountExport,
-        forgetting: ForgetRequestStore, consents: AccountConsentStore, events: EventReaders,
-        logger: Logger
+        notifications: NotificationSubmissions, accountTokens: AccountTokens, stores: IntakeStores,
+        signatures: NotificationSignatures, offers: OfferSigners, events: EventReaders, logger: Logger
     ) {
         self.configuration = configuration
         self.logger = logger
-        let body = JSONBody(
-            bytesMaximum: configuration.bodyBytesMaximum,
-            budget: BodyBudget(
-                bytesMaximum: configuration.heldBytesMaximum, bodyBytesMaximum: configuration.bodyBytesMaximum))
+        let budget = BodyBudget(
+            bytesMaximum: configuration.heldBytesMaximum, bodyBytesMaximum: configuration.bodyBytesMaximum)
+        let body = JSONBody(bytesMaximum: configuration.bodyBytesMaximum, budget: budget)
         let held = HeldRequests(
             maximum: max(1, configuration.connectionsMaximum / HeldRequests.Limit.partOfConnections))
         pause = RefusalPause(held: held)
@@ -61,10 +59,7 @@ struct IntakeServer: Service, CustomStringConvertible {
             trusted: configuration.trustedProxies, header: configuration.clientAddressHeader)
         addressLimit = AddressLimit(
             perMinute: configuration.addressRequestsPerMinute, authenticator: authenticator)
-        let limits = AccountLimits(
-            postsPerMinute: configuration.accountPostsPerMinute, idsPerMinute: configuration.accountIdsPerMinute,
-            readsPerMinute: configuration.accountReadsPerMinute,
-            signaturesPerMinute: configuration.accountSignaturesPerMinute, held: held)
+        let limits = AccountLimits(configuration, held: held) { authenticator.backendPosts(app: $0) }
         let waits = AccountWaits(maximum: configuration.accountWaitsMaximum)
         let turns = ReadingTurns(limits: limits, connections: configuration.postgres.poolSizeMaximum)
         openConnections = OpenConnections(
@@ -75,23 +70,31 @@ struct IntakeServer: Service, CustomStringConvertible {
             limits: limits, waits: waits, body: body, connections: connections)
         accountTokenRoutes = AccountTokenRoutes(
             authenticator: authenticator, accountTokens: accountTokens, body: body)
-        self.accounts = AccountRoutes(
-            authenticator: authenticator, store: accounts, turns: turns,
-            waits: VersionWaits { try await accounts.version(of: $0) }, accountWaits: waits, connections: connections)
-        self.orders = OrderRoutes(authenticator: authenticator, store: orders, turns: turns)
-        self.spends = SpendRoutes(authenticator: authenticator, store: spends, body: body)
-        self.resends = ResendRoutes(authenticator: authenticator, store: resends, body: body)
-        self.intents = IntentRoutes(
-            authenticator: authenticator, store: intents, body: body, perDay: configuration.intentsPerDay)
-        exports = ExportRoutes(authenticator: authenticator, export: export)
-        forgets = ForgetRoutes(authenticator: authenticator, store: forgetting, body: body)
-        self.consents = ConsentRoutes(authenticator: authenticator, store: consents, body: body)
+        accounts = AccountRoutes(
+            authenticator: authenticator, store: stores.accounts, turns: turns,
+            waits: VersionWaits { try await stores.accounts.version(of: $0) }, accountWaits: waits,
+            connections: connections)
+        orders = OrderRoutes(authenticator: authenticator, store: stores.orders, turns: turns)
+        spends = SpendRoutes(authenticator: authenticator, store: stores.spends, body: body)
+        deliveries = DeliveryRoutes(authenticator: authenticator, store: stores.resends.deliveries, turns: turns)
+        resends = ResendRoutes(authenticator: authenticator, store: stores.resends, body: body)
+        intents = IntentRoutes(
+            authenticator: authenticator, store: stores.intents, body: body, perDay: configuration.intentsPerDay)
+        exports = ExportRoutes(authenticator: authenticator, export: stores.export)
+        forgets = ForgetRoutes(authenticator: authenticator, store: stores.forgetting, body: body)
+        consents = ConsentRoutes(authenticator: authenticator, store: stores.consents, body: body)
         self.offers = OfferRoutes(authenticator: authenticator, signers: offers, limits: limits, body: body)
+        endpoints = EndpointRoutes(
+            authenticator: authenticator, stores: stores.endpoints,
+            rules: WebhookEndpointRules(allowsPrivateAddresses: configuration.allowsPrivateAddresses),
+            seal: configuration.seal, body: body)
         self.events = EventRoutes(
             authenticator: authenticator, reading: EventReading(store: events.feed, tail: events.tail, turns: turns),
             places: events.places,
             pace: EventStream.Pace(heartbeat: configuration.streamHeartbeat, writing: configuration.streamStallTime),
             accountWaits: waits, connections: connections)
+        sweeps = SweepRoutes(
+            authenticator: authenticator, store: stores.sweeps, body: body, perDay: configuration.sweepsPerDay)
         self.notifications = NotificationRoutes(
             authenticator: authenticator, signatures: signatures, submissions: notifications,
             body: JSONBody(
@@ -122,7 +125,7 @@ struct IntakeServer: Service, CustomStringConvertible {
     var routes: [IntakeRoute] {
         IntakeRouter.routes(
             purchases, accountTokenRoutes, accounts, orders, intents, notifications, spends, resends, exports, forgets,
-            consents, offers, events)
+            consents, offers, endpoints, deliveries, events, sweeps)
     }
 
     /// The server with its limits.

@@ -85,7 +85,7 @@ struct PurchaseServerTests {
 
     @Test("every other status is what it is")
     func statuses() async throws {
-        let slug = #"{"type":"urn:countersign:problem:field-invalid","title":"t","detail":"d"}"#
+        let slug = #"{"type":"/problems/field-invalid","title":"t","detail":"d"}"#
         for status in [400, 413, 415, 422] {
             #expect(try await result(status, slug) == .failed(.refused(problem: "field-invalid", detail: "d")))
         }

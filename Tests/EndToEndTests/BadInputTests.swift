@@ -82,7 +82,7 @@ extension EndToEnd {
                     bad.method, client.intake + bad.path, headers: headers,
                     body: bad.method == .POST ? Array(bad.body.utf8) : nil)
                 #expect(answer.status == bad.status)
-                #expect(answer.problem == "urn:countersign:problem:\(bad.problem)")
+                #expect(answer.problem == "/problems/\(bad.problem)")
                 #expect(try await database.number("SELECT count(*) AS n FROM submissions") == before)
             }
         }
@@ -125,7 +125,7 @@ extension EndToEnd {
                         forged.signedTransaction, app: "com.example.game", account: "forger")
                     if answer.status == 422 {
                         // Not even the shape of a JWS, such as an empty signature: intake sees that itself.
-                        #expect(answer.problem == "urn:countersign:problem:proof-malformed", "\(forgery.kind)")
+                        #expect(answer.problem == "/problems/proof-malformed", "\(forgery.kind)")
                         #expect(Self.shapeless.contains(forgery.expectedRejection), "\(forgery.kind)")
                         continue
                     }

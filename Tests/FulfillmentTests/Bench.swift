@@ -38,7 +38,10 @@ struct Bench: Sendable {
     var now: @Sendable () -> Date = { Date() }
 
     static func with(_ body: (Bench) async throws -> Void) async throws {
-        try await TestDatabase.with { pool in try await body(Bench(pool: pool)) }
+        try await TestDatabase.with { pool in
+            try await body(Bench(pool: pool))
+            try await EventSchemaCheck.expectDescribed(pool)
+        }
     }
 
     init(pool: PostgresPool) {

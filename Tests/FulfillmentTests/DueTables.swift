@@ -85,6 +85,8 @@ enum DueTables {
         FROM generate_series(1, \(others)) AS n;
         INSERT INTO notification_forwards (app, notification_uuid, due_at)
         SELECT '\(Bench.app)', 'forward' || n, now() - interval '1 hour' FROM generate_series(1, \(others)) AS n;
+        INSERT INTO sweep_requests (id, app, subjects, requested_at)
+        SELECT 'swp_' || n, '\(Bench.app)', '{}', now() - interval '1 hour' FROM generate_series(1, \(others)) AS n;
         INSERT INTO event_outbox (event_id, due_at) SELECT id, now() - interval '1 hour' FROM events;
         INSERT INTO webhook_endpoints (id, disabled_at) VALUES ('up', NULL), ('down', now());
         INSERT INTO webhook_deliveries (event_id, endpoint_id, due_at)

@@ -115,7 +115,7 @@ struct DueTablesTests {
             let overdue = try await backlog.overdue(grace: .seconds(1))
             let parked = try await backlog.parkedOrders().map(\.count)
             let disabled = try await backlog.disabledEndpoints().map(\.pending)
-            #expect(overdue.count == 8 && parked == [10_000, 10_000, 10_000] && disabled == [10_000])
+            #expect(overdue.count == 9 && parked == [10_000, 10_000, 10_000] && disabled == [10_000])
         },
         MeasuredStep("outcomes, counted", Bound.gauge) { pool in
             let outcomes = OutcomeCountStore(pool: pool)

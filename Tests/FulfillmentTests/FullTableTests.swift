@@ -85,7 +85,14 @@ struct FullTableTests {
             let store = DeliveryStore(pool: pool)
             let due = try await store.claimDue(endpointIds: ["down"], limit: 50, lease: .seconds(30))
             #expect(due.count == 50)
-            try await store.record(due.map { ($0.eventId, $0.endpointId, .delivered(status: 200)) })
+            let attempt = DeliveryStore.Attempt(
+                number: 1, beganAt: Date(), duration: .milliseconds(5), answer: "ok")
+            try await store.record(
+                due.map {
+                    .init(
+                        eventId: $0.eventId, endpointId: $0.endpointId, result: .delivered(status: 200),
+                        attempt: attempt)
+                })
         },
         Step("the next delivery") { pool in
             let store = DeliveryStore(pool: pool)

@@ -84,7 +84,8 @@ struct UpgradeTests {
                     "keep_chains_once", "send_events_from_an_outbox", "drop_idle_indexes", "keep_revocations",
                     "read_few_rows", "hold_deliveries", "forget_accounts", "divide_by_month", "sweep_history",
                     "answer_apple",
-                    "import_from_older_systems", "find_numbers", "number_events",
+                    "import_from_older_systems", "find_numbers", "number_events", "store_webhook_endpoints",
+                    "record_attempts", "ask_for_sweeps",
                 ])
             let shop = SubscriptionBench(Bench(pool: pool))
             shop.on(Self.today)

@@ -5,6 +5,7 @@ import Persistence
 import Postgres
 import PurchaseModel
 import ServiceRuntime
+import Testing
 
 @testable import ReceiptIntake
 
@@ -95,6 +96,10 @@ enum EventSamples {
         }
         try await follow("/v1/accounts/player-2/events?app=\(TestIntake.app)", player)
         try await follow("/v1/accounts/player-1/events?app=\(TestIntake.app)&after=x", player)
+        let odd = try await intake.send(
+            .get, "/v1/accounts/player-1/events?app=\(TestIntake.app)", token: player, headers: [.lastEventId: "x"])
+        #expect(odd.status == 422 && odd.fields["field"] as? String == "Last-Event-ID", "\(odd.text)")
+        samples.append(("GET", "/v1/accounts/{id}/events", odd))
         try await rows.expire()
         let before = EventCursor.text(1)
         try await pull("after=\(before)")

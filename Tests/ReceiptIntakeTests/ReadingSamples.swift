@@ -15,10 +15,21 @@ enum SampleRequest {
 
     /// Asks every route but the document's, well and badly.
     static func all(_ intake: TestIntake, _ database: TestDatabase) async throws -> [Sample] {
-        try await purchases(intake, database) + tokens(intake) + reading(intake) + IntentSamples.all(intake, database)
-            + WalletSamples.all(intake, database) + ResendSamples.all(intake, database)
-            + ForgetSamples.all(intake, database) + ConsentSamples.all(intake) + OfferSamples.all(intake)
-            + EventSamples.all(intake, database)
+        var samples: [Sample] = []
+        samples += try await purchases(intake, database)
+        samples += try await tokens(intake)
+        samples += try await reading(intake)
+        samples += try await IntentSamples.all(intake, database)
+        samples += try await WalletSamples.all(intake, database)
+        samples += try await ResendSamples.all(intake, database)
+        samples += try await DeliverySamples.all(intake, database)
+        samples += try await ForgetSamples.all(intake, database)
+        samples += try await ConsentSamples.all(intake)
+        samples += try await OfferSamples.all(intake)
+        samples += try await EndpointSamples.all(intake, database)
+        samples += try await EventSamples.all(intake, database)
+        samples += try await SweepSamples.all(intake, database)
+        return samples
     }
 
     private static func purchases(_ intake: TestIntake, _ database: TestDatabase) async throws -> [Sample] {

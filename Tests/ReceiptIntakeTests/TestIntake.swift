@@ -55,7 +55,7 @@ struct TestIntake: Sendable {
                 [
                     "postgres.url": url, "kafka.bootstrap_servers": "127.0.0.1:1", "apps.file": appsFile.path,
                     "http.port": "0", "trusted.foreign_roots": "allowed",
-                    "trusted.roots": try #require(SigningStore.shared).root,
+                    "trusted.roots": try #require(SigningStore.shared).root, "webhooks.key": EndpointSamples.key,
                 ].merging(settings) { $1 }))
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let store = SubmissionStore(pool: pool)
@@ -82,11 +82,8 @@ struct TestIntake: Sendable {
                 possession: PossessionAnswers { authenticator.possession(app: $0) == .number }),
             notifications: NotificationSubmissions(batcher: notifications),
             accountTokens: AccountTokens(store: Assembly.register(with: AccountTokenStore(pool: pool))),
-            accounts: AccountStore(pool: pool), orders: OrderReadingStore(pool: pool),
-            intents: IntentStore(pool: pool), spends: SpendStore(pool: pool),
-            resends: WebhookResendStore(pool: pool), signatures: signatures, offers: try OfferSigners(apps, path: ""),
-            export: { AccountExport(pool: pool, app: $0, account: $1) }, forgetting: ForgetRequestStore(pool: pool),
-            consents: AccountConsentStore(pool: pool), events: events, logger: logger)
+            stores: IntakeStores(pool: pool), signatures: signatures, offers: try OfferSigners(apps, path: ""),
+            events: events, logger: logger)
         let value = try await withThrowingTaskGroup(of: Void.self) { group in
             for queue in [batcher, notifications] { group.addTask { try await queue.run() } }
             group.addTask { try await events.tail.task(logger: logger).run() }

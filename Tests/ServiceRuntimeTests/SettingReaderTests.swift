@@ -85,6 +85,10 @@ struct SettingReaderTests {
             mistake { try SettingReader(["k_file": path]).secret("k") }
         }
         #expect(secret(empty.path).hasSuffix("is empty."))
+        #expect(try SettingReader(["k_file": empty.path]).secret("k", isOptional: true) == nil)
+        #expect(
+            mistake { try SettingReader(["k_file": "/nonexistent/x"]).secret("k", isOptional: true) }
+                .contains("does not exist"))
         #expect(secret(large.path).hasSuffix("has more than 65536 bytes."))
         #expect(secret(binary.path).hasSuffix("is not UTF-8 text."))
         #expect(secret("/tmp").hasSuffix("is a folder."))

@@ -171,7 +171,7 @@ package actor FakeServer: ServerTransport {
     }
 
     private static func problem(_ status: Int, _ slug: String) -> ServerAnswer {
-        answer(status, ["type": "urn:countersign:problem:\(slug)", "title": slug])
+        answer(status, ["type": "/problems/\(slug)", "title": slug])
     }
 }
 

@@ -49,9 +49,29 @@ GRANT SELECT ON event_numbering TO countersign_intake;
 GRANT SELECT ON retention_marks TO countersign_intake;
 GRANT SELECT ON account_sequences TO countersign_intake;
 GRANT SELECT ON webhook_deliveries TO countersign_intake;
+-- GET /v1/webhooks/deliveries and what endpoints answered.
+GRANT SELECT ON webhook_attempts TO countersign_intake;
 -- POST /v1/webhooks/resend asks, and changes no delivery: it can have webhooks repeated, and none forgotten.
 GRANT INSERT ON webhook_resends TO countersign_intake;
 GRANT INSERT ON audit_log TO countersign_intake;
+-- /v1/webhooks/endpoints: it writes sealed secrets down, and reads none again.
+GRANT SELECT ON webhook_endpoint_settings TO countersign_intake;
+GRANT SELECT (endpoint_id, id, scheme, public_key, created_at, expires_at) ON webhook_endpoint_secrets TO countersign_intake;
+GRANT SELECT ON webhook_pings TO countersign_intake;
+GRANT SELECT ON webhook_endpoints TO countersign_intake;
+GRANT INSERT ON webhook_endpoint_settings TO countersign_intake;
+GRANT UPDATE (url, description, apps, environments, events, schema_version, is_ordered, changed_at, removed_at)
+    ON webhook_endpoint_settings TO countersign_intake;
+GRANT INSERT, DELETE ON webhook_endpoint_secrets TO countersign_intake;
+GRANT UPDATE (expires_at) ON webhook_endpoint_secrets TO countersign_intake;
+GRANT INSERT, DELETE ON webhook_pings TO countersign_intake;
+GRANT UPDATE (id, asked_at, due_at, finished_at, status, error, milliseconds) ON webhook_pings TO countersign_intake;
+GRANT INSERT ON webhook_endpoints TO countersign_intake;
+GRANT UPDATE (disabled_at, disabled_reason, failing_since) ON webhook_endpoints TO countersign_intake;
+-- POST /v1/sweeps asks for questions to Apple, and makes none: a worker takes the request up.
+GRANT SELECT, INSERT ON sweep_requests TO countersign_intake;
+GRANT SELECT ON sweep_tasks TO countersign_intake;
+GRANT SELECT ON recoveries TO countersign_intake;
 -- Accounts are exported, and asked to be forgotten; fulfillment carries that out.
 GRANT SELECT, INSERT ON forget_requests TO countersign_intake;
 GRANT SELECT ON lineages TO countersign_intake;
@@ -86,6 +106,8 @@ GRANT UPDATE (state, due_at, attempts, finished_at, status, code, outcome, body,
     TO countersign_worker;
 -- The sweep: what Apple is asked, what is compared with its answers, and submissions of what nobody told us of.
 GRANT SELECT, INSERT, UPDATE ON sweep_tasks TO countersign_worker;
+GRANT SELECT, DELETE ON sweep_requests TO countersign_worker;
+GRANT UPDATE (taken_at, task_ids, calls_before, found_before) ON sweep_requests TO countersign_worker;
 GRANT SELECT, INSERT ON recoveries TO countersign_worker;
 GRANT UPDATE (submission_id) ON recoveries TO countersign_worker;
 GRANT SELECT (app, account, kind, named_transaction_id, is_server, received_at, outcome, not_found_count, reopened_at)
@@ -147,7 +169,14 @@ GRANT SELECT, INSERT ON catalogues TO countersign_fulfillment;
 -- What Apple told, and what it is to be told.
 GRANT SELECT, INSERT, DELETE ON apple_notifications TO countersign_fulfillment;
 GRANT SELECT, INSERT, DELETE ON notification_forwards TO countersign_fulfillment;
-GRANT SELECT, INSERT ON apple_calls TO countersign_fulfillment;
+GRANT SELECT, INSERT, DELETE ON apple_calls TO countersign_fulfillment;
+-- Retention of what was found, and of questions that are asked once; and whether somebody takes up what backends ask for, as
+-- monitoring counts it.
+GRANT DELETE ON recoveries TO countersign_fulfillment;
+GRANT SELECT, DELETE ON sweep_tasks TO countersign_fulfillment;
+-- Only because a row lock wants some column; nothing writes it.
+GRANT UPDATE (created_at) ON sweep_tasks TO countersign_fulfillment;
+GRANT SELECT ON sweep_requests TO countersign_fulfillment;
 GRANT UPDATE (state, due_at, answer, finished_at, outcome, account_token) ON apple_calls TO countersign_fulfillment;
 GRANT SELECT, DELETE ON account_consents TO countersign_fulfillment;
 -- A token for what was bought without one.
@@ -190,6 +219,8 @@ GRANT DELETE ON account_sequences TO countersign_fulfillment;
 GRANT UPDATE (account, sequence, partition_key, body) ON events TO countersign_fulfillment;
 GRANT UPDATE (account) ON event_positions TO countersign_fulfillment;
 GRANT UPDATE (last_error) ON webhook_deliveries TO countersign_fulfillment;
+GRANT SELECT ON webhook_attempts TO countersign_fulfillment;
+GRANT UPDATE (answer) ON webhook_attempts TO countersign_fulfillment;
 GRANT SELECT, INSERT ON audit_log TO countersign_fulfillment;
 GRANT UPDATE (subject, reason) ON audit_log TO countersign_fulfillment;
 GRANT EXECUTE ON FUNCTION without_tokens(jsonb, text[]) TO countersign_fulfillment;
@@ -214,12 +245,23 @@ GRANT UPDATE (due_at) ON events TO countersign_notification;
 GRANT SELECT, INSERT ON webhook_deliveries TO countersign_notification;
 GRANT UPDATE (state, due_at, attempts, last_status, last_error, delivered_at, attempts_forgiven, failed_at) ON
     webhook_deliveries TO countersign_notification;
+-- Each attempt once, and whose turn it is at ordered endpoints; attempts are not changed by anybody but forgetting.
+GRANT SELECT, INSERT ON webhook_attempts TO countersign_notification;
+GRANT SELECT, INSERT, DELETE ON webhook_turns TO countersign_notification;
 GRANT SELECT, DELETE ON webhook_resends TO countersign_notification;
 -- Only because a row lock wants some column; nothing writes it.
 GRANT UPDATE (asked_at) ON webhook_resends TO countersign_notification;
 GRANT SELECT, INSERT ON webhook_endpoints TO countersign_notification;
 GRANT UPDATE (disabled_at, disabled_reason, failing_since, succeeded_at, is_holding, resumed_at) ON webhook_endpoints TO
     countersign_notification;
+
+-- Endpoints of the database: it opens their secrets, sends test messages, and takes away what waits for removed ones.
+GRANT SELECT ON webhook_endpoint_settings TO countersign_notification;
+GRANT UPDATE (cleared_at) ON webhook_endpoint_settings TO countersign_notification;
+GRANT SELECT ON webhook_endpoint_secrets TO countersign_notification;
+GRANT SELECT ON webhook_pings TO countersign_notification;
+GRANT UPDATE (due_at, finished_at, status, error, milliseconds) ON webhook_pings TO countersign_notification;
+GRANT EXECUTE ON FUNCTION drop_deliveries_of_removed(text, bigint) TO countersign_notification;
 
 -- Apple's notifications that go on to an older consumer.
 GRANT SELECT ON apple_notifications TO countersign_notification;
@@ -268,8 +310,13 @@ GRANT SELECT ON event_positions TO countersign_reader;
 GRANT SELECT ON event_numbering TO countersign_reader;
 GRANT SELECT ON account_sequences TO countersign_reader;
 GRANT SELECT ON webhook_deliveries TO countersign_reader;
+GRANT SELECT ON webhook_attempts TO countersign_reader;
+GRANT SELECT ON webhook_turns TO countersign_reader;
 GRANT SELECT ON webhook_resends TO countersign_reader;
 GRANT SELECT ON webhook_endpoints TO countersign_reader;
+GRANT SELECT ON webhook_endpoint_settings TO countersign_reader;
+GRANT SELECT (endpoint_id, id, scheme, public_key, created_at, expires_at) ON webhook_endpoint_secrets TO countersign_reader;
+GRANT SELECT ON webhook_pings TO countersign_reader;
 GRANT SELECT ON catalogues TO countersign_reader;
 GRANT SELECT ON cut_overs TO countersign_reader;
 GRANT SELECT ON imports TO countersign_reader;
@@ -286,6 +333,7 @@ GRANT SELECT ON notification_forwards TO countersign_reader;
 GRANT SELECT ON apple_calls TO countersign_reader;
 GRANT SELECT ON sweep_tasks TO countersign_reader;
 GRANT SELECT ON sweep_runs TO countersign_reader;
+GRANT SELECT ON sweep_requests TO countersign_reader;
 GRANT SELECT ON recoveries TO countersign_reader;
 GRANT SELECT ON undelivered_purchases TO countersign_reader;
 GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_reader;
@@ -319,6 +367,15 @@ GRANT INSERT ON app_commission_programs TO countersign_operator;
 GRANT UPDATE (resolved_at) ON purchase_conflicts TO countersign_operator;
 GRANT DELETE ON revoked_certificates TO countersign_operator;
 GRANT UPDATE (disabled_at, disabled_reason, failing_since) ON webhook_endpoints TO countersign_operator;
+-- countersign webhooks, for endpoints of the database.
+GRANT INSERT ON webhook_endpoint_settings TO countersign_operator;
+GRANT UPDATE (url, description, apps, environments, events, schema_version, is_ordered, changed_at, removed_at)
+    ON webhook_endpoint_settings TO countersign_operator;
+GRANT INSERT, DELETE ON webhook_endpoint_secrets TO countersign_operator;
+GRANT UPDATE (expires_at) ON webhook_endpoint_secrets TO countersign_operator;
+GRANT INSERT, DELETE ON webhook_pings TO countersign_operator;
+GRANT UPDATE (id, asked_at, due_at, finished_at, status, error, milliseconds) ON webhook_pings TO countersign_operator;
+GRANT INSERT ON webhook_endpoints TO countersign_operator;
 -- A table is locked by who may change all of it.
 GRANT INSERT, UPDATE ON cut_overs TO countersign_operator;
 GRANT INSERT ON imports TO countersign_operator;

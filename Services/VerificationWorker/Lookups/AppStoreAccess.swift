@@ -85,7 +85,7 @@ struct AppStoreAccess: Service {
             recoveries: RecoveryStore(pool: pool), submissions: SubmissionStore(pool: pool))
         let recorded = RecordedStatements(pool: pool)
         return Sweeper(
-            tasks: SweepTaskStore(pool: pool), settings: settings, apps: apps,
+            tasks: SweepTaskStore(pool: pool), requests: SweepRequestStore(pool: pool), settings: settings, apps: apps,
             notifications: SweepNotifications(
                 calls: calls, judge: judge.offline, recoveries: recoveries, recorded: recorded, settings: settings,
                 now: now),

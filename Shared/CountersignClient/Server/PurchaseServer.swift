@@ -153,7 +153,8 @@ struct PurchaseServer: Sendable {
         guard answer.status >= 400,
             let document = try? JSONDecoder().decode(ProblemBody.self, from: answer.body)
         else { return ("status-\(answer.status)", "no problem document") }
-        let slug = document.type.split(separator: ":").last.map(String.init) ?? document.type
+        // Before 0.1.0 the type was a URN; the slug is its last part in either form.
+        let slug = document.type.split { $0 == ":" || $0 == "/" }.last.map(String.init) ?? document.type
         return (slug, document.detail ?? document.title ?? "")
     }
 }

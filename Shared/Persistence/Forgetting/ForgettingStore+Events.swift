@@ -105,18 +105,29 @@ extension ForgettingStore {
         changed["event_positions"] = try await rows(
             "UPDATE event_positions SET account = $3 WHERE account = $1 AND app = $2 RETURNING 1 AS one", names,
             on: connection)
-        changed["webhook_deliveries"] = try await rows(
-            """
-            UPDATE webhook_deliveries SET last_error = $2 WHERE event_id = ANY($1) AND last_error IS NOT NULL
-            RETURNING 1 AS one
-            """,
-            [.textArray(try renamed.rows.map { try $0.decode("id", as: String.self) }), .text(removedText)],
-            on: connection)
+        try await forgetAnswers(
+            to: try renamed.rows.map { try $0.decode("id", as: String.self) }, &changed, on: connection)
         changed["account_sequences"] = try await rows(
             """
             DELETE FROM account_sequences s WHERE account = $1 AND app = $2 AND NOT EXISTS (
                 SELECT FROM events e WHERE (e.account, e.app, e.environment) = (s.account, s.app, s.environment))
             RETURNING 1 AS one
             """, Array(names.prefix(2)), on: connection)
+    }
+
+    /// What endpoints answered to an account's events may repeat what was sent.
+    private static func forgetAnswers(
+        to eventIds: [String], _ changed: inout [String: Int], on connection: PostgresConnection
+    ) async throws {
+        let values: [PostgresValue] = [.textArray(eventIds), .text(removedText)]
+        changed["webhook_deliveries"] = try await rows(
+            """
+            UPDATE webhook_deliveries SET last_error = $2 WHERE event_id = ANY($1) AND last_error IS NOT NULL
+            RETURNING 1 AS one
+            """, values, on: connection)
+        changed["webhook_attempts"] = try await rows(
+            """
+            UPDATE webhook_attempts SET answer = $2 WHERE event_id = ANY($1) AND answer IS NOT NULL RETURNING 1 AS one
+            """, values, on: connection)
     }
 }

@@ -134,3 +134,11 @@ extension IndexChange {
         .make("subscriptions_expiring", on: "subscriptions (expires_date)"),
     ]
 }
+
+extension IndexChange {
+    /// Of migration 26: which calls to Apple, and which questions that are asked once, retention removes.
+    static let askForSweeps: [IndexChange] = [
+        .make("apple_calls_finished", on: "apple_calls (finished_at) WHERE finished_at IS NOT NULL"),
+        .make("sweep_tasks_over", on: "sweep_tasks (finished_at) WHERE due_at IS NULL AND customer <> ''"),
+    ]
+}

@@ -111,6 +111,16 @@ package struct Migrator: Sendable {
                 version: 23, name: "number_events",
                 sql: String(decoding: PackageResources._023_number_events_sql, as: UTF8.self),
                 locksTables: true),
+            Migration(
+                version: 24, name: "store_webhook_endpoints",
+                sql: String(decoding: PackageResources._024_store_webhook_endpoints_sql, as: UTF8.self)),
+            Migration(
+                version: 25, name: "record_attempts",
+                sql: String(decoding: PackageResources._025_record_attempts_sql, as: UTF8.self)),
+            Migration(
+                version: 26, name: "ask_for_sweeps",
+                sql: String(decoding: PackageResources._026_ask_for_sweeps_sql, as: UTF8.self),
+                indexes: IndexChange.askForSweeps),
         ]
     }
 

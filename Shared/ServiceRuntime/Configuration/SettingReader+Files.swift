@@ -11,8 +11,12 @@ extension SettingReader {
     /// The value may stand in the setting itself, or in a file that the setting with `_file` appended names
     /// (`COUNTERSIGN_POSTGRES_URL_FILE`); white space around the file's content is dropped. Not both.
     ///
+    /// - Parameters:
+    ///   - key: The dotted key.
+    ///   - isOptional: Whether an empty file is as good as no setting: what systemd hands over (`SetCredential=`) in place of a
+    ///     secret that nobody has written. A file that is not there is a mistake all the same. Default: false.
     /// - Throws: ``SettingError``, which never shows the value.
-    package func secret(_ key: String) throws(SettingError) -> Redacted<String>? {
+    package func secret(_ key: String, isOptional: Bool = false) throws(SettingError) -> Redacted<String>? {
         let fileKey = SettingName.fileKey(for: key)
         let inline = try text(key, isSecret: true)
         guard let path = try text(fileKey) else { return inline.map(Redacted.init) }
@@ -22,7 +26,10 @@ extension SettingReader {
         }
         let content = try contents(of: path, key: fileKey, bytesMaximum: Self.secretFileBytesMaximum)
         let value = content.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !value.isEmpty else { throw .unreadable(fileKey, path: path, reason: "is empty") }
+        guard !value.isEmpty else {
+            if isOptional { return nil }
+            throw .unreadable(fileKey, path: path, reason: "is empty")
+        }
         return Redacted(value)
     }
 

@@ -267,12 +267,14 @@ struct ForgettingStory: Sendable {
         let hers = try await bench.pool.query(
             "SELECT id FROM events WHERE account = $1 AND app = $2 ORDER BY sequence", [.text(name), .text(Bench.app)])
         let ids: [String] = try hers.rows.prefix(2).map { try $0.decode("id") }
+        let attempt = DeliveryStore.Attempt(
+            number: 1, beganAt: Date(), duration: .milliseconds(5), answer: "no player \(name)")
         try await store.record([
-            (eventId: ids[0], endpointId: "shop", result: .delivered(status: 200)),
-            (
+            .init(eventId: ids[0], endpointId: "shop", result: .delivered(status: 200), attempt: nil),
+            .init(
                 eventId: ids[1], endpointId: "shop",
-                result: .retry(status: 500, error: "answered 500: no player \(name)", after: .seconds(60))
-            ),
+                result: .retry(status: 500, error: "answered 500: no player \(name)", after: .seconds(60)),
+                attempt: attempt),
         ])
     }
 

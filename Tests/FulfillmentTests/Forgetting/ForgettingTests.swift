@@ -65,7 +65,7 @@ struct ForgettingTests {
                     "event_positions", "events", "ledger_entries", "lineage_claims", "lineage_shares", "lineages",
                     "operator_claims",
                     "orders", "purchase_intents", "spends", "submissions", "subscriptions",
-                    "webhook_deliveries",
+                    "webhook_attempts", "webhook_deliveries",
                 ])
             let sums = try await sums(story.bench)
             let held = try await holdings(of: story.account, story.bench.pool)
