@@ -10,6 +10,7 @@ import Foundation
 ///     url: https://game.example.com/hooks
 ///     secret_file: /run/secrets/webhook      # one secret a line: two while rotating
 ///     events: ["iap.transaction.*"]          # all where left out; likewise apps and environments
+///     ordered: true                          # an account's events one after the other; false where left out
 /// ```
 package struct WebhooksFile: Sendable {
     /// One endpoint.
@@ -28,11 +29,13 @@ package struct WebhooksFile: Sendable {
         package let environments: [String]
         /// Allows plain HTTP and addresses inside the own network; for development.
         package let allowsPrivateAddresses: Bool
+        /// Whether it is sent an account's events one after the other, in their order.
+        package let isOrdered: Bool
 
         /// Makes an endpoint.
         package init(
             id: String, url: String, secrets: [Redacted<String>], apps: [String] = [], events: [String] = [],
-            environments: [String] = [], allowsPrivateAddresses: Bool = false
+            environments: [String] = [], allowsPrivateAddresses: Bool = false, isOrdered: Bool = false
         ) {
             self.id = id
             self.url = url
@@ -41,6 +44,7 @@ package struct WebhooksFile: Sendable {
             self.events = events
             self.environments = environments
             self.allowsPrivateAddresses = allowsPrivateAddresses
+            self.isOrdered = isOrdered
         }
     }
 
@@ -117,15 +121,17 @@ struct WebhooksDocument: NamedFields {
         let events: [String]?
         let environments: [String]?
         let allow_private_addresses: Bool?
+        let ordered: Bool?
 
         enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, url, secrets, secret_file, secret_env, apps, events, environments, allow_private_addresses
+            case id, url, secrets, secret_file, secret_env, apps, events, environments, allow_private_addresses, ordered
         }
 
         func endpoint(secrets: [String]) -> WebhooksFile.Endpoint {
             WebhooksFile.Endpoint(
                 id: id, url: url, secrets: secrets.map { Redacted($0) }, apps: apps ?? [], events: events ?? [],
-                environments: environments ?? [], allowsPrivateAddresses: allow_private_addresses ?? false)
+                environments: environments ?? [], allowsPrivateAddresses: allow_private_addresses ?? false,
+                isOrdered: ordered ?? false)
         }
     }
 }

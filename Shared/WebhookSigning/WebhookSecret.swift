@@ -47,16 +47,17 @@ public struct WebhookSecret: Sendable, Equatable {
 
     /// The authentication code of `id.timestamp.body` under this secret.
     func authenticationCode(id: String, timestamp: String, body: [UInt8]) -> HMAC<SHA256>.MAC {
-        HMAC<SHA256>.authenticationCode(for: signedContent(id: id, timestamp: timestamp, body: body), using: key)
+        HMAC<SHA256>.authenticationCode(for: Self.signedContent(id: id, timestamp: timestamp, body: body), using: key)
     }
 
     /// Whether `code` is the authentication code of the content; compares in constant time.
     func accepts(_ code: Data, id: String, timestamp: String, body: [UInt8]) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(
-            code, authenticating: signedContent(id: id, timestamp: timestamp, body: body), using: key)
+            code, authenticating: Self.signedContent(id: id, timestamp: timestamp, body: body), using: key)
     }
 
-    private func signedContent(id: String, timestamp: String, body: [UInt8]) -> Data {
+    /// What every scheme signs.
+    static func signedContent(id: String, timestamp: String, body: [UInt8]) -> Data {
         var content = Data()
         content.reserveCapacity(id.utf8.count + timestamp.utf8.count + body.count + 2)
         content.append(contentsOf: id.utf8)
@@ -88,7 +89,7 @@ public struct WebhookSecretError: Error, Sendable, Equatable, CustomStringConver
         public static let missingPrefix = Code(base: .missingPrefix)
         /// What follows the prefix is not padded standard base64.
         public static let notBase64 = Code(base: .notBase64)
-        /// The key is shorter than 24 or longer than 64 bytes.
+        /// The key is shorter than 24 or longer than 64 bytes; an ed25519 key has not 32.
         public static let wrongLength = Code(base: .wrongLength)
     }
 
@@ -98,9 +99,10 @@ public struct WebhookSecretError: Error, Sendable, Equatable, CustomStringConver
     /// One sentence, safe to show.
     public var description: String {
         switch code.base {
-        case .missingPrefix: "A webhook secret must begin with whsec_."
+        case .missingPrefix:
+            "A webhook secret must begin with whsec_ (a private ed25519 key with whsk_, a public one with whpk_)."
         case .notBase64: "A webhook secret must be whsec_ followed by standard base64 with padding."
-        case .wrongLength: "A webhook secret must hold 24 to 64 bytes."
+        case .wrongLength: "A webhook secret must hold 24 to 64 bytes, an ed25519 key 32."
         }
     }
 }

@@ -14,7 +14,8 @@ public struct WebhookVerificationError: Error, Sendable, Equatable, CustomString
         public static let timestampTooOld = Code(base: .timestampTooOld)
         /// The message is further in the future than the tolerance allows.
         public static let timestampTooNew = Code(base: .timestampTooNew)
-        /// The signature header is not a list of `version,base64`, or lists no `v1` signature.
+        /// The signature header is not a list of `version,base64`, or lists no signature of a scheme that
+        /// there is a secret or key for.
         public static let malformedSignature = Code(base: .malformedSignature)
         /// The signature header lists more signatures than are ever tried.
         public static let tooManySignatures = Code(base: .tooManySignatures)
@@ -31,7 +32,7 @@ public struct WebhookVerificationError: Error, Sendable, Equatable, CustomString
         case .malformedTimestamp: "The webhook's timestamp is not a whole number of seconds since 1970."
         case .timestampTooOld: "The webhook's timestamp is too old."
         case .timestampTooNew: "The webhook's timestamp is too far in the future."
-        case .malformedSignature: "The webhook's signature header holds no well-formed v1 signature."
+        case .malformedSignature: "The webhook's signature header holds no well-formed signature of a known scheme."
         case .tooManySignatures:
             "The webhook's signature header lists more than \(WebhookVerifier.signaturesMaximum) signatures."
         case .noMatchingSignature: "No signature of the webhook fits a known secret."

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Verifies incoming webhooks by Standard Webhooks 1.0.0 (`v1`, HMAC-SHA256).
+/// Verifies incoming webhooks by Standard Webhooks 1.0.0 (`v1`, HMAC-SHA256; `v1a`, ed25519).
 ///
 /// A message is good when its time is within the tolerance and any `v1` signature in the header fits any of the
-/// secrets. Signatures of other schemes (`v1a`) are passed over. Replays within the tolerance are the receiver's to
+/// secrets, or any `v1a` signature any of the public keys. Signatures of schemes that nothing is known for are passed over. Replays within the tolerance are the receiver's to
 /// find, by the message's id.
 public struct WebhookVerifier: Sendable {
     /// How far a message's time may be from now by default: five minutes, the specification's advice.
@@ -14,15 +14,20 @@ public struct WebhookVerifier: Sendable {
     static let timestampLengthMaximum = 19
 
     private let secrets: [WebhookSecret]
+    private let publicKeys: [WebhookPublicKey]
     private let tolerance: Duration
 
     /// Makes a verifier.
     ///
     /// - Parameters:
     ///   - secrets: Every secret that may have signed.
+    ///   - publicKeys: Of every ed25519 key that may have signed.
     ///   - tolerance: How far the message's time may be from now, either way. Default: 300 seconds.
-    public init(secrets: [WebhookSecret], tolerance: Duration = toleranceDefault) {
+    public init(
+        secrets: [WebhookSecret] = [], publicKeys: [WebhookPublicKey] = [], tolerance: Duration = toleranceDefault
+    ) {
         self.secrets = secrets
+        self.publicKeys = publicKeys
         self.tolerance = tolerance
     }
 
@@ -39,11 +44,16 @@ public struct WebhookVerifier: Sendable {
         id: String, timestamp: String, signature: String, body: [UInt8], now: Date
     ) throws(WebhookVerificationError) {
         try checkTime(timestamp, now: now)
-        let codes = try authenticationCodes(in: signature)
+        let entries = try signatures(in: signature)
         // Every pair is compared, without stopping at the first that fits: the time says nothing about which fitted.
         var matches = 0
-        for code in codes {
-            for secret in secrets where secret.accepts(code, id: id, timestamp: timestamp, body: body) {
+        for entry in entries where entry.scheme == WebhookSigner.scheme {
+            for secret in secrets where secret.accepts(entry.bytes, id: id, timestamp: timestamp, body: body) {
+                matches += 1
+            }
+        }
+        for entry in entries where entry.scheme == WebhookSigner.asymmetricScheme {
+            for key in publicKeys where key.accepts(entry.bytes, id: id, timestamp: timestamp, body: body) {
                 matches += 1
             }
         }
@@ -63,23 +73,31 @@ public struct WebhookVerifier: Sendable {
         guard age >= -limit else { throw WebhookVerificationError(code: .timestampTooNew) }
     }
 
-    private func authenticationCodes(in header: String) throws(WebhookVerificationError) -> [Data] {
+    /// The schemes that something is known for.
+    private var schemes: [String] {
+        (secrets.isEmpty && !publicKeys.isEmpty ? [] : [WebhookSigner.scheme])
+            + (publicKeys.isEmpty ? [] : [WebhookSigner.asymmetricScheme])
+    }
+
+    private func signatures(in header: String) throws(WebhookVerificationError) -> [(scheme: String, bytes: Data)] {
         let entries = header.split(separator: " ", maxSplits: Self.signaturesMaximum, omittingEmptySubsequences: true)
         guard entries.count <= Self.signaturesMaximum else {
             throw WebhookVerificationError(code: .tooManySignatures)
         }
-        var codes: [Data] = []
+        let schemes = schemes
+        var signatures: [(scheme: String, bytes: Data)] = []
         for entry in entries {
             guard let comma = entry.firstIndex(of: ",") else {
                 throw WebhookVerificationError(code: .malformedSignature)
             }
-            guard entry[..<comma] == WebhookSigner.scheme else { continue }
-            guard let code = Data(base64Encoded: String(entry[entry.index(after: comma)...])) else {
+            let scheme = String(entry[..<comma])
+            guard schemes.contains(scheme) else { continue }
+            guard let bytes = Data(base64Encoded: String(entry[entry.index(after: comma)...])) else {
                 throw WebhookVerificationError(code: .malformedSignature)
             }
-            codes.append(code)
+            signatures.append((scheme, bytes))
         }
-        guard !codes.isEmpty else { throw WebhookVerificationError(code: .malformedSignature) }
-        return codes
+        guard !signatures.isEmpty else { throw WebhookVerificationError(code: .malformedSignature) }
+        return signatures
     }
 }

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Persistence
 import ServiceRuntime
 import Testing
 
@@ -54,12 +55,14 @@ import Testing
         #expect(app.authentication.hs256Secret != nil)
         #expect(try WebhooksFile.load(path: places.webhooks, environment: [:]).endpoints.map(\.id) == ["backend"])
         _ = try CatalogueFile.load(path: places.catalogue)
-        for secret in ["app-store-key.p8", "jwt-secret", "postgres-url", "webhook-secret"] {
+        for secret in ["app-store-key.p8", "jwt-secret", "postgres-url", "webhook-secret", "webhooks-key"] {
             #expect(try folder.mode("secrets/\(secret)") == 0o600)
         }
         let variables = try folder.text("countersign.env")
         #expect(variables.contains("\nCOUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS=127.0.0.1:9092\n"))
         #expect(variables.contains("\nCOUNTERSIGN_POSTGRES_URL_FILE=\(places.secrets)/postgres-url\n"))
+        #expect(variables.contains("\nCOUNTERSIGN_WEBHOOKS_KEY_FILE=\(places.secrets)/webhooks-key\n"))
+        _ = try SecretSeal(try folder.text("secrets/webhooks-key"))
         for file in ["apps.yaml", "webhooks.yaml", "countersign.env"] {
             let text = try folder.text(file)
             #expect(!text.contains("hunter2") && !text.contains("csk_test") && !text.contains("whsec_"))
@@ -76,9 +79,10 @@ import Testing
         #expect(try folder.text("apps.yaml").contains("private_key_file: app-store-key.p8"))
         #expect(try folder.text("webhooks.yaml").contains("secret_file: webhook-secret"))
         #expect(try !folder.text("countersign.env").contains("COUNTERSIGN_APPS_FILE"))
+        #expect(try !folder.text("countersign.env").contains("COUNTERSIGN_WEBHOOKS"))
         let apps = try AppsFile.load(path: places.apps, environment: environment).apps
         #expect(apps["com.example.game"]?.serverAPI != nil)
-        let hints = SetUpAdvice.dropIns(for: ["webhook-secret-b", "webhook-secret"], secrets: "/s")
+        let hints = SetUpAdvice.dropIns(for: ["webhook-secret-b", "webhook-secret", "webhooks-key"], secrets: "/s")
         #expect(hints.count == 1)
         #expect(hints.first?.contains("LoadCredential=webhook-secret-b:/s/webhook-secret-b") == true)
     }
@@ -128,6 +132,56 @@ import Testing
         #expect(try folder.mode("apps.yaml") == 0o604, "the mode stays")
         let endpoints = try WebhooksFile.load(path: places.webhooks, environment: [:]).endpoints
         #expect(endpoints.map(\.id) == ["backend", "stats"] && endpoints.last?.events == ["iap.refund.*"])
+    }
+
+    @Test func offersHaveAKeyOfTheirOwn() throws {
+        let folder = Folder()
+        let places = try folder.places()
+        try initialize(places)
+        func offers(of app: String) throws -> AppsFile.SubscriptionOffers? {
+            try AppsFile.load(path: places.apps, environment: [:]).apps[app]?.subscriptionOffers
+        }
+        func change(_ body: (inout SettingsChange) throws -> Void) throws {
+            var change = SettingsChange(in: places)
+            try body(&change)
+            try change.apply()
+        }
+        let key = AppStoreKey(issuerId: "57246542-96fe", keyId: "8KQ2M4X7P1", text: Self.pem)
+        let new = NewOffers(key: key, playerOffers: ["comeback", "no"])
+        try change { try NewApp(bundleId: "com.example.club", offers: new).add(to: &$0, in: places) }
+        #expect(try offers(of: "com.example.club")?.key.keyId == "8KQ2M4X7P1")
+        #expect(try offers(of: "com.example.club")?.playerOffers == ["comeback", "no"])
+        #expect(try folder.mode("secrets/offer-key.p8") == 0o600)
+        #expect(try offers(of: "com.example.game") == nil)
+        let other = AppStoreKey(
+            issuerId: "57246542-96fe", keyId: "OTHER", text: P256.Signing.PrivateKey().pemRepresentation)
+        try change { try NewOffers(key: other).add(to: "com.example.game", &$0, in: places) }
+        #expect(try folder.mode("secrets/offer-key-OTHER.p8") == 0o600)
+        for more in [["summer"], ["summer", "winter"]] {
+            try change { try NewOffers(playerOffers: more).add(to: "com.example.game", &$0, in: places) }
+            try change { try NewOffers(playerOffers: more).add(to: "com.example.club", &$0, in: places) }
+        }
+        #expect(try offers(of: "com.example.game")?.playerOffers == ["summer", "winter"])
+        #expect(try offers(of: "com.example.club")?.playerOffers == ["comeback", "no", "summer", "winter"])
+        let before = try folder.text("apps.yaml")
+        for (bad, app) in [
+            (new, "com.example.club"), (new, "com.example.nobody"),
+            (NewOffers(playerOffers: ["x"]), "com.example.nobody"),
+        ] {
+            #expect(throws: ToolFailure.self) { try change { try bad.add(to: app, &$0, in: places) } }
+        }
+        #expect(throws: ToolFailure.self) {
+            let app = NewApp(bundleId: "com.example.third", offers: NewOffers(playerOffers: ["x"]))
+            try change { try app.add(to: &$0, in: places) }
+        }
+        #expect(throws: ToolFailure.self) {
+            let bad = AppStoreKey(issuerId: "i", keyId: "BAD", text: P384.Signing.PrivateKey().pemRepresentation)
+            let app = NewApp(bundleId: "com.example.third", offers: NewOffers(key: bad))
+            try change { try app.add(to: &$0, in: places) }
+        }
+        #expect(try folder.text("apps.yaml") == before)
+        let hints = SetUpAdvice.dropIns(for: ["offer-key.p8", "offer-key-OTHER.p8"], secrets: "/s")
+        #expect(hints.count == 1 && hints.first?.contains("countersign-receipt-intake") == true)
     }
 
     @Test func aKeyForOneAppDoesNotTakeTheSharedOnesAway() throws {

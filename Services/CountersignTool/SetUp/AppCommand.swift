@@ -4,7 +4,8 @@ import ServiceRuntime
 /// `countersign app`: the apps that are served.
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "app", abstract: "Adds an app to the apps file.", subcommands: [Add.self])
+        commandName: "app", abstract: "Adds an app to the apps file, or a key of offers to an app.",
+        subcommands: [Add.self, Offers.self])
 
     /// `countersign app add`.
     struct Add: AsyncParsableCommand {
@@ -17,6 +18,7 @@ struct AppCommand: AsyncParsableCommand {
 
         @Argument(help: "The app's bundle id.") var bundleId: String?
         @OptionGroup var connect: AppStoreConnectOptions
+        @OptionGroup var offers: OfferKeyOptions
         @Flag(inversion: .prefixedNo, help: "Whether the app was ever released; it was if it has an Apple ID.")
         var released: Bool?
         @Option(help: "What becomes of sandbox purchases: accept, test or refuse.")
@@ -25,6 +27,7 @@ struct AppCommand: AsyncParsableCommand {
         var receipts: AppsFile.ReceiptPolicy?
         @Option(help: "What shows that a player bought something: proof or number.")
         var possession: AppsFile.PossessionPolicy?
+        @Flag(help: "Prints JSON.") var json = false
         @OptionGroup var folder: SettingsFolderOption
 
         func run() async throws {
@@ -38,13 +41,57 @@ struct AppCommand: AsyncParsableCommand {
                     bundleId: bundleId, appAppleId: connect.appAppleId, released: released, sandbox: sandbox,
                     receipts: receipts, possession: possession,
                     sharedSecret: try connect.sharedSecretFile.map { try SettingsDisk.input($0) },
-                    key: try connect.key())
+                    key: try connect.key(),
+                    offers: NewOffers(
+                        key: try offers.key(issuerId: connect.issuerId),
+                        playerOffers: offers.playerOffers?.offers ?? []))
                 var change = SettingsChange(in: places)
                 try app.add(to: &change, in: places)
                 try change.apply()
-                print("\(bundleId) is in \(places.apps)")
-                SetUpAdvice.tell(change, in: places)
-                print("next: list what it sells in \(places.catalogue); `countersign apple check \(bundleId)`")
+                var report = SetUpReport(change, in: places)
+                report.next = ["list what it sells in \(places.catalogue)", "`countersign apple check \(bundleId)`"]
+                let lines =
+                    ["\(bundleId) is in \(places.apps)"] + SetUpAdvice.lines(change, in: places)
+                    + ["next: \(report.next.joined(separator: "; "))"]
+                try ToolOutput.answer(report, json: json, lines.joined(separator: "\n"))
+            }
+        }
+    }
+
+    /// `countersign app offers`.
+    struct Offers: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "offers", abstract: "Gives an app the key that signs its subscription offers.",
+            discussion: """
+                Make it a second In-App Purchase key in App Store Connect: receipt-intake, which faces the players, has it, \
+                and needs none to Apple's servers. Where the app has its key, --player-offers alone adds offers that every \
+                player may have signed. receipt-intake knows within seconds, without a restart.
+                """)
+
+        @Argument(help: "The app's bundle id.") var bundleId: String
+        @OptionGroup var offers: OfferKeyOptions
+        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var folder: SettingsFolderOption
+
+        func validate() throws {
+            guard offers.offerKeyId != nil || offers.offerPrivateKey != nil || offers.playerOffers != nil else {
+                throw ValidationError("--offer-key-id with --offer-private-key is missing, or --player-offers")
+            }
+        }
+
+        func run() async throws {
+            try await failingPlainly {
+                let places = try await folder.places()
+                var change = SettingsChange(in: places)
+                let apps = try change.settings(.apps)
+                let new = NewOffers(
+                    key: try offers.key(issuerId: apps.issuerId(of: bundleId)),
+                    playerOffers: offers.playerOffers?.offers ?? [])
+                try new.add(to: bundleId, &change, in: places)
+                try change.apply()
+                let lines =
+                    ["\(bundleId) in \(places.apps) has what signs its offers"] + SetUpAdvice.lines(change, in: places)
+                try ToolOutput.answer(SetUpReport(change, in: places), json: json, lines.joined(separator: "\n"))
             }
         }
     }

@@ -83,6 +83,7 @@ struct NewApp {
     var possession: AppsFile.PossessionPolicy?
     var sharedSecret: String?
     var key: AppStoreKey?
+    var offers = NewOffers()
     /// Whether the key is written beside the apps, for every app that has none of its own.
     var sharesKey = false
 
@@ -116,6 +117,9 @@ struct NewApp {
                 fields.append(("app_store_server_api", entry))
             }
         }
+        if let entry = try offers.field(of: bundleId, in: &change, places) {
+            fields.append(("subscription_offers", entry))
+        }
         try apps.add(.fields(fields), toListAt: [.field("apps")])
         change.set(.apps, apps.text)
     }
@@ -124,6 +128,14 @@ struct NewApp {
 extension SettingsText {
     /// The apps of an apps file, as they are listed.
     var bundleIds: [String?] { texts("bundle_id", ofListAt: [.field("apps")]) }
+
+    /// The issuer of an app's key, or of the one beside the apps; nil where there is neither.
+    func issuerId(of bundleId: String) -> String? {
+        let own = bundleIds.firstIndex(of: bundleId).flatMap {
+            text([.field("apps"), .entry($0), .field("app_store_server_api"), .field("issuer_id")])
+        }
+        return own ?? text([.field("app_store_server_api"), .field("issuer_id")])
+    }
 
     /// Whether a key stands beside the apps.
     func hasSharedKey(_ key: AppStoreKey) -> Bool {

@@ -11,17 +11,22 @@ struct InitCommand: AsyncParsableCommand {
             written over. The API key of the backend is shown once; the other secrets are files of mode 600.
             """)
 
-    @Option(name: .customLong("dir"), help: "The folder; without it that of the file COUNTERSIGN_APPS_FILE names.")
+    @Option(
+        name: .customLong("dir"), help: "The folder; without it that of the file COUNTERSIGN_APPS_FILE names.",
+        completion: .directory)
     var folder: String?
     @Option(help: "The bundle id of the first app.") var bundleId: String?
     @OptionGroup var connect: AppStoreConnectOptions
     @Option(help: "Brokers, host:port with commas between them.") var kafka: String?
-    @Option(help: "A file with the database's address, postgresql://…; it is copied to the secrets.")
+    @Option(
+        help: "A file with the database's address, postgresql://…; it is copied to the secrets.", completion: .file())
     var postgresUrlFile: String?
     @Option(help: "Where the backend takes webhooks, https://…") var webhookUrl: String?
     @Flag(inversion: .prefixedNo, help: "Makes a secret for the JWTs of players.") var jwt = true
-    @Option(help: "A new file that the API key is written to, with mode 600, instead of being shown.")
+    @Option(
+        help: "A new file that the API key is written to, with mode 600, instead of being shown.", completion: .file())
     var apiKeyOutput: String?
+    @Flag(help: "Prints JSON.") var json = false
 
     func validate() throws {
         if let kafka, !InitPlan.isBrokers(kafka) {
@@ -48,7 +53,7 @@ struct InitCommand: AsyncParsableCommand {
                 if let apiKeyOutput { try? FileManager.default.removeItem(atPath: apiKeyOutput) }
                 throw error
             }
-            tell(plan, change, places, key)
+            try tell(plan, change, places, key)
         }
     }
 
@@ -71,22 +76,29 @@ struct InitCommand: AsyncParsableCommand {
             app: app, kafka: kafka, postgres: postgres, webhookURL: webhook, makesJWTSecret: jwt)
     }
 
-    private func tell(_ plan: InitPlan, _ change: SettingsChange, _ places: SettingsPlaces, _ key: String) {
-        for path in change.paths { print("wrote \(path)") }
-        SetUpAdvice.tellOfDropIns(change, in: places)
-        if let apiKeyOutput {
-            print("the API key of the backend is in \(apiKeyOutput)")
-        } else {
-            print("the API key of the backend, which is not shown again: \(key)")
-        }
-        print("next:")
-        if plan.kafka == nil { print("- set COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS in \(places.variables)") }
+    private func tell(_ plan: InitPlan, _ change: SettingsChange, _ places: SettingsPlaces, _ key: String) throws {
+        var report = SetUpReport(change, in: places)
+        report.apiKeyFile = apiKeyOutput
+        if apiKeyOutput == nil { report.apiKey = key }
+        report.next = Self.next(plan, places)
+        var lines = change.paths.map { "wrote \($0)" } + report.systemd
+        lines.append(
+            apiKeyOutput.map { "the API key of the backend is in \($0)" }
+                ?? "the API key of the backend, which is not shown again: \(key)")
+        lines += ["next:"] + report.next.map { "- \($0)" }
+        try ToolOutput.answer(report, json: json, lines.joined(separator: "\n"))
+    }
+
+    private static func next(_ plan: InitPlan, _ places: SettingsPlaces) -> [String] {
+        var lines: [String] = []
+        if plan.kafka == nil { lines.append("set COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS in \(places.variables)") }
         if !FileManager.default.fileExists(atPath: "\(places.secrets)/\(InitPlan.postgresName)") {
-            print("- write the database's address to \(places.secrets)/\(InitPlan.postgresName), mode 600")
+            lines.append("write the database's address to \(places.secrets)/\(InitPlan.postgresName), mode 600")
         }
-        print("- list what \(plan.app.bundleId) sells in \(places.catalogue)")
-        if plan.app.key == nil { print("- give it a key of the App Store Server API in \(places.apps)") }
-        print("- `countersign migrate`, `countersign topics`, `countersign doctor`")
-        print("- `countersign apple check \(plan.app.bundleId)`, once Apple's notifications come to intake")
+        lines.append("list what \(plan.app.bundleId) sells in \(places.catalogue)")
+        if plan.app.key == nil { lines.append("give it a key of the App Store Server API in \(places.apps)") }
+        lines.append("`countersign migrate`, `countersign topics`, `countersign doctor`")
+        lines.append("`countersign apple check \(plan.app.bundleId)`, once Apple's notifications come to intake")
+        return lines
     }
 }

@@ -7,6 +7,7 @@ import WebhookSigning
 struct InitPlan {
     static let jwtSecretName = "jwt-secret"
     static let postgresName = "postgres-url"
+    static let webhooksKeyName = "webhooks-key"
     static let webhookId = "backend"
 
     var app: NewApp
@@ -43,6 +44,10 @@ struct InitPlan {
         try app.add(to: &change, in: places)
         _ = try change.settings(.catalogue, template: SettingsTemplates.catalogue)
         try addWebhook(to: &change, in: places)
+        // Of endpoints in the database; what is sealed by one that is there is not lost.
+        if !change.hasSecret(Self.webhooksKeyName) {
+            change.add(secret: Self.webhooksKeyName, SecretText.webhooksKey())
+        }
         try addVariables(to: &change, in: places)
     }
 
@@ -67,6 +72,10 @@ struct InitPlan {
                 ("COUNTERSIGN_APPS_FILE", places.apps), ("COUNTERSIGN_CATALOGUE_FILE", places.catalogue),
                 ("COUNTERSIGN_WEBHOOKS_FILE", places.webhooks),
             ]
+            // One or the other: a key that stands there already counts.
+            if !Self.sets(text, "COUNTERSIGN_WEBHOOKS_KEY") {
+                variables.append(("COUNTERSIGN_WEBHOOKS_KEY_FILE", places.reference(to: Self.webhooksKeyName)))
+            }
         }
         for (name, value) in variables where !Self.sets(text, name) {
             if !text.isEmpty, !text.hasSuffix("\n") { text += "\n" }

@@ -22,11 +22,15 @@ struct KeyCommand: AsyncParsableCommand {
 
         @Option(help: "Who gets it: letters, digits and . _ -; metrics, logs and `key list` tell of it by this name.")
         var name: String?
-        @Option(help: "What it may be used for, with commas between: post, read, spend, sign, operate.")
+        @Option(
+            help: "What it may be used for, with commas between: post, read, spend, sign, operate.",
+            completion: .list(ServerKey.Scope.allCases.map(\.rawValue)))
         var scopes: ScopeList?
         @Option(help: "The app that it is good for, which has an `authentication` of its own.") var app: String?
-        @Option(help: "A new file that the key is written to, with mode 600, instead of being shown.")
+        @Option(
+            help: "A new file that the key is written to, with mode 600, instead of being shown.", completion: .file())
         var output: String?
+        @Flag(help: "Prints JSON.") var json = false
         @OptionGroup var folder: SettingsFolderOption
 
         func validate() throws {
@@ -49,7 +53,9 @@ struct KeyCommand: AsyncParsableCommand {
                     if let output { try? FileManager.default.removeItem(atPath: output) }
                     throw error
                 }
-                if output == nil { print(key) }
+                var report = SetUpReport(change, in: places)
+                if output == nil { report.apiKey = key } else { report.apiKeyFile = output }
+                if json || output == nil { try ToolOutput.answer(report, json: json, key) }
                 let place = output.map { "it is in \($0)" } ?? "it is not shown again"
                 let whose = name.map { "the API key of \($0) for" } ?? "the API key of"
                 SetUpAdvice.note("\(whose) \(app ?? "every app"): \(place); \(places.apps) has its SHA-256")
@@ -97,6 +103,7 @@ struct KeyCommand: AsyncParsableCommand {
         @Option(help: "The admin address of a receipt-intake, such as http://127.0.0.1:9401; once for each.")
         var service: [String] = []
         @Flag(help: "Removes it although it was used: it was stolen, say.") var used = false
+        @Flag(help: "Prints JSON.") var json = false
         @OptionGroup var folder: SettingsFolderOption
 
         func run() async throws {
@@ -119,7 +126,9 @@ struct KeyCommand: AsyncParsableCommand {
                 try removal.remove(key, from: &change)
                 try change.apply()
                 let bundleIds = Set(lines.flatMap(\.apps)).sorted().joined(separator: ", ")
-                print("\(key.label) \(key.fingerprint) is removed from \(places.apps): it was good for \(bundleIds)")
+                try ToolOutput.answer(
+                    ["removed": lines], json: json,
+                    "\(key.label) \(key.fingerprint) is removed from \(places.apps): it was good for \(bundleIds)")
             }
         }
     }

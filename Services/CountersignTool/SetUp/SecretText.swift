@@ -22,6 +22,9 @@ enum SecretText {
             .replacing("=", with: "")
     }
 
+    /// A new key that seals secrets of endpoints in the database (`SecretSeal`).
+    static func webhooksKey() -> String { Data(randomBytes()).base64EncodedString() }
+
     /// SHA-256 of an API key, as the apps file has it.
     static func sha256(of key: String) -> String {
         SHA256.hash(data: Data(key.utf8)).map(hexadecimal).joined()

@@ -151,11 +151,12 @@ struct SettingsChange {
 
     private static func check(_ apps: AppsFile) throws {
         for app in apps.apps.values {
-            guard let key = app.serverAPI else { continue }
-            do {
-                _ = try SigningKey(issuerId: key.issuerId, keyId: key.keyId, pem: key.privateKey.value)
-            } catch {
-                throw ToolFailure("the private key of \(app.bundleId) is not the .p8 file of App Store Connect")
+            for key in [app.serverAPI, app.subscriptionOffers?.key].compactMap(\.self) {
+                do {
+                    _ = try SigningKey(issuerId: key.issuerId, keyId: key.keyId, pem: key.privateKey.value)
+                } catch {
+                    throw ToolFailure("the private key of \(app.bundleId) is not the .p8 file of App Store Connect")
+                }
             }
         }
     }

@@ -65,7 +65,8 @@ struct SettingsPlaces: Sendable {
 struct SettingsFolderOption: ParsableArguments {
     @Option(
         name: .customLong("dir"),
-        help: "The folder of the settings; without it the files that COUNTERSIGN_APPS_FILE and so on name.")
+        help: "The folder of the settings; without it the files that COUNTERSIGN_APPS_FILE and so on name.",
+        completion: .directory)
     var folder: String?
 
     func places() async throws -> SettingsPlaces {

@@ -1,79 +1,20 @@
 import ArgumentParser
-import Foundation
 import ServiceRuntime
-import WebhookSigning
 
 /// `countersign webhooks`: where webhooks go, and which go again.
 struct WebhookCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhooks",
-        abstract: "Adds or tries an endpoint, switches one on again, and has webhooks sent again.",
-        subcommands: [Add.self, Ping.self, Enable.self, Resend.self], aliases: ["webhook"])
-
-    /// `countersign webhooks add`.
-    struct Add: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "add", abstract: "Adds an endpoint, with a secret that is made for it.")
-
-        @Argument(help: "The endpoint's name in tables, logs and metrics.") var id: String
-        @Argument(help: "Its address, https://…") var url: String
-        @Option(help: "A type of events that it takes, * at the end for all that begin so; several times for several.")
-        var event: [String] = []
-        @Option(help: "A bundle id whose events it takes; several times for several.") var app: [String] = []
-        @Option(help: "production or sandbox; both without it.") var environment: [String] = []
-        @Flag(help: "Allows plain HTTP and addresses inside the own network, for development.")
-        var allowPrivateAddresses = false
-        @Option(help: "A file with the secret to use (whsec_…), which is copied, in place of a new one.")
-        var secretFile: String?
-        @OptionGroup var folder: SettingsFolderOption
-
-        func run() async throws {
-            try await failingPlainly {
-                let places = try await folder.places()
-                let endpoint = NewEndpoint(
-                    id: id, url: url, events: event, apps: app, environments: environment,
-                    allowsPrivateAddresses: allowPrivateAddresses,
-                    secret: try secretFile.map { try SettingsDisk.input($0) } ?? WebhookSecret.generate().reveal())
-                var change = SettingsChange(in: places)
-                let secret = try endpoint.add(to: &change, in: places)
-                try change.apply()
-                print("\(id) is in \(places.webhooks)")
-                print("its backend checks signatures with the secret in \(places.secrets)/\(secret)")
-                SetUpAdvice.tell(change, in: places)
-                print("next: `countersign webhooks ping \(id)`")
-            }
-        }
-    }
-
-    /// `countersign webhooks ping`.
-    struct Ping: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "ping", abstract: "Sends an endpoint one signed message of the type countersign.ping.",
-            discussion: """
-                It is sent at once, from here, whatever events the endpoint takes, and is not tried again. Unlike the \
-                service, this looks up no host to refuse addresses inside the own network.
-                """)
-
-        @Argument(help: "The endpoint's name.") var id: String
-        @Option(help: "Seconds that the endpoint has for its answer.") var timeout = 15.0
-        @OptionGroup var folder: SettingsFolderOption
-
-        func validate() throws {
-            guard (0.1...60).contains(timeout) else { throw ValidationError("--timeout is from 0.1 to 60 seconds") }
-        }
-
-        func run() async throws {
-            try await failingPlainly {
-                let places = try await folder.places()
-                let file = try WebhooksFile.load(path: places.webhooks)
-                guard let endpoint = file.endpoints.first(where: { $0.id == id }) else {
-                    throw ToolFailure("\(id) is not in \(places.webhooks)")
-                }
-                let answer = try await WebhookPing(endpoint: endpoint, timeout: .seconds(timeout)).send()
-                print(answer)
-            }
-        }
-    }
+        abstract:
+            "Manages endpoints, of the webhooks file and of the database, shows deliveries, and has webhooks sent again.",
+        discussion: """
+            An endpoint of the database has an id that begins with we_; every other name is one of the webhooks file. A \
+            command finds out by that which of the two is meant.
+            """,
+        subcommands: [
+            Add.self, List.self, Show.self, Change.self, Remove.self, Enable.self, Disable.self, Ping.self, Rotate.self,
+            ExpireSecret.self, Resend.self, Deliveries.self, Attempts.self,
+        ], aliases: ["webhook"])
 }
 
 /// An endpoint that is to be written down.

@@ -29,37 +29,35 @@ struct WebhookPing: Sendable {
 
     /// Sends it.
     ///
-    /// - Returns: a sentence about the answer.
-    /// - Throws: `ToolFailure` where there is none, or no 2xx.
-    func send() async throws -> String {
+    /// - Returns: what came of it; without a status where there was no answer.
+    func send() async -> PingReport {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.connect = Limit.connect
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        let (id, asked) = ("ping_\(UUID().uuidString.lowercased())", Date())
         let start = ContinuousClock.now
         let result: Result<HTTPResponseStatus, any Error>
         do {
-            let response = try await client.execute(try request(now: Date()), timeout: .init(timeout))
+            let response = try await client.execute(try request(id, now: asked), timeout: .init(timeout))
             for try await _ in response.body.prefix(1) {}
             result = .success(response.status)
         } catch {
             result = .failure(error)
         }
         try? await client.shutdown()
-        let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        let milliseconds = Int((ContinuousClock.now - start) / .milliseconds(1))
         switch result {
-        case .success(let status) where (200..<300).contains(status.code):
-            return "\(endpoint.id) answered \(status.code) after \(Int(milliseconds)) ms: events would be delivered"
         case .success(let status):
-            throw ToolFailure("\(endpoint.id) answered \(status.code): \(Self.advice(status.code))")
+            return PingReport(
+                id: id, askedAt: asked, status: Int(status.code),
+                error: (200..<300).contains(status.code) ? nil : Self.advice(status.code), milliseconds: milliseconds)
         case .failure(let error):
-            throw ToolFailure("\(endpoint.id) gave no answer: \(error)")
+            return PingReport(id: id, askedAt: asked, status: nil, error: "\(error)", milliseconds: milliseconds)
         }
     }
 
-    private func request(now: Date) throws -> HTTPClientRequest {
-        let message = Message(
-            id: "ping_\(UUID().uuidString.lowercased())", type: Self.type,
-            timestamp: now.formatted(.iso8601))
+    private func request(_ id: String, now: Date) throws -> HTTPClientRequest {
+        let message = Message(id: id, type: Self.type, timestamp: now.formatted(.iso8601))
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let body = Array(try encoder.encode(message))

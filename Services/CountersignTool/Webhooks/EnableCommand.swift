@@ -11,24 +11,35 @@ extension WebhookCommand {
                 COUNTERSIGN_DELIVERY_CONCURRENCY allows. Mend the endpoint first: `countersign webhooks ping`.
                 """)
 
-        @Argument(help: "The endpoint's name.") var id: String
+        @Argument(help: "The endpoint's id or name.") var id: String
         @Option(help: "Why, for the audit log.") var reason: String
         @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+        @Flag(help: "Prints JSON.") var json = false
+
+        private struct Report: Encodable {
+            let id: String
+            let enabled: Bool
+            let auditId: Int64
+        }
 
         func validate() throws {
             guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
         }
 
         func run() async throws {
-            try await failingPlainly {
-                let (id, reason, actor) = (id, reason, actor ?? ToolActor.sessionUser)
-                let auditId = try await ToolSettings.load().withDatabase { pool in
-                    try await EndpointStore(pool: pool).enable(id, actor: actor, reason: reason)
-                }
-                guard let auditId else { throw ToolFailure("\(id) is not known, or is not switched off") }
-                print("\(id) is on again, and what waited for it goes out within seconds")
-                print("written as audit \(auditId)")
+            try await failingPlainly { try await enable() }
+        }
+
+        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        private func enable() async throws {
+            let (id, reason, actor) = (id, reason, actor ?? ToolActor.sessionUser)
+            let auditId = try await ToolSettings.load().withDatabase { pool in
+                try await EndpointStore(pool: pool).enable(id, actor: actor, reason: reason)
             }
+            guard let auditId else { throw ToolFailure("\(id) is not known, or is not switched off") }
+            if json { return print(try ToolOutput.json(Report(id: id, enabled: true, auditId: auditId))) }
+            print("\(id) is on again, and what waited for it goes out within seconds")
+            print("written as audit \(auditId)")
         }
     }
 }

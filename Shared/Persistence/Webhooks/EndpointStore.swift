@@ -80,10 +80,32 @@ package struct EndpointStore: Sendable {
             """, [.text(id), .text(reason)])
     }
 
+    /// Switches an endpoint off because somebody says so, with a row in `audit_log`, in one transaction.
+    ///
+    /// - Returns: the id of the row; nil when it was off already: nothing was changed then.
+    /// - Throws: `PostgresError`.
+    @inline(never)
+    package func switchOff(_ id: String, actor: String, reason: String) async throws -> Int64? {
+        try await pool.withTransaction { connection in
+            let result = try await connection.query(
+                """
+                INSERT INTO webhook_endpoints (id, disabled_at, disabled_reason) VALUES ($1, now(), $2)
+                ON CONFLICT (id) DO UPDATE SET disabled_at = now(), disabled_reason = $2
+                    WHERE webhook_endpoints.disabled_at IS NULL
+                RETURNING id
+                """, [.text(id), .text(reason)])
+            guard !result.rows.isEmpty else { return nil }
+            return try await AuditLog.write(
+                "disable_endpoint", of: id, actor: actor, reason: reason, on: connection
+            ).id
+        }
+    }
+
     /// Switches an endpoint on again, with a row in `audit_log`, in one transaction.
     ///
     /// - Returns: the id of the row; nil when the endpoint is not known, or not off: nothing was changed then.
     /// - Throws: `PostgresError`.
+    @inline(never)
     package func enable(_ id: String, actor: String, reason: String) async throws -> Int64? {
         try await pool.withTransaction { connection in
             let result = try await connection.query(
@@ -96,6 +118,25 @@ package struct EndpointStore: Sendable {
                 "enable_endpoint", of: id, actor: actor, reason: reason, on: connection
             ).id
         }
+    }
+
+    /// How endpoints fare, by id; those that no process has registered yet are left out.
+    ///
+    /// - Throws: `PostgresError`.
+    package func states(of ids: [String]) async throws -> [String: StoredEndpoint.State] {
+        let result = try await pool.query(
+            "SELECT * FROM webhook_endpoints WHERE id = ANY($1)", [.textArray(ids)])
+        var states: [String: StoredEndpoint.State] = [:]
+        for row in result.rows { states[try row.decode("id")] = try Self.state(row) }
+        return states
+    }
+
+    static func state(_ row: PostgresRow) throws -> StoredEndpoint.State {
+        .init(
+            disabledAt: try row.decodeIfPresent("disabled_at"),
+            disabledReason: try row.decodeIfPresent("disabled_reason"),
+            failingSince: try row.decodeIfPresent("failing_since"),
+            succeededAt: try row.decodeIfPresent("succeeded_at"))
     }
 
     /// Notes a success or a failure of an endpoint.

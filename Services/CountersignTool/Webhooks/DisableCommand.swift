@@ -1,0 +1,48 @@
+import ArgumentParser
+import Persistence
+
+extension WebhookCommand {
+    /// `countersign webhooks disable`.
+    struct Disable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "disable", abstract: "Switches an endpoint off, and notes who did it and why.",
+            discussion: """
+                Within seconds nothing is sent to it. What it would be told waits, and goes out once it is on again: \
+                `countersign webhooks enable`.
+                """)
+
+        @Argument(help: "The endpoint's id or name.") var id: String
+        @Option(help: "Why, for the audit log.") var reason: String
+        @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+        @OptionGroup var folder: SettingsFolderOption
+        @Flag(help: "Prints JSON.") var json = false
+
+        private struct Report: Encodable {
+            let id: String
+            let enabled: Bool
+            let auditId: Int64
+        }
+
+        func validate() throws {
+            guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
+        }
+
+        func run() async throws {
+            try await failingPlainly { try await disable() }
+        }
+
+        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        private func disable() async throws {
+            // Of a name that nobody has a row would stay.
+            _ = try await EndpointList(folder: folder).one(id)
+            let (id, reason, actor) = (id, reason, actor ?? ToolActor.sessionUser)
+            let auditId = try await ToolSettings.load().withDatabase { pool in
+                try await EndpointStore(pool: pool).switchOff(id, actor: actor, reason: reason)
+            }
+            guard let auditId else { throw ToolFailure("\(id) is switched off already") }
+            if json { return print(try ToolOutput.json(Report(id: id, enabled: false, auditId: auditId))) }
+            print("\(id) is off, and what it would be told waits")
+            print("written as audit \(auditId)")
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Messages
+import Persistence
+import PurchaseModel
+import ServiceRuntime
+
+/// What every request to change an endpoint has: `EndpointAct` in the OpenAPI document.
+struct EndpointAct: Decodable, Sendable {
+    /// Characters of the reason.
+    static let reasonMaximum = 255
+
+    let app: String
+    let reason: String?
+
+    enum CodingKeys: String, CodingKey { case app, reason }
+
+    /// Who asks and why, for the audit log.
+    ///
+    /// - Throws: `ProblemDetails` for a reason that is no sentence.
+    func asker() throws -> StoredEndpointStore.Asker {
+        let reason = reason ?? "asked for"
+        guard PrintableText.isOne(reason, lengthMaximum: Self.reasonMaximum) else {
+            throw ProblemDetails.fieldInvalid("reason", "1 to \(Self.reasonMaximum) printable characters")
+        }
+        return .init(actor: "a server key of \(app)", reason: reason)
+    }
+}
+
+/// What is chosen of an endpoint, where it is new or where it changes: `EndpointCreate` and `EndpointChange` in the OpenAPI document.
+struct EndpointChoice: Decodable, Sendable {
+    let act: EndpointAct
+    let url: String?
+    let description: String?
+    let events: [String]?
+    let environments: [String]?
+    let schemaVersion: String?
+    let isOrdered: Bool?
+    let ed25519: Bool?
+
+    enum CodingKeys: String, CodingKey {
+        case url, description, events, environments, ed25519
+        case isOrdered = "ordered"
+        case schemaVersion = "schema_version"
+    }
+
+    /// - Throws: `DecodingError`; `ProblemDetails` for members of another kind.
+    init(from decoder: any Decoder) throws {
+        act = try EndpointAct(from: decoder)
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        func member<Value: Decodable>(_ key: CodingKeys, _ expected: String) throws -> Value? {
+            do { return try members.decodeIfPresent(Value.self, forKey: key) } catch {
+                throw ProblemDetails.fieldInvalid(key.rawValue, expected)
+            }
+        }
+        url = try member(.url, "a text")
+        description = try member(.description, "a text")
+        events = try member(.events, "a list of texts")
+        environments = try member(.environments, "a list of texts")
+        schemaVersion = try member(.schemaVersion, "a text")
+        isOrdered = try member(.isOrdered, "true or false")
+        ed25519 = try member(.ed25519, "true or false")
+    }
+
+    /// Takes what is chosen over into settings, once it is checked; what is not said stays as it is.
+    ///
+    /// - Throws: `ProblemDetails`.
+    func apply(to settings: inout EndpointSettings, _ rules: WebhookEndpointRules) throws {
+        if let isOrdered { settings.isOrdered = isOrdered }
+        do throws(WebhookEndpointRules.Mistake) {
+            if let url {
+                try rules.check(url: url)
+                settings.url = url
+            }
+            if let description {
+                try rules.check(description: description)
+                settings.description = description
+            }
+            if let events {
+                try rules.check(events: events, prefix: PurchaseEvent.typePrefix)
+                settings.events = events
+            }
+            if let schemaVersion {
+                try rules.check(schemaVersion: schemaVersion, known: PurchaseEvent.schemaVersions)
+                settings.schemaVersion = schemaVersion
+            }
+        } catch {
+            throw ProblemDetails.fieldInvalid(error.field, error.expected)
+        }
+        if let environments {
+            let names = StoreEnvironment.allCases.map(\.rawValue)
+            guard Set(environments).isSubset(of: names), Set(environments).count == environments.count else {
+                throw ProblemDetails.fieldInvalid(
+                    "environments", "a list of \(names.map { "\"\($0)\"" }.joined(separator: " and ")), each once")
+            }
+            settings.environments = environments.sorted()
+        }
+    }
+
+    /// The settings of a new endpoint of an app.
+    ///
+    /// - Throws: `ProblemDetails`.
+    func settings(app: String, _ rules: WebhookEndpointRules) throws -> EndpointSettings {
+        guard url != nil else { throw ProblemDetails.fieldMissing("url") }
+        var settings = EndpointSettings(url: "", apps: [app], schemaVersion: PurchaseEvent.schemaVersion)
+        try apply(to: &settings, rules)
+        return settings
+    }
+}
+
+/// Asks for new secrets: `EndpointRotation` in the OpenAPI document.
+struct EndpointRotation: Decodable, Sendable {
+    let act: EndpointAct
+    let expiresIn: Int
+    let ed25519: Bool
+
+    enum CodingKeys: String, CodingKey {
+        case ed25519
+        case expiresIn = "expires_in"
+    }
+
+    /// - Throws: `DecodingError`, `ProblemDetails`.
+    init(from decoder: any Decoder) throws {
+        act = try EndpointAct(from: decoder)
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        let range = WebhookEndpointRules.Limit.overlapSeconds
+        let seconds: Int?
+        do { seconds = try members.decodeIfPresent(Int.self, forKey: .expiresIn) } catch { seconds = -1 }
+        expiresIn = seconds ?? WebhookEndpointRules.Limit.overlapSecondsDefault
+        guard range.contains(expiresIn) else {
+            throw ProblemDetails.fieldInvalid(
+                "expires_in", "a whole number of seconds from \(range.lowerBound) to \(range.upperBound)")
+        }
+        do { ed25519 = try members.decodeIfPresent(Bool.self, forKey: .ed25519) ?? false } catch {
+            throw ProblemDetails.fieldInvalid("ed25519", "true or false")
+        }
+    }
+}

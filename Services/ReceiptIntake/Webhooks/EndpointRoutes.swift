@@ -1,0 +1,165 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import Messages
+import Persistence
+import Postgres
+import ServiceRuntime
+
+/// `/v1/webhooks/endpoints` and what is below it: the studio's backend manages where its webhooks go.
+///
+/// A key reaches the endpoints that are told of its own app and of no other; those of several apps, and those of the webhooks file,
+/// are the operator's. Another app's endpoint does not exist.
+// Functions are not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+struct EndpointRoutes: Sendable {
+    /// What the database has of endpoints.
+    struct Stores: Sendable {
+        let endpoints: StoredEndpointStore
+        let states: EndpointStore
+        let pings: WebhookPingStore
+
+        init(pool: PostgresPool) {
+            endpoints = StoredEndpointStore(pool: pool)
+            states = EndpointStore(pool: pool)
+            pings = WebhookPingStore(pool: pool)
+        }
+    }
+
+    let authenticator: Authenticator
+    let stores: Stores
+    let rules: WebhookEndpointRules
+    /// Seals secrets; nil where no key is configured, and no endpoint can be made then.
+    let seal: SecretSeal?
+    let body: JSONBody
+
+    /// Makes an endpoint.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw.
+    @inline(never)
+    @Sendable
+    func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        let callers = try await ProvenCallers(request, context, authenticator)
+        let choice = try await body.decode(EndpointChoice.self, from: request)
+        let app = try await callers.caller(app: choice.act.app).app
+        let settings = try choice.settings(app: app, rules)
+        let asker = try choice.act.asker()
+        guard let seal else { throw ProblemDetails.webhookKeyMissing }
+        let id = StoredEndpoint.newId()
+        let secrets = try EndpointSecrets(for: id, ed25519: choice.ed25519 ?? false, seal: seal)
+        do {
+            try await stores.endpoints.create(id, settings, secrets: secrets.sealed, asker: asker)
+        } catch let refusal as StoredEndpointStore.Refusal {
+            throw ProblemDetails.refused(refusal)
+        }
+        context.logger.notice(
+            "a webhook endpoint was made", metadata: .fields([.app: "\(app)", .endpoint: "\(id)"]))
+        var response = try await answer(id, app, secrets)
+        response.status = .created
+        response.headers[.location] = "/v1/webhooks/endpoints/\(id)"
+        return response
+    }
+
+    /// Tells all endpoints of an app.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw.
+    @inline(never)
+    @Sendable
+    func list(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        let app = try await ReadingCaller.read(request, context, authenticator).app
+        let endpoints = try await stores.endpoints.list(.app(app))
+        return try ReadingAnswer.response(EndpointListAnswer(endpoints: endpoints.map { EndpointAnswer($0, app: app) }))
+    }
+
+    /// Tells an endpoint.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw.
+    @inline(never)
+    @Sendable
+    func get(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        let app = try await ReadingCaller.read(request, context, authenticator).app
+        return try await answer(try Self.id(context), app)
+    }
+
+    /// Changes what was chosen of an endpoint; what the request does not say stays.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw.
+    @inline(never)
+    @Sendable
+    func patch(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        let callers = try await ProvenCallers(request, context, authenticator)
+        let choice = try await body.decode(EndpointChoice.self, from: request)
+        let app = try await callers.caller(app: choice.act.app).app
+        let id = try Self.id(context)
+        guard choice.ed25519 == nil else {
+            throw ProblemDetails.fieldInvalid("ed25519", "left out: rotating the secret adds a key")
+        }
+        let rules = rules
+        let found = try await stores.endpoints.change(id, .app(app), asker: try choice.act.asker()) { settings in
+            try choice.apply(to: &settings, rules)
+        }
+        guard found else { throw ProblemDetails.notFound }
+        return try await answer(id, app)
+    }
+
+    /// Removes an endpoint; what waits for it is taken away.
+    ///
+    /// - Throws: `ProblemDetails`, and what the parts throw.
+    @inline(never)
+    @Sendable
+    func delete(_ request: Request, _ context: IntakeContext) async throws -> Response {
+        let app = try await ReadingCaller.read(request, context, authenticator).app
+        let id = try Self.id(context)
+        let asker = try EndpointAct(app: app, reason: nil).asker()
+        guard try await stores.endpoints.remove(id, .app(app), asker: asker) else { throw ProblemDetails.notFound }
+        context.logger.notice(
+            "a webhook endpoint was removed", metadata: .fields([.app: "\(app)", .endpoint: "\(id)"]))
+        return try ReadingAnswer.response(EndpointRemovedAnswer(id: id, removed: true))
+    }
+
+    /// The endpoint as it stands.
+    ///
+    /// - Parameter secrets: those that this request made, which are told this once.
+    /// - Throws: `ProblemDetails.notFound`, `PostgresError`.
+    @inline(never)
+    func answer(_ id: String, _ app: String, _ secrets: EndpointSecrets? = nil) async throws -> Response {
+        guard let endpoint = try await stores.endpoints.find(id, .app(app)) else { throw ProblemDetails.notFound }
+        return try ReadingAnswer.response(
+            EndpointAnswer(endpoint, app: app, secret: secrets?.secret, publicKey: secrets?.publicKey))
+    }
+
+    /// The endpoint's id in the path.
+    ///
+    /// - Throws: `ProblemDetails`: what cannot be an id is not found.
+    static func id(_ context: IntakeContext) throws -> String {
+        guard let id = context.parameters.get("endpoint"), id.hasPrefix(StoredEndpoint.idPrefix),
+            id.utf8.count <= idBytesMaximum
+        else { throw ProblemDetails.notFound }
+        return id
+    }
+
+    private static let idBytesMaximum = 64
+}
+
+extension ProblemDetails {
+    static let webhookKeyMissing = ProblemDetails(
+        "webhook-key-missing", title: "Secrets of endpoints cannot be kept here", status: .unprocessableContent,
+        detail: "The operator has to set COUNTERSIGN_WEBHOOKS_KEY, which seals them, for receipt-intake and "
+            + "notification.")
+
+    static func refused(_ refusal: StoredEndpointStore.Refusal) -> ProblemDetails {
+        switch refusal {
+        case .tooMany(let maximum):
+            ProblemDetails(
+                "too-many-endpoints", title: "There are as many endpoints as there may be", status: .conflict,
+                detail: "There may be \(maximum). Remove one that is out of use.", extensions: ["maximum": "\(maximum)"]
+            )
+        case .rotating(let until):
+            ProblemDetails(
+                "secret-rotating", title: "The secret is being rotated already", status: .conflict,
+                detail: "Two are live. Wait until the older one expires, or end it now with `secrets/expire`.",
+                extensions: ["until": MessageCoding.text(until)])
+        }
+    }
+}
