@@ -1,5 +1,6 @@
 import BlockingThreads
 import Foundation
+import ServiceRuntime
 import Synchronization
 
 /// Looks host names up with the system's resolver, on threads of its own because `getaddrinfo` blocks.

@@ -15,6 +15,8 @@ struct Assembly {
     private static let group = TopicUse.events.name
     /// The time between counts of pending deliveries, which read an index through.
     private static let countInterval = Duration.seconds(15)
+    /// The time between looks for test messages that somebody waits for.
+    private static let pingInterval = Duration.seconds(1)
 
     init(_ configuration: Configuration, context: ServiceContext) throws {
         let logger = context.logger
@@ -31,6 +33,13 @@ struct Assembly {
             pool: pool, endpoints: endpoints, settings: configuration.delivery, clients: clients, metrics: metrics,
             version: context.identity.version, logger: logger)
         let deliveries = DeliveryStore(pool: pool)
+        let stored = StoredEndpoints(
+            store: StoredEndpointStore(pool: pool), endpoints: endpoints, seal: configuration.seal,
+            allowsPrivateAddresses: configuration.allowsPrivateAddresses, logger: logger
+        ) { ids in
+            clients.keep(endpoints.all)
+            deliver.wake(ids)
+        }
         let takeOver = TakeOverEvents(
             store: deliveries, endpoints: endpoints, queue: deliver.queue, lease: configuration.delivery.lease)
         let consumer = try EventConsumer<EventSummary>(
@@ -41,6 +50,7 @@ struct Assembly {
             deadLetters: DeadLetters(producer: producer, consumer: Self.group, logger: logger),
             monitor: monitor, context: context
         ) { batch in
+            try await stored.readOnce()
             try await takeOver.takeOver(
                 batch.map { received in
                     TakeOverEvents.Event(
@@ -48,20 +58,46 @@ struct Assembly {
                         traceParent: received.event.traceParent.flatMap(TraceContext.traceParent))
                 })
         }
-        let count = PeriodicTask(
-            "count-pending-deliveries", schedule: .init(every: Self.countInterval), logger: logger
-        ) {
-            metrics.record(pending: try await deliveries.pendingCounts())
-        }
+        let count = Self.counting(deliveries, metrics, logger)
         let reload = Self.reload(configuration, logger) { others in
             endpoints.use(others)
-            clients.keep(others)
+            clients.keep(endpoints.all)
             deliver.wake(Set(others.map(\.id)))
         }
         let forwarding = try Self.forwarding(configuration, pool, logger)
+        let pings = SendPings(
+            store: WebhookPingStore(pool: pool), endpoints: endpoints,
+            sender: SendWebhook(
+                clients: clients, timeout: configuration.delivery.timeout, version: context.identity.version),
+            lease: configuration.delivery.lease)
         services = ServiceAssembly(
             services: [pool, DatabaseGuard(pool: pool, context: context), producer, monitor, count]
-                + (reload.map { [$0] } ?? []) + forwarding + [deliver, consumer])
+                + (reload.map { [$0] } ?? []) + forwarding + [deliver]
+                + Self.tasks(stored, pings, every: configuration.webhooksInterval, logger) + [consumer])
+    }
+
+    /// What counts pending deliveries.
+    private static func counting(
+        _ deliveries: DeliveryStore, _ metrics: DeliveryMetrics, _ logger: Logger
+    ) -> PeriodicTask {
+        PeriodicTask("count-pending-deliveries", schedule: .init(every: countInterval), logger: logger) {
+            metrics.record(pending: try await deliveries.pendingCounts())
+        }
+    }
+
+    /// What follows the endpoints of the database, and sends test messages to them.
+    private static func tasks(
+        _ stored: StoredEndpoints, _ pings: SendPings, every interval: Duration, _ logger: Logger
+    ) -> [any Service] {
+        let follow = PeriodicTask("stored-endpoints", schedule: .init(every: interval), logger: logger) {
+            try await stored.look()
+        }
+        let ping: [any Service] = (1...SendPings.Limit.concurrency).map { number in
+            PeriodicTask("webhook-pings-\(number)", schedule: .init(every: pingInterval), logger: logger) {
+                try await pings.look()
+            }
+        }
+        return [follow] + ping
     }
 
     /// Watches the webhooks file; nil where there is none.

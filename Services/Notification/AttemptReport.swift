@@ -27,7 +27,7 @@ struct AttemptReport: Sendable {
     /// An attempt of a delivery whose schedule is used up was written down.
     func exhausted(_ finished: DeliveryInbox.Finished, _ recorded: DeliveryStore.Recorded, error: String) {
         metrics.record(exhausted: recorded)
-        var fields = fields(finished.eventId, finished.endpointId, attempt: finished.attempt)
+        var fields = fields(finished.eventId, finished.endpointId, attempt: finished.number)
         fields.merge(.fields([.error: "\(error)"])) { first, _ in first }
         if recorded.isAbandoned {
             logger.error("webhook given up: its endpoint takes others", metadata: fields)
@@ -35,6 +35,18 @@ struct AttemptReport: Sendable {
             logger.info("webhook not delivered, to be tried again while its endpoint takes nothing", metadata: fields)
         } else {
             logger.info("webhook not delivered, its schedule begins anew after an outage", metadata: fields)
+        }
+    }
+
+    /// An endpoint is left alone but for an attempt now and then, or no longer is.
+    func breaker(_ endpointId: String, isOpen: Bool) {
+        metrics.record(breaker: endpointId, isOpen: isOpen)
+        let fields = Logger.Metadata.fields([.endpoint: "\(endpointId)"])
+        if isOpen {
+            logger.warning(
+                "a webhook endpoint only fails: it is tried now and then, and the rest waits", metadata: fields)
+        } else {
+            logger.notice("a webhook endpoint takes webhooks again", metadata: fields)
         }
     }
 

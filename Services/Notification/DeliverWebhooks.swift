@@ -19,6 +19,8 @@ final class DeliverWebhooks: Service {
     private static let failureDelay = Duration.seconds(1)
     /// How long ended attempts wait for others that are under way, to be recorded in one statement.
     private static let gatherTime = Duration.milliseconds(3)
+    /// Statements of one look that let go what waits for its turn at endpoints that have no order any more.
+    private static let turnBatchesPerLook = 10
 
     /// Says what there is room for, and takes what is to be attempted.
     let queue: DeliveryQueue
@@ -41,7 +43,8 @@ final class DeliverWebhooks: Service {
         pool: PostgresPool, endpoints: WebhookEndpoints, settings: DeliverySettings, clients: EndpointClients,
         metrics: DeliveryMetrics, version: String, logger: Logger
     ) {
-        queue = DeliveryQueue(settings: settings, inbox: inbox)
+        let report = AttemptReport(metrics: metrics, logger: logger)
+        queue = DeliveryQueue(settings: settings, inbox: inbox, report: report)
         store = DeliveryStore(pool: pool)
         endpointStore = EndpointStore(pool: pool)
         self.endpoints = endpoints
@@ -50,7 +53,7 @@ final class DeliverWebhooks: Service {
         sender = SendWebhook(clients: clients, timeout: settings.timeout, version: version)
         bringBack = BringBackDeliveries(pool: pool, lease: settings.lease, logger: logger)
         self.metrics = metrics
-        report = AttemptReport(metrics: metrics, logger: logger)
+        self.report = report
         self.logger = logger
     }
 
@@ -100,6 +103,8 @@ final class DeliverWebhooks: Service {
         var nextDue: [String: ContinuousClock.Instant] = [:]
         /// Endpoints whose next due date is to be asked for.
         var unasked: Set<String> = []
+        /// How far the turns of ordered endpoints were looked at.
+        var turnsMended: [String: DeliveryStore.TurnPlace] = [:]
 
         mutating func putOff(_ id: String, until instant: ContinuousClock.Instant) {
             nextDue[id] = min(nextDue[id] ?? instant, instant)
@@ -145,9 +150,9 @@ final class DeliverWebhooks: Service {
         }
     }
 
-    /// Takes over what the file says now; an endpoint that is new is looked at in this round.
+    /// Takes over which endpoints there are now; an endpoint that is new is looked at in this round.
     private func follow(_ memory: inout Memory) {
-        memory.endpoints = endpoints.all
+        memory.endpoints = endpoints.sendable
         let ids = memory.endpoints.map(\.id)
         let isNew = queue.withBoard { board in
             guard ids != board.endpointIds else { return false }
@@ -178,22 +183,35 @@ final class DeliverWebhooks: Service {
     private func record(_ memory: inout Memory) async throws {
         guard !memory.unrecorded.isEmpty else { return }
         let finished = memory.unrecorded
-        let recorded: [DeliveryStore.Recorded]
         do {
             // First how the endpoints fare: whether a delivery is given up depends on that.
             let disabled = try await memory.health.note(finished)
             queue.withBoard { board in
                 for id in disabled { board.disable(id) }
             }
-            recorded = try await store.record(
-                finished.map { (eventId: $0.eventId, endpointId: $0.endpointId, result: $0.verdict.result) })
+            // Each part is done with once it is written: where an order's lock is held up, the others' are not written again.
+            try await write(finished.filter { !$0.isOrdered }, &memory)
+            try await writeInOrder(finished.filter(\.isOrdered), &memory)
         } catch let error as PostgresError where !error.isRetriable {
             // The same statement would fail for ever. The leases bring these deliveries again.
-            forget(&memory)
+            forget(memory.unrecorded.count, &memory) { _ in true }
             throw error
         }
-        forget(&memory)
+    }
+
+    private func write(_ finished: [DeliveryInbox.Finished], _ memory: inout Memory) async throws {
+        guard !finished.isEmpty else { return }
+        let recorded = try await store.record(finished.map(\.ended))
+        forget(finished.count, &memory) { !$0.isOrdered }
         putOff(finished, recorded, &memory)
+    }
+
+    private func writeInOrder(_ finished: [DeliveryInbox.Finished], _ memory: inout Memory) async throws {
+        guard !finished.isEmpty else { return }
+        let ordered = try await store.recordInOrder(finished.map(\.ended))
+        queue.look(at: ordered.released)
+        forget(finished.count, &memory, where: \.isOrdered)
+        putOff(finished, ordered.recorded, &memory)
     }
 
     /// Notes when what was not taken falls due, and tells what became of deliveries whose schedule is used up.
@@ -231,9 +249,10 @@ final class DeliverWebhooks: Service {
         }
     }
 
-    private func forget(_ memory: inout Memory) {
-        let count = memory.unrecorded.count
-        memory.unrecorded = []
+    private func forget(
+        _ count: Int, _ memory: inout Memory, where isDone: (DeliveryInbox.Finished) -> Bool
+    ) {
+        memory.unrecorded.removeAll(where: isDone)
         queue.withBoard { $0.recorded(count) }
     }
 
@@ -247,6 +266,7 @@ final class DeliverWebhooks: Service {
         }
         let closed = try await endpointStore.closed(among: endpointIds)
         let unfinished = try await bringBack.run(endpointIds: endpointIds, resuming: closed.resuming)
+        let hasTurns = try await mendTurns(&memory)
         queue.withBoard { board in
             board.disable(only: closed.disabled.union(unfinished.resuming))
             board.lookEverywhere()
@@ -254,7 +274,22 @@ final class DeliverWebhooks: Service {
         metrics.record(disabled: closed.disabled)
         memory.unasked.formUnion(endpointIds)
         // What is left is gone on with at once, after the others' turn.
-        memory.nextLook = unfinished.isEmpty ? clock.now + settings.lookInterval : clock.now
+        memory.nextLook = unfinished.isEmpty && !hasTurns ? clock.now + settings.lookInterval : clock.now
+    }
+
+    /// A part of the turns of each ordered endpoint, and those that others have left; there are none but after a change.
+    ///
+    /// - Returns: whether there may be more of the latter.
+    private func mendTurns(_ memory: inout Memory) async throws -> Bool {
+        let unordered = memory.endpoints.filter { !$0.isOrdered }.map(\.id)
+        var hasMore = true
+        for _ in 1...Self.turnBatchesPerLook where hasMore {
+            hasMore = try await store.dropTurns(endpointIds: unordered)
+        }
+        for id in memory.endpoints.filter(\.isOrdered).map(\.id) {
+            memory.turnsMended[id] = try await store.mendTurns(endpointId: id, after: memory.turnsMended[id])
+        }
+        return hasMore
     }
 
     /// Takes what is due to endpoints that may have something due, as far as there is room.
@@ -273,15 +308,21 @@ final class DeliverWebhooks: Service {
             guard room > 0 else { continue }
             let leasedAt = clock.now
             let due: [DeliveryStore.Due]
+            var hasMore = false
             do {
-                due = try await store.claimDue(endpointIds: [id], limit: room, lease: settings.lease)
+                if endpoint.isOrdered {
+                    let claim = try await store.claimInOrder(endpointId: id, limit: room, lease: settings.lease)
+                    (due, hasMore) = (claim.due, claim.hasMore)
+                } else {
+                    due = try await store.claimDue(endpointIds: [id], limit: room, lease: settings.lease)
+                }
             } catch {
                 queue.withBoard { $0.endClaim(id, room: room, found: nil) }
                 throw error
             }
-            queue.withBoard { $0.endClaim(id, room: room, found: due.count) }
-            // Asked once more: what was due after the file had changed goes where the file says by now.
-            let current = endpoints.all.first { $0.id == id } ?? endpoint
+            queue.withBoard { $0.endClaim(id, room: room, found: due.count, hasMore: hasMore) }
+            // Asked once more: what was due after a change goes where it says by now.
+            let current = endpoints.sendable.first { $0.id == id } ?? endpoint
             queue.begin(
                 due.map { due in
                     LeasedDelivery(
@@ -315,7 +356,7 @@ final class DeliverWebhooks: Service {
     /// Makes one attempt, unless it comes so late that the lease could end before it.
     private func attempt(_ delivery: LeasedDelivery) async {
         let due = delivery.due
-        let start = clock.now
+        let (start, beganAt) = (clock.now, Date())
         guard start + settings.timeout < delivery.leasedAt + settings.lease else {
             queue.finished(delivery, nil)
             return
@@ -327,7 +368,9 @@ final class DeliverWebhooks: Service {
             answer, attempts: due.attempts + 1 - due.attemptsForgiven, waitsForEndpoint: due.waitsForEndpoint,
             schedule: settings.schedule,
             chance: .random(in: -1...1))
-        report.ended(verdict, due, duration: clock.now - start)
-        queue.finished(delivery, verdict)
+        let duration = clock.now - start
+        report.ended(verdict, due, duration: duration)
+        queue.finished(
+            delivery, .init(beganAt: beganAt, duration: duration, answer: answer.text, verdict: verdict))
     }
 }

@@ -1,12 +1,25 @@
 /// Which endpoints may be sent how much now; the memory of ``DeliveryQueue``, without a clock or a database of its own.
+///
+/// Half of the room in all is divided: each endpoint has a share that no other can take, however many attempts to others
+/// hang. The other half is whoever's who needs it first.
 struct DeliveryBoard {
+    /// The part of the room that is divided into shares.
+    private static let shareDivisor = 2
+
     /// The endpoints that there are.
     private(set) var endpointIds: [String] = []
+    private var known: Set<String> = []
     private let perEndpointMaximum: Int
     private let maximum: Int
     private let unrecordedMaximum: Int
     private var inFlight: [String: Int] = [:]
     private var inFlightInAll = 0
+    /// Attempts at a time that each endpoint can always have.
+    private var share = 1
+    /// What is missing of all shares: room that only the endpoints themselves may take.
+    private var reserved = 0
+    private let breakerSettings: EndpointBreaker.Settings
+    private var breakers: [String: EndpointBreaker] = [:]
     private var unrecorded = 0
     private var mayHaveDue: Set<String> = []
     private var disabled: Set<String> = []
@@ -23,8 +36,13 @@ struct DeliveryBoard {
     ///   - perEndpointMaximum: attempts at a time to one endpoint.
     ///   - maximum: attempts at a time in all.
     ///   - unrecordedMaximum: ended attempts that are not recorded yet; while there are as many nothing begins.
-    init(perEndpointMaximum: Int, maximum: Int, unrecordedMaximum: Int) {
+    ///   - breaker: when an endpoint that fails is left alone.
+    init(
+        perEndpointMaximum: Int, maximum: Int, unrecordedMaximum: Int,
+        breaker: EndpointBreaker.Settings = EndpointBreaker.Settings()
+    ) {
         self.perEndpointMaximum = perEndpointMaximum
+        breakerSettings = breaker
         self.maximum = maximum
         self.unrecordedMaximum = unrecordedMaximum
     }
@@ -35,14 +53,30 @@ struct DeliveryBoard {
     /// How many attempts to an endpoint may begin now.
     func room(for id: String) -> Int {
         guard unrecorded < unrecordedMaximum else { return 0 }
-        return max(0, min(perEndpointMaximum - inFlight[id, default: 0], maximum - inFlightInAll))
+        let own = inFlight[id, default: 0]
+        let left = maximum - inFlightInAll
+        // Of what is left, the others' shares are not for this one. With more endpoints than half of the room has places for, that
+        // half is all that is reserved: hundreds that have nothing due would else keep each other at one attempt at a time.
+        let divided = min(reserved, maximum / Self.shareDivisor)
+        return max(0, min(limit(for: id) - own, left, missing(of: id) + max(0, left - divided)))
     }
+
+    /// Whether an endpoint is left alone but for an attempt now and then, since it only fails.
+    func isBroken(_ id: String) -> Bool { breakers[id]?.isOpen ?? false }
+
+    private func limit(for id: String) -> Int { isBroken(id) ? 1 : perEndpointMaximum }
+
+    private func missing(of id: String) -> Int { max(0, share - inFlight[id, default: 0]) }
 
     /// There are these endpoints now; those that are new may have something due.
     mutating func follow(_ ids: [String]) {
         mayHaveDue.formUnion(Set(ids).subtracting(endpointIds))
         mayHaveDue.formIntersection(ids)
         endpointIds = ids
+        known = Set(ids)
+        breakers = breakers.filter { known.contains($0.key) }
+        share = min(perEndpointMaximum, max(1, maximum / Self.shareDivisor / max(1, ids.count)))
+        reserved = ids.reduce(0) { $0 + missing(of: $1) }
     }
 
     /// New events may be attempted at once from now on, unless it was stopped.
@@ -58,7 +92,7 @@ struct DeliveryBoard {
     /// Endpoints may have something due.
     mutating func look(at ids: some Sequence<String>) {
         mayHaveDue.formUnion(ids)
-        mayHaveDue.formIntersection(endpointIds)
+        mayHaveDue.formIntersection(known)
     }
 
     /// Every endpoint may have something due.
@@ -83,18 +117,20 @@ struct DeliveryBoard {
 
     /// When the first pause ends of an endpoint that may have something due; nil when none does.
     func pauseEnd(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        mayHaveDue.compactMap { pausedUntil[$0] }.filter { $0 > now }.min()
+        mayHaveDue.compactMap { id in
+            [pausedUntil[id], breakers[id]?.nextAttempt].compactMap { $0 }.filter { $0 > now }.max()
+        }.min()
     }
 
     /// Takes room for an attempt of a new event.
     ///
-    /// What waits comes first: there is no room for a new event while its endpoint may have something due, nor while
-    /// another endpoint's turn would come if there were more room in all.
+    /// What waits comes first: there is no room for a new event while its endpoint may have something due, nor, beyond the
+    /// endpoint's own share, while another endpoint's turn would come if there were more room in all.
     ///
     /// - Returns: whether there was room; ``finished(_:isRecorded:)`` gives it back.
     mutating func reserve(_ id: String, now: ContinuousClock.Instant) -> Bool {
-        guard phase == .running, endpointIds.contains(id), !mayHaveDue.contains(id), isOpen(id, now: now),
-            !mayHaveDue.contains(where: { waitsForItsTurn($0, now: now) })
+        guard phase == .running, known.contains(id), !mayHaveDue.contains(id), isOpen(id, now: now),
+            missing(of: id) > 0 || !mayHaveDue.contains(where: { waitsForItsTurn($0, now: now) })
         else { return false }
         add(id, 1)
         return true
@@ -121,10 +157,12 @@ struct DeliveryBoard {
 
     /// A claim has found as much as this, whose attempts begin; the rest of the room is given back.
     ///
-    /// - Parameter found: nil when the claim failed.
-    mutating func endClaim(_ id: String, room: Int, found: Int?) {
+    /// - Parameters:
+    ///   - found: nil when the claim failed.
+    ///   - hasMore: whether there may be more than was found; it is so anyway where all of the room was used.
+    mutating func endClaim(_ id: String, room: Int, found: Int?, hasMore: Bool = false) {
         add(id, (found ?? 0) - room)
-        if found.map({ $0 >= room }) ?? true { look(at: [id]) }
+        if hasMore || found.map({ $0 >= room }) ?? true { look(at: [id]) }
     }
 
     /// Endpoints that could be sent something if it were due.
@@ -140,14 +178,27 @@ struct DeliveryBoard {
         if !isRecorded { unrecorded += 1 }
     }
 
+    /// An attempt was successful or not.
+    ///
+    /// - Returns: true when the endpoint is left alone from now on, false when it no longer is; nil when that is as before.
+    mutating func note(_ id: String, succeeded: Bool, now: ContinuousClock.Instant) -> Bool? {
+        guard known.contains(id) else { return nil }
+        let wasBroken = isBroken(id)
+        if succeeded { breakers[id] = nil } else { breakers[id, default: .init()].failed(now: now, breakerSettings) }
+        return isBroken(id) == wasBroken ? nil : !wasBroken
+    }
+
     /// What that many attempts led to is recorded, or given up.
     mutating func recorded(_ count: Int) {
         unrecorded -= count
     }
 
     private mutating func add(_ id: String, _ count: Int) {
+        let isShared = known.contains(id)
+        if isShared { reserved -= missing(of: id) }
         inFlight[id, default: 0] += count
         inFlightInAll += count
+        if isShared { reserved += missing(of: id) }
     }
 
     private func isOpen(_ id: String, now: ContinuousClock.Instant) -> Bool {
@@ -155,10 +206,10 @@ struct DeliveryBoard {
     }
 
     private func waitsForItsTurn(_ id: String, now: ContinuousClock.Instant) -> Bool {
-        isSendable(id, now: now) && inFlight[id, default: 0] < perEndpointMaximum
+        isSendable(id, now: now) && inFlight[id, default: 0] < limit(for: id)
     }
 
     private func isSendable(_ id: String, now: ContinuousClock.Instant) -> Bool {
-        !disabled.contains(id) && pausedUntil[id].map { $0 <= now } ?? true
+        !disabled.contains(id) && (pausedUntil[id].map { $0 <= now } ?? true) && (breakers[id]?.allows(now) ?? true)
     }
 }

@@ -1,15 +1,46 @@
+import Foundation
+import Persistence
 import Synchronization
 
 /// What the delivery loop is told while it sleeps.
 final class DeliveryInbox: Sendable {
+    /// An attempt, and what follows.
+    struct Attempt: Sendable {
+        /// When it began.
+        let beganAt: Date
+        let duration: Duration
+        /// The beginning of what the endpoint said.
+        let answer: String?
+        let verdict: DeliveryVerdict
+    }
+
     /// An attempt that has ended.
     struct Finished: Sendable {
         let eventId: String
         let endpointId: String
+        /// Whether its endpoint takes an account's events in their order.
+        let isOrdered: Bool
         /// The number of the attempt, from 1.
-        let attempt: Int
+        let number: Int
+        let attempt: Attempt
+
         /// What follows.
-        let verdict: DeliveryVerdict
+        var verdict: DeliveryVerdict { attempt.verdict }
+
+        init(_ delivery: LeasedDelivery, _ attempt: Attempt) {
+            (eventId, endpointId) = (delivery.due.eventId, delivery.endpoint.id)
+            isOrdered = delivery.endpoint.isOrdered
+            number = delivery.due.attempts + 1
+            self.attempt = attempt
+        }
+
+        /// As it is written down.
+        var ended: DeliveryStore.Ended {
+            DeliveryStore.Ended(
+                eventId: eventId, endpointId: endpointId, result: verdict.result,
+                attempt: .init(
+                    number: number, beganAt: attempt.beganAt, duration: attempt.duration, answer: attempt.answer))
+        }
     }
 
     /// Everything that was told since the loop last asked.

@@ -13,6 +13,13 @@ final class DeliveryMetrics: Sendable {
         let delay: Timer
         let pending: Gauge
         let disabled: Gauge
+        let breaker: Gauge
+
+        func destroy() {
+            for counter in [delivered, retried, abandoned] { counter.destroy() }
+            for timer in [duration, delay] { timer.destroy() }
+            for gauge in [pending, disabled, breaker] { gauge.destroy() }
+        }
     }
 
     private let endpoints = Mutex<[String: OfEndpoint]>([:])
@@ -20,13 +27,16 @@ final class DeliveryMetrics: Sendable {
     /// Tells of these endpoints from now on; of others nothing waits and nothing is switched off.
     func follow(_ ids: [String]) {
         let gone = endpoints.withLock { endpoints in
-            let gone = endpoints.filter { !ids.contains($0.key) }.values
+            let gone = endpoints.filter { !ids.contains($0.key) }
             endpoints = Dictionary(ids.map { ($0, endpoints[$0] ?? Self.ofEndpoint($0)) }) { first, _ in first }
-            return Array(gone)
+            return gone
         }
-        for endpoint in gone {
+        for (id, endpoint) in gone {
             endpoint.pending.record(0)
             endpoint.disabled.record(0)
+            endpoint.breaker.record(0)
+            // Whoever has a key makes and removes endpoints of the database: series of all that ever were would pile up.
+            if id.hasPrefix(StoredEndpoint.idPrefix) { endpoint.destroy() }
         }
     }
 
@@ -40,7 +50,8 @@ final class DeliveryMetrics: Sendable {
             duration: Timer(label: "countersign_webhook_attempt_duration", dimensions: label),
             delay: Timer(label: "countersign_webhook_delivery_delay", dimensions: label),
             pending: Gauge(label: "countersign_webhook_deliveries_pending", dimensions: label),
-            disabled: Gauge(label: "countersign_webhook_endpoint_disabled", dimensions: label))
+            disabled: Gauge(label: "countersign_webhook_endpoint_disabled", dimensions: label),
+            breaker: Gauge(label: "countersign_webhook_endpoint_breaker_open", dimensions: label))
     }
 
     /// An attempt has ended.
@@ -73,6 +84,11 @@ final class DeliveryMetrics: Sendable {
         for (id, endpoint) in endpoints.withLock({ $0 }) { endpoint.pending.record(pending[id] ?? 0) }
     }
 
+    /// Whether an endpoint only fails and is tried now and then.
+    func record(breaker endpointId: String, isOpen: Bool) {
+        endpoints.withLock({ $0[endpointId] })?.breaker.record(isOpen ? 1 : 0)
+    }
+
     /// Which endpoints are switched off.
     func record(disabled: Set<String>) {
         for (id, endpoint) in endpoints.withLock({ $0 }) { endpoint.disabled.record(disabled.contains(id) ? 1 : 0) }
@@ -97,6 +113,13 @@ extension DeliveryMetrics {
         .counter(
             "countersign_notification_forwards_total", ["app", "result"],
             help: "Attempts to send Apple's notifications on, by app and result: delivered, retry or given_up."),
+        .gauge(
+            "countersign_webhook_endpoints_held",
+            help: "Endpoints of the database that nothing can be sent to: their secrets cannot be opened, for instance."
+        ),
         .gauge("countersign_webhook_endpoint_disabled", ["endpoint"], help: "1 while the endpoint is switched off."),
+        .gauge(
+            "countersign_webhook_endpoint_breaker_open", ["endpoint"],
+            help: "1 while the endpoint only fails and this process tries it now and then."),
     ]
 }

@@ -26,14 +26,19 @@ final class DeliveryQueue: Sendable {
     private let inbox: DeliveryInbox
     private let clock = ContinuousClock()
 
-    /// - Parameter inbox: is told of what the loop must know.
-    init(settings: DeliverySettings, inbox: DeliveryInbox) {
+    private let report: AttemptReport?
+
+    /// - Parameters:
+    ///   - inbox: is told of what the loop must know.
+    ///   - report: is told which endpoints are left alone.
+    init(settings: DeliverySettings, inbox: DeliveryInbox, report: AttemptReport? = nil) {
         (deliveries, continuation) = AsyncStream.makeStream()
         board = Mutex(
             DeliveryBoard(
                 perEndpointMaximum: settings.concurrencyPerEndpoint, maximum: settings.concurrencyMaximum,
-                unrecordedMaximum: Self.unrecordedMaximum))
+                unrecordedMaximum: Self.unrecordedMaximum, breaker: settings.breaker))
         self.inbox = inbox
+        self.report = report
     }
 
     /// Looks at the board, or changes it; the body must be short.
@@ -72,21 +77,21 @@ final class DeliveryQueue: Sendable {
 
     /// An attempt has ended.
     ///
-    /// - Parameter verdict: nil when it was not made.
-    func finished(_ delivery: LeasedDelivery, _ verdict: DeliveryVerdict?) {
+    /// - Parameter attempt: nil when it was not made.
+    func finished(_ delivery: LeasedDelivery, _ attempt: DeliveryInbox.Attempt?) {
         let id = delivery.endpoint.id
+        let verdict = attempt?.verdict
         // First the news, then the room: a loop that sees an idle board has all the news.
-        if let verdict {
-            inbox.add(
-                .init(
-                    eventId: delivery.due.eventId, endpointId: id, attempt: delivery.due.attempts + 1, verdict: verdict)
-            )
+        if let attempt {
+            inbox.add(.init(delivery, attempt))
         }
         let now = clock.now
-        withBoard { board in
+        let isBroken = withBoard { board -> Bool? in
             board.finished(id, isRecorded: verdict == nil)
             if let pause = verdict?.pause { board.pause(id, until: now + pause) }
+            return verdict.flatMap { board.note(id, succeeded: $0.isSuccess, now: now) }
         }
+        if let isBroken { report?.breaker(id, isOpen: isBroken) }
         inbox.ring()
     }
 

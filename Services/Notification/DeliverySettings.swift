@@ -21,10 +21,14 @@ struct DeliverySettings: Sendable {
     ///
     /// Default: 16.
     var concurrencyPerEndpoint = 16
-    /// Attempts at a time in all.
+    /// Attempts at a time in all; half of them are divided among the endpoints, so that each has its own.
     ///
-    /// Default: 64.
-    var concurrencyMaximum = 64
+    /// Default: 256.
+    var concurrencyMaximum = 256
+    /// When an endpoint that only fails is left alone.
+    ///
+    /// Default: after 5 failures in a row, for 1 to 30 seconds between attempts.
+    var breaker = EndpointBreaker.Settings()
     /// The time between looks for what other processes left due.
     ///
     /// Default: 5 seconds.
@@ -61,6 +65,10 @@ struct DeliverySettings: Sendable {
         concurrencyPerEndpoint = try settings.int("delivery.concurrency", default: concurrencyPerEndpoint, in: 1...1024)
         concurrencyMaximum = try settings.int(
             "delivery.concurrency_maximum", default: max(concurrencyMaximum, concurrencyPerEndpoint), in: 1...4096)
+        breaker.failures = try settings.int("delivery.breaker_failures", default: breaker.failures, in: 1...1_000)
+        breaker.pauseMaximum = try settings.duration(
+            "delivery.breaker_pause", default: breaker.pauseMaximum, in: .milliseconds(1)...(.seconds(3_600)))
+        breaker.pause = min(breaker.pause, breaker.pauseMaximum)
         lookInterval = try settings.duration(
             "delivery.look_interval", default: lookInterval, in: .milliseconds(100)...(.seconds(60)))
         disableAfter = try settings.duration("delivery.disable_after", default: disableAfter)

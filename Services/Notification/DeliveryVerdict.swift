@@ -5,11 +5,17 @@ enum EndpointAnswer: Sendable, Hashable {
     /// It answered.
     ///
     /// - status: of HTTP.
-    /// - excerpt: the beginning of the answer's text.
+    /// - excerpt: the beginning of the answer's text; more than a line of an error has room for.
     /// - retryAfter: how long it asks to be left alone.
     case answered(status: Int, excerpt: String, retryAfter: Duration?)
     /// There was no answer, or none in time, or the address was refused.
     case failed(String)
+
+    /// The beginning of what it said; nil where that is nothing.
+    var text: String? {
+        guard case .answered(_, let excerpt, _) = self, !excerpt.isEmpty else { return nil }
+        return excerpt
+    }
 }
 
 /// What follows from an answer: for the delivery, and for its endpoint.
@@ -82,7 +88,9 @@ struct DeliveryVerdict: Sendable {
     }
 
     private static func error(_ status: Int, _ excerpt: String) -> String {
-        let what = (300..<400).contains(status) ? "redirects are not followed" : excerpt
+        let what =
+            (300..<400).contains(status)
+            ? "redirects are not followed" : String(excerpt.prefix(AnswerText.errorCharactersMaximum))
         return what.isEmpty ? "status \(status)" : "status \(status): \(what)"
     }
 }

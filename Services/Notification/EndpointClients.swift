@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
+import ServiceRuntime
 import Synchronization
 
 /// HTTP clients, one an endpoint, each tied to an address that was checked.
@@ -241,16 +242,19 @@ final class EndpointClients: Sendable {
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsMaximum
         // Trying again is the schedule's business, and a refused connection is worth knowing at once.
         configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.httpVersion = .http1Only
+        // HTTP/2 where the endpoint offers it (ALPN), else HTTP/1.1.
+        configuration.httpVersion = .automatic
         guard let address else { return configuration }
         configuration.dnsOverride = [host: address.description]
-        configuration.http1_1ConnectionDebugInitializer = { channel in
+        let check: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
             let remote = channel.remoteAddress?.ipAddress.flatMap { InternetAddress($0) }
             guard remote == address else {
                 return channel.close().flatMapThrowing { throw AddressError("the connection leads somewhere else") }
             }
             return channel.eventLoop.makeSucceededVoidFuture()
         }
+        configuration.http1_1ConnectionDebugInitializer = check
+        configuration.http2ConnectionDebugInitializer = check
         return configuration
     }
 }

@@ -7,8 +7,6 @@ import NIOHTTP1
 struct EndpointPost: Sendable {
     /// The most that is read of an answer; the rest is left and its connection closed.
     static let answerBytesMaximum = 64 << 10
-    /// The most characters of an answer that are kept with a failed delivery.
-    static let excerptCharactersMaximum = 256
 
     let clients: EndpointClients
     /// For the whole attempt.
@@ -38,7 +36,8 @@ struct EndpointPost: Sendable {
         } catch {
             clients.giveBack(lease, broken: true)
             if let error = error as? HTTPClientError, error == .deadlineExceeded { return late }
-            return .failed(Self.excerpt("no answer: \(error)"))
+            return .failed(
+                String(AnswerText.excerpt("no answer: \(error)").prefix(AnswerText.errorCharactersMaximum)))
         }
     }
 
@@ -57,18 +56,9 @@ struct EndpointPost: Sendable {
             exchange.cancel()
         }
         let status = Int(answer.head.status.code)
-        if (200..<300).contains(status) { return .answered(status: status, excerpt: "", retryAfter: nil) }
         let retryAfter = answer.head.headers.first(name: "retry-after").flatMap { RetryAfter.delay($0, now: Date()) }
         return .answered(
-            status: status, excerpt: Self.excerpt(String(decoding: answer.body, as: UTF8.self)),
+            status: status, excerpt: AnswerText.excerpt(answer.body),
             retryAfter: retryAfter)
-    }
-
-    /// The beginning of a text without control characters, which a log would stumble over and PostgreSQL refuse.
-    static func excerpt(_ text: String) -> String {
-        let shown = text.prefix(excerptCharactersMaximum).unicodeScalars.map { scalar in
-            scalar.properties.generalCategory == .control ? " " : scalar
-        }
-        return String(String.UnicodeScalarView(shown)).trimmingCharacters(in: .whitespaces)
     }
 }

@@ -9,8 +9,8 @@ struct TakeOverEvents: Sendable {
     /// An event as it came by Kafka.
     struct Event: Sendable {
         let summary: EventSummary
-        /// What is sent if these are the stored bytes.
-        let body: [UInt8]
+        /// What is sent if these are the stored bytes; nil for what did not come by Kafka, and is read back.
+        let body: [UInt8]?
         /// W3C trace context of the request that led to it.
         let traceParent: String?
     }
@@ -40,9 +40,13 @@ struct TakeOverEvents: Sendable {
     /// Writes the deliveries of a batch in one transaction; an event that no endpoint takes is done with.
     ///
     /// - Throws: `PostgresError`.
-    func takeOver(_ events: [Event]) async throws {
-        let tellings = tellings(of: events)
-        let hasRoom = queue.reserve(tellings.map(\.endpoint.id))
+    func takeOver(_ batch: [Event]) async throws {
+        let endpoints = endpoints.all
+        let ordered = endpoints.filter(\.isOrdered).map(\.id)
+        var events = batch
+        if !ordered.isEmpty { events += try await predecessors(of: batch) }
+        let tellings = tellings(of: events, endpoints)
+        let hasRoom = reserve(tellings)
         let leasedAt = clock.now
         let ids = Set(events.map(\.summary.id))
         let made: [DeliveryStore.Made]
@@ -53,7 +57,7 @@ struct TakeOverEvents: Sendable {
                     .init(
                         eventId: telling.event.summary.id, endpointId: telling.endpoint.id,
                         body: hasRoom ? telling.event.body : nil)
-                }, lease: lease)
+                }, orderedEndpointIds: ordered, lease: lease)
         } catch {
             queue.giveBack(zip(tellings, hasRoom).filter(\.1).map(\.0.endpoint.id))
             throw error
@@ -62,9 +66,27 @@ struct TakeOverEvents: Sendable {
         begin(zip(tellings, hasRoom).filter(\.1).map(\.0), made, leasedAt: leasedAt)
     }
 
+    /// What comes before these events for the same accounts, and was not taken over yet: an ordered endpoint hears of it first.
+    private func predecessors(of events: [Event]) async throws -> [Event] {
+        let ids = Set(events.map(\.summary.id)).sorted()
+        return try await store.predecessors(of: ids).map { event in
+            Event(
+                summary: EventSummary(id: event.id, type: event.type, app: event.app, environment: event.environment),
+                body: nil, traceParent: nil)
+        }
+    }
+
+    /// Which are attempted at once: what the queue has room for, unless it has to wait for its turn.
+    private func reserve(_ tellings: [(event: Event, endpoint: WebhookEndpoint)]) -> [Bool] {
+        let isDirect = tellings.map { !$0.endpoint.isOrdered && $0.event.body != nil }
+        var hasRoom = queue.reserve(zip(tellings, isDirect).filter(\.1).map(\.0.endpoint.id)).makeIterator()
+        return isDirect.map { $0 && hasRoom.next() ?? false }
+    }
+
     /// Who is told of what; an event that comes twice counts once.
-    private func tellings(of events: [Event]) -> [(event: Event, endpoint: WebhookEndpoint)] {
-        let endpoints = endpoints.all
+    private func tellings(
+        of events: [Event], _ endpoints: [WebhookEndpoint]
+    ) -> [(event: Event, endpoint: WebhookEndpoint)] {
         var seen: Set<String> = []
         return events.filter { seen.insert($0.summary.id).inserted }.flatMap { event in
             endpoints.filter { $0.takes(event.summary) }.map { (event, $0) }
@@ -84,14 +106,15 @@ struct TakeOverEvents: Sendable {
         var unused: [String] = []
         for (event, endpoint) in reserved {
             // Without a row of this statement it was there before: whoever made it attempts it.
-            guard let made = leased[Telling(eventId: event.summary.id, endpointId: endpoint.id)] else {
+            guard let made = leased[Telling(eventId: event.summary.id, endpointId: endpoint.id)], let body = event.body
+            else {
                 unused.append(endpoint.id)
                 continue
             }
             deliveries.append(
                 LeasedDelivery(
                     due: .init(
-                        eventId: made.eventId, endpointId: made.endpointId, body: event.body,
+                        eventId: made.eventId, endpointId: made.endpointId, body: body,
                         createdAt: made.createdAt),
                     endpoint: endpoint, traceParent: event.traceParent, leasedAt: leasedAt))
         }

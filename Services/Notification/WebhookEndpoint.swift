@@ -3,7 +3,7 @@ import NIOHTTP1
 import ServiceRuntime
 import WebhookSigning
 
-/// An endpoint of the webhooks file, checked.
+/// An endpoint of the webhooks file or of the database, checked.
 struct WebhookEndpoint: Sendable {
     /// Its name in tables, logs and metrics.
     let id: String
@@ -15,10 +15,30 @@ struct WebhookEndpoint: Sendable {
     let signer: WebhookSigner
     /// Allows plain HTTP and addresses inside the own network.
     let allowsPrivateAddresses: Bool
+    /// Why nothing can be sent to it now, so that its deliveries are made and wait; nil where something can.
+    let hold: String?
+    /// Whether an account's events are sent one after the other, in their order.
+    let isOrdered: Bool
 
     private let apps: Set<String>
     private let environments: Set<String>
     private let patterns: [EventPattern]
+
+    init(
+        id: String, request: HTTPClient.Request, host: String, signer: WebhookSigner, allowsPrivateAddresses: Bool,
+        hold: String?, isOrdered: Bool, apps: [String], environments: [String], patterns: [EventPattern]
+    ) {
+        self.id = id
+        self.request = request
+        self.host = host
+        self.signer = signer
+        self.allowsPrivateAddresses = allowsPrivateAddresses
+        self.hold = hold
+        self.isOrdered = isOrdered
+        self.apps = Set(apps)
+        self.environments = Set(environments)
+        self.patterns = patterns
+    }
 
     /// Checks an endpoint.
     ///
@@ -47,16 +67,13 @@ struct WebhookEndpoint: Sendable {
             }
             patterns.append(pattern)
         }
-        do { request = try HTTPClient.Request(url: endpoint.url, method: .POST) } catch {
+        guard let request = try? HTTPClient.Request(url: endpoint.url, method: .POST) else {
             throw mistake("has no address of the form https://host/path")
         }
-        id = endpoint.id
-        host = address.host
-        signer = WebhookSigner(secrets: secrets)
-        allowsPrivateAddresses = endpoint.allowsPrivateAddresses
-        apps = Set(endpoint.apps)
-        environments = Set(endpoint.environments)
-        self.patterns = patterns
+        self.init(
+            id: endpoint.id, request: request, host: address.host, signer: WebhookSigner(secrets: secrets),
+            allowsPrivateAddresses: endpoint.allowsPrivateAddresses, hold: nil, isOrdered: endpoint.isOrdered,
+            apps: endpoint.apps, environments: endpoint.environments, patterns: patterns)
     }
 
     /// Whether the endpoint is told of an event.

@@ -16,7 +16,8 @@ struct ConfigurationTests {
     @Test func withoutAFileItRefusesWithOneSentence() {
         let sentence = """
             COUNTERSIGN_WEBHOOKS_FILE (webhooks.file in the configuration file) is required but not set: it must be the path \
-            of the webhooks file, unless COUNTERSIGN_WEBHOOKS=none says that no webhooks are meant.
+            of the webhooks file, unless COUNTERSIGN_WEBHOOKS=database says that all endpoints are in the database, or \
+            COUNTERSIGN_WEBHOOKS=none that no webhooks are meant.
             """
         for more in [[:], ["webhooks.file": "  "]] {
             #expect {
@@ -33,6 +34,26 @@ struct ConfigurationTests {
             #expect(configuration.webhooks?.path == nil)
             #expect(configuration.endpoints.isEmpty)
         }
+    }
+
+    @Test func endpointsInTheDatabaseAloneNeedTheirKey() throws {
+        let key = Data(repeating: 7, count: 32).base64EncodedString()
+        for word in ["database", "Database"] {
+            #expect(throws: SettingError.self) { try configuration(["webhooks": word]) }
+            let read = try configuration(["webhooks": word, "webhooks.key": key])
+            #expect(read.webhooks?.path == nil && read.seal != nil)
+            #expect(!read.allowsPrivateAddresses)
+        }
+        for bad in ["short", Data(count: 31).base64EncodedString(), "\(key) \(key)x"] {
+            #expect {
+                _ = try configuration(["webhooks": "none", "webhooks.key": bad])
+            } throws: {
+                ($0 as? SettingError)?.description.contains("openssl rand -base64 32") == true
+                    && !"\($0)".contains(bad)
+            }
+        }
+        #expect(
+            try configuration(["webhooks": "none", "webhooks.private_addresses": "allowed"]).allowsPrivateAddresses)
     }
 
     @Test func withAFileItHasItsEndpoints() throws {

@@ -105,8 +105,10 @@ import Testing
         var board = running()
         board.look(at: ["a"])
         #expect(board.reserve("a", now: now) == false)
-        // There is room for b, and a was there first.
+        // The share of b is its own. Of what is beyond, a is there first.
+        #expect(board.reserve("b", now: now) == true)
         #expect(board.reserve("b", now: now) == false)
+        board.finished("b", isRecorded: true)
         board.endClaim("a", room: board.beginClaim("a"), found: 3)
         // More waits for a, and only an attempt to a that ends makes room for it.
         #expect(board.reserve("b", now: now) == true)
@@ -131,5 +133,78 @@ import Testing
         #expect(board.beginClaim("a") == 0)
         board.recorded(1)
         #expect(board.reserve("a", now: now) == true)
+    }
+
+    @Test func noEndpointTakesTheSharesOfOthers() {
+        var board = DeliveryBoard(perEndpointMaximum: 16, maximum: 64, unrecordedMaximum: 100)
+        let slow = (0..<5).map { "slow\($0)" }
+        let healthy = (0..<15).map { "healthy\($0)" }
+        board.follow(slow + healthy)
+        board.start()
+        for id in slow {
+            let room = board.beginClaim(id)
+            board.endClaim(id, room: room, found: room)
+        }
+        for id in healthy {
+            board.endClaim(id, room: board.beginClaim(id), found: 0)
+            #expect(board.room(for: id) >= 1, "\(id)")
+        }
+        let hadRoom = healthy.map { board.reserve($0, now: now) }
+        #expect(!hadRoom.contains(false))
+        for id in healthy { board.finished(id, isRecorded: true) }
+        // An endpoint that leaves the file gives its share back.
+        board.follow(slow)
+        #expect(slow.reduce(0) { $0 + board.room(for: $1) } > 0)
+    }
+
+    @Test func hundredsOfIdleEndpointsLeaveRoomForOneThatIsNot() {
+        var board = DeliveryBoard(perEndpointMaximum: 16, maximum: 64, unrecordedMaximum: 100)
+        let ids = (0..<500).map { "e\($0)" }
+        board.follow(ids)
+        #expect(board.beginClaim("e0") == 16)
+        #expect(board.beginClaim("e1") == 16)
+        // The half that is shared out is left, one for each that comes.
+        #expect(board.room(for: "e2") == 1)
+        #expect((2..<40).map { board.beginClaim("e\($0)") }.reduce(0, +) == 32)
+        #expect(board.room(for: "e499") == 0)
+    }
+
+    @Test func endpointThatOnlyFailsIsTriedOneAtATimeWithGrowingPauses() {
+        var board = running()
+        var changes: [Bool?] = (1...5).map { _ in board.note("a", succeeded: false, now: now) }
+        #expect(changes == [nil, nil, nil, nil, true])
+        #expect(board.isBroken("a") && !board.isBroken("b"))
+        #expect(board.reserve("a", now: now) == false)
+        #expect(board.reserve("b", now: now) == true)
+        board.look(at: ["a"])
+        #expect(board.nextToClaim(now: now).isEmpty)
+        #expect(board.pauseEnd(now: now) == now + .seconds(1))
+        // What had begun before tells nothing new.
+        #expect(board.note("a", succeeded: false, now: now + .milliseconds(500)) == nil)
+        #expect(board.pauseEnd(now: now) == now + .seconds(1))
+        var instant = now
+        for pause in [1, 2, 4, 8, 16, 30, 30] {
+            #expect(board.pauseEnd(now: instant) == instant + .seconds(pause))
+            instant += .seconds(pause)
+            #expect(board.nextToClaim(now: instant) == ["a"])
+            #expect(board.beginClaim("a") == 1)
+            #expect(board.nextToClaim(now: instant).isEmpty)
+            board.endClaim("a", room: 1, found: 1)
+            board.finished("a", isRecorded: true)
+            #expect(board.note("a", succeeded: false, now: instant) == nil)
+        }
+        changes = [board.note("a", succeeded: true, now: instant)]
+        #expect(changes == [false])
+        #expect(board.nextToClaim(now: instant) == ["a"])
+        #expect(board.beginClaim("a") == 3)
+    }
+
+    @Test func endpointThatFailsNowAndThenIsNotBroken() {
+        var board = running()
+        for _ in 1...20 {
+            for _ in 1...4 { #expect(board.note("a", succeeded: false, now: now) == nil) }
+            #expect(board.note("a", succeeded: true, now: now) == nil)
+        }
+        #expect(!board.isBroken("a"))
     }
 }

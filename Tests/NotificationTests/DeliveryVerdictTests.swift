@@ -76,7 +76,18 @@ import Testing
     }
 
     @Test func excerptIsShortAndClean() {
-        #expect(EndpointPost.excerpt("a\u{0}b\r\nc\u{1B}") == "a b  c")
-        #expect(EndpointPost.excerpt(String(repeating: "é", count: 1_000)).count == 256)
+        #expect(AnswerText.excerpt("a\u{0}b\r\nc\u{1B}") == "a b  c")
+        // What would make a terminal show the text backwards.
+        #expect(AnswerText.excerpt("a\u{202E}b") == "a b")
+        #expect(AnswerText.excerpt(String(repeating: "é", count: 2_000)).utf8.count == 2_048)
+        // A cut within a character, whose replacement is longer than what is left of it.
+        let cut = AnswerText.excerpt(Array("x".utf8) + Array(String(repeating: "é", count: 2_000).utf8))
+        #expect(cut.utf8.count <= 2_048)
+        guard
+            case .retry(_, let error, _) = verdict(
+                .answered(status: 500, excerpt: String(repeating: "é", count: 1_000), retryAfter: nil)
+            ).result
+        else { return #expect(Bool(false), "it is tried again") }
+        #expect(error == "status 500: " + String(repeating: "é", count: 256))
     }
 }

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import ServiceRuntime
+import Synchronization
 import Testing
 import WebhookSigning
 
@@ -23,6 +24,66 @@ struct EndpointClientsTests {
     func privateHostsAreRefused(url: String) async throws {
         let clients = EndpointClients(connectionsMaximum: 1)
         await #expect(throws: AddressError.self) { _ = try await clients.lease(for: try endpoint(url)) }
+        await clients.close()
+    }
+
+    /// What somebody enters who wants the service to look into its own network: refused as it is read, or before anything is sent.
+    @Test(arguments: [
+        // Private, link-local, loopback, metadata.
+        "https://10.0.0.1/", "https://172.16.0.1/", "https://172.31.255.254/", "https://192.168.0.1/",
+        "https://0.0.0.0/",
+        "https://127.0.0.1:8443/", "https://127.8.8.8/", "https://100.64.0.1/",
+        "https://169.254.169.254/latest/meta-data/",
+        "https://169.254.170.2/v2/credentials", "https://168.63.129.16/", "https://100.100.100.200/",
+        "https://192.0.0.192/",
+        "https://224.0.0.1/", "https://255.255.255.255/", "https://localhost/", "https://localhost./",
+        // Other spellings of them.
+        "https://2130706433/", "https://2852039166/", "https://0x7f000001/", "https://0x7f.0.0.1/", "https://0X7F.1/",
+        "https://017700000001/", "https://0177.0.0.1/", "https://0251.0376.0251.0376/", "https://127.1/",
+        "https://127.0.1/",
+        "https://0/", "https://127.0.0.1./", "https://10.1/", "https://3232235777/",
+        // IPv6: loopback, unspecified, link-local, unique local, what has an IPv4 address in it.
+        "https://[::1]/", "https://[::]/", "https://[0:0:0:0:0:0:0:1]/", "https://[fe80::1]/",
+        "https://[fe80::1%25lo]/",
+        "https://[fc00::1]/", "https://[fd00:ec2::254]/", "https://[::ffff:127.0.0.1]/", "https://[::ffff:7f00:1]/",
+        "https://[::ffff:169.254.169.254]/", "https://[::ffff:a9fe:a9fe]/", "https://[::127.0.0.1]/",
+        "https://[64:ff9b::7f00:1]/", "https://[64:ff9b::a9fe:a9fe]/", "https://[64:ff9b:1::1]/",
+        "https://[2002:7f00:1::]/",
+        "https://[2001:0:7f00:1::]/", "https://[ff02::1]/",
+        // Somebody else's host before the @, after the backslash, in other letters.
+        "https://8.8.8.8@127.0.0.1/", "https://user@8.8.8.8/", "https://user:password@8.8.8.8/",
+        "https://8.8.8.8#@127.0.0.1/", "https://127.0.0.1\\@8.8.8.8/", "https://①②⑦.⓪.⓪.①/", "https://127。0。0。1/",
+        "https://127.0.0.1%00.example.com/", "https://%31%32%37.0.0.1/", "https://127.0.0.1\n.example.com/",
+        "https:// 127.0.0.1/",
+        // No HTTPS, and nothing of the web.
+        "http://8.8.8.8/", "http://127.0.0.1/", "file:///etc/passwd", "gopher://127.0.0.1:5432/_x", "ftp://8.8.8.8/",
+        "//127.0.0.1/", "https:///hooks", "javascript:alert(1)", "unix:///run/postgresql",
+    ])
+    func hostileAddressesAreRefused(url: String) async throws {
+        let hostile: WebhookEndpoint
+        do { hostile = try endpoint(url) } catch {
+            #expect(error is SettingsFileError)
+            #expect(!"\(error)".contains(url), "it is not repeated")
+            return
+        }
+        let clients = EndpointClients(connectionsMaximum: 1)
+        await #expect(throws: AddressError.self) { _ = try await clients.lease(for: hostile) }
+        await clients.close()
+    }
+
+    @Test func nameThatIsPrivateTheNextTimeIsRefusedThen() async throws {
+        let answers = Mutex([[try address("8.8.8.8")], [try address("127.0.0.1")], [try address("::ffff:10.0.0.1")]])
+        let clients = EndpointClients(connectionsMaximum: 1) { _ in
+            answers.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+        }
+        let endpoint = try endpoint("https://rebinding.example.com/")
+        let first = try await clients.lease(for: endpoint)
+        #expect(first.address == (try address("8.8.8.8")))
+        // No answer: the name is looked up again.
+        clients.giveBack(first, broken: true)
+        for _ in 1...2 {
+            await #expect(throws: AddressError.self) { _ = try await clients.lease(for: endpoint) }
+        }
         await clients.close()
     }
 

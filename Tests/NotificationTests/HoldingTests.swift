@@ -25,7 +25,9 @@ struct HoldingTests {
                 .failed("down"), attempts: due.attempts + 1 - due.attemptsForgiven,
                 waitsForEndpoint: due.waitsForEndpoint,
                 schedule: schedule, chance: 0)
-            let recorded = try await store.record([(due.eventId, due.endpointId, verdict.result)])
+            let recorded = try await store.record([
+                .init(eventId: due.eventId, endpointId: due.endpointId, result: verdict.result, attempt: nil)
+            ])
             let outcome = try #require(recorded.first)
             let row = try #require(try await database.delivery("evt_1"))
             let seconds = row.secondsUntilDue.map { " \(Int($0.rounded()))" } ?? ""

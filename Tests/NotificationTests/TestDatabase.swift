@@ -57,7 +57,11 @@ struct TestDatabase: Sendable {
             ("webhook_endpoints", ["failing_since", "succeeded_at", "disabled_at", "resumed_at"]),
         ]
         let script = columns.map { table, columns in
-            "UPDATE \(table) SET " + columns.map { "\($0) = \($0) - interval '\(interval)'" }.joined(separator: ", ")
+            "UPDATE \(table) SET "
+                + columns.map { column in
+                    // What waits for its turn is due never.
+                    "\(column) = CASE WHEN \(column) < '9999-12-31' THEN \(column) - interval '\(interval)' ELSE \(column) END"
+                }.joined(separator: ", ")
         }.joined(separator: ";\n")
         // One script is one transaction: no loop sees a part of it.
         try await pool.withConnection { try await $0.executeScript(script) }

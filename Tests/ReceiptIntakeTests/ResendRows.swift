@@ -40,6 +40,19 @@ struct ResendRows: Sendable {
         return ids
     }
 
+    /// Writes an attempt of each of these events, as notification does.
+    func attempt(_ events: [String], endpoint: String = "backend", number: Int32 = 1, answer: String? = "busy")
+        async throws
+    {
+        _ = try await pool.query(
+            """
+            INSERT INTO webhook_attempts (event_id, endpoint_id, attempt, attempted_at, duration_ms, status, error, answer)
+            SELECT id, $2, $3, now(), 12, CASE WHEN $4::text IS NOT NULL THEN 503 END,
+                CASE WHEN $4::text IS NULL THEN 'no answer: reset' END, $4
+            FROM unnest($1::text[]) AS id
+            """, [.textArray(events), .text(endpoint), .int4(number), .text(answer)])
+    }
+
     /// What is asked for: event, endpoint and state of each.
     func asked() async throws -> [String] {
         try await pool.query("SELECT event_id || ' ' || state AS words FROM webhook_resends ORDER BY 1").rows
@@ -73,6 +86,33 @@ enum ResendSamples {
         keep(try await intake.resend([:], token: TestIntake.serverKey))
         keep(try await intake.resend([:], token: TestTokens.hs256(TestTokens.claims("player-1"))))
         keep(try await intake.send(.post, "/v1/webhooks/resend", token: TestIntake.key(.operate), body: "{"))
+        return samples
+    }
+}
+
+/// Questions about deliveries and attempts, well and badly, with what really came back.
+enum DeliverySamples {
+    static func all(_ intake: TestIntake, _ database: TestDatabase) async throws -> [SampleRequest.Sample] {
+        let rows = ResendRows(pool: database.pool)
+        let events = try await rows.write(3, state: "pending")
+        try await rows.attempt(events)
+        try await rows.attempt(events, number: 2, answer: nil)
+        let (list, attempts) = ("/v1/webhooks/deliveries", "/v1/webhooks/deliveries/{event}/{endpoint}/attempts")
+        var samples: [SampleRequest.Sample] = []
+        func ask(_ path: String, _ query: String, _ route: String, token: String? = TestIntake.key(.read)) async throws
+        {
+            samples.append(("GET", route, try await intake.send(.get, "\(path)?\(query)", token: token)))
+        }
+        let app = "app=\(TestIntake.app)"
+        for query in [app, "\(app)&limit=1", "\(app)&state=lost", "\(app)&limit=0", "\(app)&before=x", "limit=1"] {
+            try await ask(list, query, list)
+        }
+        try await ask(list, app, list, token: nil)
+        try await ask(list, app, list, token: TestIntake.key(.post))
+        let path = "/v1/webhooks/deliveries/\(events[0])/backend/attempts"
+        try await ask(path, app, attempts)
+        try await ask("/v1/webhooks/deliveries/\(events[0])/other/attempts", app, attempts)
+        try await ask(path, app, attempts, token: TestTokens.hs256(TestTokens.claims("player-1")))
         return samples
     }
 }

@@ -59,7 +59,8 @@ struct ForwardNotifications: Sendable {
         case .answered(let answered, _, _) where (200...206).contains(answered):
             return outcome(.delivered, status: answered, error: nil)
         case .answered(let answered, let excerpt, _):
-            (status, error) = (answered, excerpt.isEmpty ? "status \(answered)" : "status \(answered): \(excerpt)")
+            let beginning = excerpt.prefix(AnswerText.errorCharactersMaximum)
+            (status, error) = (answered, excerpt.isEmpty ? "status \(answered)" : "status \(answered): \(beginning)")
         case .failed(let reason): (status, error) = (nil, reason)
         }
         guard let delay = schedule.delay(afterAttempts: forward.attempts + 1, chance: chance()) else {

@@ -126,9 +126,17 @@ struct ResendRequest: Decodable, Sendable {
     }
 
     private static func position(cursor: String) throws -> WebhookResendStore.Position {
+        guard let position = position(of: cursor) else {
+            throw ProblemDetails.fieldInvalid("after", "the `next` of the answer before, as it was")
+        }
+        return position
+    }
+
+    /// The place that a cursor means; nil for what is none of ours.
+    static func position(of cursor: String) -> WebhookResendStore.Position? {
         guard let data = Base64URL.decode(cursor), let text = String(validating: data, as: UTF8.self),
             !text.utf8.contains(0), let end = text.firstIndex(of: "\n")
-        else { throw ProblemDetails.fieldInvalid("after", "the `next` of the answer before, as it was") }
+        else { return nil }
         return WebhookResendStore.Position(
             event: String(text[..<end]), endpoint: String(text[text.index(after: end)...]))
     }

@@ -19,7 +19,9 @@ extension DeliveryStore {
     package func resume(_ endpointId: String, limit: Int) async throws -> Bool {
         var isAll = true
         for condition in [
-            "d.due_at < e.resumed_at - \(Self.span)", "d.due_at > e.resumed_at AND d.created_at <= e.resumed_at",
+            "d.due_at < e.resumed_at - \(Self.span)",
+            // What waits for its turn goes on waiting for it.
+            "d.due_at > e.resumed_at AND d.due_at < \(Self.behind) AND d.created_at <= e.resumed_at",
         ] {
             let result = try await pool.query(
                 Self.resumeStatement(condition), [.text(endpointId), .int8(Int64(limit))])

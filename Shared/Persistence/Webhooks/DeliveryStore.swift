@@ -1,7 +1,7 @@
 package import Foundation
 package import Postgres
 
-/// The tables `webhook_deliveries` and `webhook_endpoints`: each telling, its attempts, and how endpoints fare.
+/// The tables `webhook_deliveries`, `webhook_attempts` and `webhook_turns`: each telling, its attempts, and whose turn it is.
 package struct DeliveryStore: Sendable {
     let pool: PostgresPool
 
@@ -70,6 +70,8 @@ package struct DeliveryStore: Sendable {
         package let eventId: String
         /// Where it goes.
         package let endpointId: String
+        /// Whether it is tried again.
+        package let isPending: Bool
         /// Whether it was given up.
         package let isAbandoned: Bool
         /// Whether it waits for its endpoint, its schedule being used up.
@@ -114,19 +116,22 @@ package struct DeliveryStore: Sendable {
     /// - Parameters:
     ///   - eventIds: distinct ids of events.
     ///   - deliveries: a pair of event and endpoint for each telling.
+    ///   - orderedEndpointIds: the endpoints that take an account's events in their order; nothing for them is to be leased.
     ///   - lease: after how long another attempt of a leased one may begin if this process dies.
     /// - Returns: the deliveries that this call has made, in no order.
     /// - Throws: `PostgresError`; all of it is done, or nothing.
     package func takeOver(
-        eventIds: [String], deliveries: [NewDelivery], lease: Duration
+        eventIds: [String], deliveries: [NewDelivery], orderedEndpointIds: [String] = [], lease: Duration
     ) async throws -> [Made] {
         guard !eventIds.isEmpty else { return [] }
+        let values: [PostgresValue] = [
+            .textArray(eventIds), .textArray(deliveries.map(\.eventId)), .textArray(deliveries.map(\.endpointId)),
+            .byteaArray(deliveries.map(\.body)), .int8(lease.wholeMilliseconds),
+        ]
+        let isOrdered = !orderedEndpointIds.isEmpty
         let result = try await pool.query(
-            Self.takeOverStatement,
-            [
-                .textArray(eventIds), .textArray(deliveries.map(\.eventId)), .textArray(deliveries.map(\.endpointId)),
-                .byteaArray(deliveries.map(\.body)), .int8(lease.wholeMilliseconds),
-            ])
+            isOrdered ? Self.takeOverInOrderStatement : Self.takeOverStatement,
+            isOrdered ? values + [.textArray(orderedEndpointIds)] : values)
         return try result.rows.map { row in
             Made(
                 eventId: try row.decode("event_id"), endpointId: try row.decode("endpoint_id"),
@@ -142,6 +147,19 @@ package struct DeliveryStore: Sendable {
         WITH handed_over AS (
             \(EventStore.handOverStatement)
         )
+        \(makeDeliveries)
+        """
+
+    private static let takeOverInOrderStatement = """
+        WITH handed_over AS (
+            \(EventStore.handOverStatement)
+        ), made AS (
+            \(makeDeliveries)
+        ), \(turnsOfMade)
+        SELECT event_id, endpoint_id, is_leased, created_at FROM made
+        """
+
+    private static let makeDeliveries = """
         INSERT INTO webhook_deliveries (event_id, endpoint_id, due_at, attempts)
         SELECT event_id, endpoint_id,
             CASE WHEN is_leased THEN now() + $5 * interval '1 millisecond' ELSE now() END, is_leased::int4
@@ -180,17 +198,30 @@ package struct DeliveryStore: Sendable {
             ), leased AS (
                 UPDATE webhook_deliveries d SET due_at = now() + $3 * interval '1 millisecond', attempts = attempts + 1
                 FROM due WHERE d.event_id = due.event_id AND d.endpoint_id = due.endpoint_id
-                RETURNING d.event_id, d.endpoint_id, d.attempts - 1 AS attempts, d.attempts_forgiven, d.created_at,
-                    d.failed_at
+                RETURNING \(Self.leasedColumns)
             )
-            SELECT leased.event_id, leased.endpoint_id, leased.attempts, leased.attempts_forgiven, leased.created_at,
-                leased.attempts_forgiven > 0 AND leased.attempts_forgiven = leased.attempts
-                    AND leased.failed_at IS NOT NULL AS waits_for_endpoint,
-                convert_to(events.body, 'UTF8') AS body
-            FROM leased JOIN events ON events.id = leased.event_id
+            \(Self.dueOfLeased)
             """,
             [.textArray(endpointIds), .int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
-        return try result.rows.map { row in
+        return try Self.due(result)
+    }
+
+    /// Of a delivery `d` that was leased just now.
+    static let leasedColumns = """
+        d.event_id, d.endpoint_id, d.attempts - 1 AS attempts, d.attempts_forgiven, d.created_at, d.failed_at
+        """
+
+    /// What is to be sent, of the rows `leased`.
+    static let dueOfLeased = """
+        SELECT leased.event_id, leased.endpoint_id, leased.attempts, leased.attempts_forgiven, leased.created_at,
+            leased.attempts_forgiven > 0 AND leased.attempts_forgiven = leased.attempts
+                AND leased.failed_at IS NOT NULL AS waits_for_endpoint,
+            convert_to(events.body, 'UTF8') AS body
+        FROM leased JOIN events ON events.id = leased.event_id
+        """
+
+    static func due(_ result: PostgresResult) throws -> [Due] {
+        try result.rows.map { row in
             Due(
                 eventId: try row.decode("event_id"), endpointId: try row.decode("endpoint_id"),
                 attempts: Int(try row.decode("attempts", as: Int32.self)),
@@ -212,7 +243,7 @@ package struct DeliveryStore: Sendable {
             FROM unnest($1::text[]) AS asked (endpoint_id)
             CROSS JOIN LATERAL (
                 SELECT due_at FROM webhook_deliveries
-                WHERE endpoint_id = asked.endpoint_id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1
+                WHERE endpoint_id = asked.endpoint_id AND due_at < \(Self.behind) ORDER BY due_at LIMIT 1
             ) d
             """, [.textArray(endpointIds)])
         var until: [String: Duration] = [:]

@@ -20,6 +20,9 @@ package struct WebhookResendStore: Sendable {
         self.pool = pool
     }
 
+    /// What is read of the deliveries that may be asked for.
+    package var deliveries: DeliveryReading { DeliveryReading(pool: pool) }
+
     /// A place in the order of deliveries: what stands at it or before is done with.
     package struct Position: Sendable, Equatable {
         /// The event's id.
@@ -50,7 +53,8 @@ package struct WebhookResendStore: Sendable {
         package let next: Position?
     }
 
-    /// Looks at some deliveries, and tells which of them are meant.
+    /// Looks at some deliveries, and tells which of them are meant; none to an endpoint that was removed from the database, since
+    /// nobody would ever take that up.
     ///
     /// - Parameters:
     ///   - position: where a page before has ended.
@@ -69,7 +73,7 @@ package struct WebhookResendStore: Sendable {
                 ORDER BY d.event_id, d.endpoint_id LIMIT \(rowsMaximum)
             )
             SELECT d.event_id, d.endpoint_id, d.state,
-                (\((sql.meant + ["true"]).joined(separator: " AND "))) AS is_meant
+                (\((sql.meant + ["NOT \(Self.isRemoved)"]).joined(separator: " AND "))) AS is_meant
             FROM looked d CROSS JOIN LATERAL (SELECT * FROM events WHERE id = d.event_id OFFSET 0) e
             ORDER BY d.event_id, d.endpoint_id
             """, sql.values)
@@ -86,6 +90,10 @@ package struct WebhookResendStore: Sendable {
         let end = Position(event: try last.decode("event_id"), endpoint: try last.decode("endpoint_id"))
         return Page(matches: matches, next: end)
     }
+
+    private static let isRemoved = """
+        EXISTS (SELECT FROM webhook_endpoint_settings s WHERE s.id = d.endpoint_id AND s.removed_at IS NOT NULL)
+        """
 
     /// Who asks, for the audit log.
     package struct Asker: Sendable {

@@ -1,0 +1,28 @@
+import Postgres
+
+/// Events that wait for their time, and are to be sent at once.
+extension EventStore {
+    /// Has events that the notification service does not have sent now, with a row in `audit_log` for each.
+    ///
+    /// - Parameters:
+    ///   - ids: which; all that wait where none is named.
+    ///   - limit: the most of them.
+    /// - Returns: the ids of those that were not due yet.
+    /// - Throws: `PostgresError`.
+    package func hasten(_ ids: [String], limit: Int, reason: String, actor: String) async throws -> [String] {
+        try await pool.withTransaction { connection in
+            let result = try await connection.query(
+                """
+                WITH chosen AS (
+                    SELECT event_id FROM event_outbox WHERE due_at > now() AND (cardinality($1) = 0 OR event_id = ANY($1))
+                    ORDER BY due_at DESC LIMIT $2 FOR UPDATE SKIP LOCKED
+                )
+                UPDATE event_outbox SET due_at = now() WHERE event_id = ANY(ARRAY(SELECT event_id FROM chosen))
+                RETURNING event_id
+                """, [.textArray(ids), .int8(Int64(limit))])
+            let hastened = try result.rows.map { try $0.decode("event_id", as: String.self) }.sorted()
+            _ = try await AuditLog.write("hasten", of: hastened, actor: actor, reason: reason, on: connection)
+            return hastened
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Postgres
+
+/// Submissions that wait for their time, and are to be sent at once.
+extension SubmissionStore {
+    /// Has submissions without an outcome sent now, those first that would be last, with a row in `audit_log` for each.
+    ///
+    /// - Parameters:
+    ///   - ids: which; all that wait where none is named.
+    ///   - limit: the most of them.
+    /// - Returns: the ids of those that were not due yet.
+    /// - Throws: `PostgresError`.
+    package func hasten(_ ids: [String], limit: Int, reason: String, actor: String) async throws -> [String] {
+        try await pool.withTransaction { connection in
+            let result = try await connection.query(
+                """
+                WITH chosen AS (
+                    SELECT id FROM submissions WHERE due_at > now() AND (cardinality($1) = 0 OR id = ANY($1))
+                    ORDER BY due_at DESC LIMIT $2 FOR UPDATE SKIP LOCKED
+                )
+                UPDATE submissions SET due_at = now() WHERE id = ANY(ARRAY(SELECT id FROM chosen)) RETURNING id
+                """, [.textArray(ids), .int8(Int64(limit))])
+            let hastened = try result.rows.map { try $0.decode("id", as: String.self) }.sorted()
+            // The word of `redrive`, by which an account that is forgotten is taken out of the log.
+            _ = try await AuditLog.write("redrive", of: hastened, actor: actor, reason: reason, on: connection)
+            return hastened
+        }
+    }
+}

@@ -1,0 +1,180 @@
+"""The processes of `Tests/Load/hostile-endpoints`: a stack of its own, a second notification process, and the endpoints."""
+
+import json
+import os
+import pathlib
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HERE = pathlib.Path(__file__).resolve().parent
+READY_SECONDS = 60.0
+WEBHOOKS_INTERVAL = 0.3  # Seconds between looks at the webhooks file.
+
+
+class Failure(Exception):
+    """What a person has to know; no stack trace."""
+
+
+def wait_until(condition, seconds, what):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise Failure(f"{what}: not within {seconds:.0f} s")
+        time.sleep(0.1)
+
+
+def free_port(taken):
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if port not in taken:
+            taken.add(port)
+            return port
+
+
+class Stack:
+    """PostgreSQL, broker, fulfillment (which publishes what the outbox holds) and two notification processes."""
+
+    def __init__(self, folder, settings):
+        self.folder = pathlib.Path(folder)
+        self.environment = {**os.environ, "COUNTERSIGN_STACK_TEMPLATES": str(ROOT / "Tests/Fixtures/stack"),
+                            "COUNTERSIGN_KAFKA": "", "COUNTERSIGN_STACK_KAFKA_PROPERTIES": ""}
+        self.values = dict(line.split("=", 1) for line in map(lambda each: each.replace("'", ""), self.stack("env").splitlines()))
+        self.settings = {"COUNTERSIGN_WEBHOOKS_INTERVAL": str(WEBHOOKS_INTERVAL), **settings}
+        self.second = None
+        self.second_port = free_port(set())
+
+    def stack(self, *arguments):
+        result = subprocess.run([str(ROOT / "deploy/stack"), "--dir", str(self.folder), *arguments], env=self.environment,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        if result.returncode != 0:
+            raise Failure(f"deploy/stack {shlex.join(arguments)} ended with {result.returncode}:\n{result.stderr[-3000:]}")
+        return result.stdout
+
+    def up(self):
+        config = self.folder / "config"
+        lines = "".join(f"export {key}={shlex.quote(value)}\n" for key, value in self.settings.items())
+        (config / "notification.env").write_text(lines)
+        (config / "fulfillment.env").write_text("export COUNTERSIGN_REDRIVE_INTERVAL=0.05\n")
+        self.stack("start", "postgres")
+        self.stack("tool", "migrate")
+        for name in ("broker", "fulfillment", "notification"):
+            self.stack("start", name)
+        self.start_second()
+
+    def start_second(self):
+        program = pathlib.Path(self.values["COUNTERSIGN_BIN_DIR"]) / "notification"
+        environment = {**self.environment, **self.values, **self.settings, "COUNTERSIGN_ADMIN_PORT": str(self.second_port)}
+        with open(self.folder / "logs/notification-second.log", "ab") as log:
+            self.second = subprocess.Popen([str(program)], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        wait_until(lambda: self.page(self.second_port, "readyz") is not None, READY_SECONDS, "the second notification process")
+
+    def kill_one(self, which):
+        """As a crash would, and starts it again."""
+        if which == 0:
+            self.stack("kill", "notification")
+            self.stack("start", "notification")
+        else:
+            self.second.send_signal(signal.SIGKILL)
+            self.second.wait()
+            self.start_second()
+
+    def page(self, port, path):
+        """A page of an admin port; nothing where it does not answer with 200."""
+        try:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+                    f"http://127.0.0.1:{port}/{path}", timeout=5) as answer:
+                return answer.read().decode()
+        except OSError:
+            return None
+
+    def use(self, endpoints):
+        """Writes the webhooks file, and returns once both processes use it."""
+        lines = ["endpoints:"]
+        for endpoint in endpoints:
+            lines += [f"  - id: {endpoint['id']}", f"    url: http://127.0.0.1:{endpoint['port']}/hooks",
+                      f"    secret_file: {self.folder}/config/webhook-secret", f"    apps: [{endpoint['app']}]",
+                      "    allow_private_addresses: true", f"    ordered: {'true' if endpoint['ordered'] else 'false'}"]
+        file = self.folder / "config/webhooks.yaml"
+        new = file.with_suffix(".new")
+        new.write_text("\n".join(lines) + "\n")
+        new.chmod(0o600)
+        new.rename(file)
+        if self.second:
+            last = f'endpoint="{endpoints[-1]["id"]}"'
+            for port in (self.values["COUNTERSIGN_NOTIFICATION_ADMIN_PORT"], self.second_port):
+                wait_until(lambda: last in (self.page(port, "metrics") or ""), READY_SECONDS, "the endpoints are in use")
+
+    def destroy(self):
+        if self.second and self.second.poll() is None:
+            self.second.kill()
+            self.second.wait()
+        self.stack("destroy")
+
+
+class Database:
+    """One session of psql."""
+
+    def __init__(self, stack):
+        self.process = subprocess.Popen(
+            [psql(), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", stack.values["COUNTERSIGN_POSTGRES_URL"]],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+    def run(self, statement):
+        """The lines that a statement leads to."""
+        self.process.stdin.write(f"{statement};\n\\echo -- done\n")
+        self.process.stdin.flush()
+        lines = []
+        for line in self.process.stdout:
+            if line == "-- done\n":
+                return lines
+            lines.append(line.rstrip("\n"))
+        raise Failure("psql has ended: see the line above")
+
+    def number(self, statement):
+        return int(self.run(statement)[0])
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def psql():
+    sys.path.insert(0, str(ROOT / "deploy"))
+    from setup_environment import read_setup  # Found only from here on.
+    return str(pathlib.Path(read_setup("PG_BIN")["PG_BIN"]) / "psql")
+
+
+class Receiver:
+    """The process of all endpoints."""
+
+    def __init__(self, folder, endpoints):
+        self.log = pathlib.Path(folder) / "requests.log"
+        plan = pathlib.Path(folder) / "endpoints.json"
+        plan.write_text(json.dumps({"log": str(self.log), "endpoints": endpoints}))
+        self.process = subprocess.Popen([sys.executable, str(HERE / "hostile_endpoints_receiver.py"), str(plan)],
+                                        stdout=subprocess.PIPE, text=True)
+        self.expect("ready")
+
+    def expect(self, word):
+        if self.process.stdout.readline().strip() != word:
+            raise Failure(f"the endpoints are not {word}")
+
+    def heal(self):
+        self.process.send_signal(signal.SIGUSR1)
+        self.expect("healed")
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+    def lines(self):
+        """Time, endpoint, event, account, number and what became of each request so far; then DISORDER, if it was."""
+        return [line.split() for line in self.log.read_text().splitlines()] if self.log.exists() else []

@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+import WebhookSigning
+
+@testable import Notification
+
+/// The official Python package `standardwebhooks` verifies what this service really posts: `Tests/Receivers`.
+@Suite(
+    "Standard Webhooks' own package",
+    .enabled(if: TestDatabase.url != nil, Comment(rawValue: TestDatabase.skipComment)), .timeLimit(.minutes(5)))
+struct StandardWebhooksTests: DeliverySuite {
+    let secret = WebhookSecret.generate()
+
+    /// What `run` says when the package cannot be installed here.
+    private static let skipped: Int32 = 77
+
+    private struct Delivery: Encodable {
+        let secret: String
+        let headers: [String: String]
+        let body: String
+    }
+
+    /// The verdicts on deliveries, one each; nil where the package cannot be had.
+    private func verdicts(_ deliveries: [Delivery]) async throws -> [String]? {
+        let process = Process()
+        process.executableURL = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../Receivers/run")
+        process.arguments = ["verify"]
+        let (input, output) = (Pipe(), Pipe())
+        (process.standardInput, process.standardOutput) = (input, output)
+        let ended = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = { process in
+            ended.continuation.yield(process.terminationStatus)
+            ended.continuation.finish()
+        }
+        try process.run()
+        // A few kilobytes each way: no pipe is ever full.
+        for delivery in deliveries {
+            try input.fileHandleForWriting.write(contentsOf: try JSONEncoder().encode(delivery) + Data("\n".utf8))
+        }
+        try input.fileHandleForWriting.close()
+        var status: Int32 = -1
+        for await result in ended.stream { status = result }
+        if status == Self.skipped { return nil }
+        #expect(status == 0)
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    @Test func realDeliveriesAreGoodAndChangedOnesAreNot() async throws {
+        let request = try await TestDatabase.with { database in
+            try await WebhookReceiver.with { receiver, port in
+                let endpoints = [try endpoint(port)]
+                let loop = loop(database, endpoints, settings())
+                try await running([loop]) {
+                    try await takeOver(database, ["evt_1"], endpoints, by: loop)
+                    await receiver.waitForRequests(1)
+                }
+                return try #require(receiver.requests.first)
+            }
+        }
+        let headers = Dictionary(request.headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }
+        func delivery(_ secret: WebhookSecret, _ headers: [String: String], _ body: [UInt8]) -> Delivery {
+            Delivery(secret: secret.reveal(), headers: headers, body: Data(body).base64EncodedString())
+        }
+        var old = headers
+        old["webhook-timestamp"] = "1700000000"
+        let given = [
+            delivery(secret, headers, request.body), delivery(.generate(), headers, request.body),
+            delivery(secret, headers, request.body + [0x20]), delivery(secret, old, request.body),
+        ]
+        guard let verdicts = try await verdicts(given) else {
+            FileHandle.standardError.write(
+                Data("SKIPPED: standardwebhooks could not be installed here (python3, network): see above\n".utf8))
+            return
+        }
+        #expect(verdicts.count == given.count)
+        #expect(verdicts.first == "good")
+        for verdict in verdicts.dropFirst() { #expect(verdict.hasPrefix("WebhookVerificationError"), "\(verdict)") }
+    }
+}
