@@ -87,6 +87,24 @@ struct EventAlarmTests {
         }
     }
 
+    @Test func `another gauge tells for how long an event could not be pulled, whoever took it over`() async throws {
+        try await TestDatabase.with { pool in
+            _ = try await pool.query(
+                """
+                INSERT INTO events (id, type, environment, app, transaction_id, partition_key, body, created_at)
+                VALUES ('evt_1', 't', 'production', 'a', '1', '1', '{}', now() - interval '1 hour')
+                """)
+            _ = try await pool.query("INSERT INTO event_outbox (event_id, due_at) VALUES ('evt_1', now())")
+            _ = try await pool.query("DELETE FROM event_outbox")
+            let gauges = BacklogGauges(pool: pool)
+            let age = BacklogGauges.Series(name: FulfillmentMetrics.unnumberedAge, labels: [:])
+            let before = try await gauges.measure()
+            #expect((3_600...3_660).contains(try #require(before[age])))
+            while try await EventPositionStore(pool: pool).number().isMoreDue {}
+            #expect(try await gauges.measure()[age] == 0)
+        }
+    }
+
     @Test func `an event of the version before counts from when it was written`() async throws {
         try await TestDatabase.with { pool in
             _ = try await pool.query(

@@ -25,6 +25,8 @@ actor BacklogGauges {
     private let undelivered: UndeliveredStore
     private let dueRows: DueRowsStore
     private let events: EventStore
+    private let calls: AppleCallStore
+    private let positions: EventPositionStore
     /// How long an event may wait for the notification service.
     private let eventAge: Duration
     /// Measured at least once, so that they go back to zero; environments, reasons and tables are a few fixed words.
@@ -34,6 +36,8 @@ actor BacklogGauges {
         undelivered = UndeliveredStore(pool: pool)
         dueRows = DueRowsStore(pool: pool)
         events = EventStore(pool: pool)
+        calls = AppleCallStore(pool: pool)
+        positions = EventPositionStore(pool: pool)
         self.eventAge = eventAge
     }
 
@@ -76,6 +80,12 @@ actor BacklogGauges {
         let waiting = try await events.waiting(longerThan: eventAge)
         values[Series(name: FulfillmentMetrics.events, labels: [:])] = Double(waiting.count)
         values[Series(name: FulfillmentMetrics.eventsAge, labels: [:])] = max(0, waiting.oldestSeconds)
+        values[Series(name: FulfillmentMetrics.unnumberedAge, labels: [:])] = try await positions.oldestWaitSeconds()
+        for requests in try await calls.openRequests() {
+            let labels = ["waits_for": requests.waiting.rawValue]
+            values[Series(name: FulfillmentMetrics.openRequests, labels: labels)] = Double(requests.count)
+            values[Series(name: FulfillmentMetrics.requestSecondsLeft, labels: labels)] = requests.secondsLeft
+        }
         measured.formUnion(values.keys)
         for (series, value) in values {
             Gauge(label: series.name, dimensions: series.labels.map { ($0.key, $0.value) }).record(value)

@@ -65,11 +65,21 @@ struct EventQuery: Sendable {
         return .after(position)
     }
 
+    /// Whether a byte may be in a type's name, or is the `*` after it.
+    private static func isOfType(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: ".-_*".utf8.contains(byte)
+        }
+    }
+
     private static func types(_ text: String?) throws -> [EventFilter.TypePattern] {
         guard let text, !text.isEmpty else { return [] }
         let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         let patterns = names.compactMap { name in
-            PrintableText.isOne(name, lengthMaximum: Limit.typeLength) ? EventFilter.TypePattern(name) : nil
+            name.utf8.count <= Limit.typeLength && name.utf8.allSatisfy(isOfType) ? EventFilter.TypePattern(name) : nil
         }
         guard names.count <= Limit.types, patterns.count == names.count else {
             throw ProblemDetails.fieldInvalid(

@@ -37,8 +37,9 @@ struct EventRoutes: Sendable {
         let account = try ReadingQuery.account(context)
         guard caller.maySee(app: caller.app, account: account.text) else { throw ProblemDetails.notFound }
         let query = try EventQuery(request, app: caller.app, account: account)
+        let last = try EventQuery.start(request.headers[.lastEventId], field: "Last-Event-ID")
         guard Self.wantsStream(request) else { return try await page(query, request, context, caller) }
-        return try await stream(query, request, context, caller, account)
+        return try await stream(query, from: last, context, caller, account, isAllowed(request, context))
     }
 
     private static func wantsStream(_ request: Request) -> Bool {
@@ -65,17 +66,17 @@ struct EventRoutes: Sendable {
 
     @inline(never)
     private func stream(
-        _ query: EventQuery, _ request: Request, _ context: IntakeContext, _ caller: Caller, _ account: Account
+        _ query: EventQuery, from last: EventQuery.Start?, _ context: IntakeContext, _ caller: Caller,
+        _ account: Account, _ isAllowed: @escaping @Sendable () async -> Bool
     ) async throws -> Response {
         let place = try places.enter(app: caller.app, account: account)
-        let last = try EventQuery.start(request.headers[.lastEventId], field: "Last-Event-ID")
         let start = last ?? query.start ?? .now
         let slices = EventQuery(query, limit: EventStream.Pace.events)
         let position = try await reading.position(start)
         let first = try await reading.page(slices, after: position, for: caller)
         let stream = EventStream(
             pace: pace, reading: reading, query: slices, caller: caller,
-            first: PlayerEvent.page(first, for: caller, logger: context.logger), isAllowed: isAllowed(request, context),
+            first: PlayerEvent.page(first, for: caller, logger: context.logger), isAllowed: isAllowed,
             channel: context.channel, connection: connections.connection(of: context.channel), place: place,
             logger: context.logger)
         return stream.response()

@@ -5,7 +5,7 @@ import Persistence
 import PurchaseModel
 import ServiceRuntime
 
-/// An event as its player may see it: `PlayerEvent` in the OpenAPI document.
+/// An event as its player may see it: `AccountEvent` in the OpenAPI document.
 ///
 /// It has what the player reads of the own orders, and nothing that a later version adds to events: no app account token
 /// (after a transfer it is the other account's), no other account's name, no identifier of Apple's customer, no correlation id.
