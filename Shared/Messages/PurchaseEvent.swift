@@ -7,6 +7,10 @@ package import PurchaseModel
 package struct PurchaseEvent: Codable, Sendable, Hashable {
     /// The date of this shape; it grows only by fields.
     package static let schemaVersion = "2026-11-01"
+    /// What the types of all events begin with.
+    package static let typePrefix = "iap."
+    /// The versions that a receiver may have been written for, the newest last.
+    package static let schemaVersions = [schemaVersion]
 
     /// `evt_` and 32 hexadecimal digits that sort by time; the same in every repetition.
     package var id: String

@@ -62,13 +62,13 @@ struct HTTPTests {
             #expect(own.headers["content-type"] == "application/problem+json")
             #expect(
                 own.body == #"{"account":"a/1","detail":"It is another's.","status":409,"#
-                    + #""title":"Taken","type":"urn:countersign:problem:taken"}"#)
+                    + #""title":"Taken","type":"/problems/taken"}"#)
 
             let forbidden = try document(try await ask(port, "/forbidden"))
-            #expect(forbidden.type == "urn:countersign:problem:forbidden" && forbidden.detail == "not you")
+            #expect(forbidden.type == "/problems/forbidden" && forbidden.detail == "not you")
             let large = try await ask(port, "/upload", method: "POST", body: Data(count: 100))
-            #expect(try document(large).type == "urn:countersign:problem:content-too-large" && large.status == 413)
-            #expect(try document(try await ask(port, "/nothing")).type == "urn:countersign:problem:not-found")
+            #expect(try document(large).type == "/problems/content-too-large" && large.status == 413)
+            #expect(try document(try await ask(port, "/nothing")).type == "/problems/not-found")
             #expect(log.texts.isEmpty)
         }
     }
@@ -81,7 +81,7 @@ struct HTTPTests {
             let id = try #require(answer.headers["x-request-id"])
             #expect(answer.status == 500 && id.count == 16)
             let problem = try document(answer)
-            #expect(problem.type == "urn:countersign:problem:internal-server-error")
+            #expect(problem.type == "/problems/internal-server-error")
             #expect(problem.extensions == ["request_id": id] && !answer.body.contains("the probe failed"))
             let line = try #require(log.texts(.error).first)
             #expect(line.contains("correlation=\(id)") && line.contains("error=the probe failed"))

@@ -1,7 +1,7 @@
 import HTTPTypes
 import ServiceRuntime
 
-/// The problems that intake answers with; `urn:countersign:problem:` and the slug is their type.
+/// The problems that intake answers with; `/problems/` and the slug is their type.
 extension ProblemDetails {
     /// After how many seconds to come again when the database does not answer.
     static let databaseRetryAfterSeconds = 5

@@ -27,7 +27,8 @@ enum OpenAPIParts {
               in: query
               required: true
               description: The app's bundle id.
-              schema: { type: string }
+              schema: { $ref: '#/components/schemas/AppId' }
+              example: com.example.game
             Environment:
               name: environment
               in: query
@@ -38,6 +39,13 @@ enum OpenAPIParts {
               in: path
               required: true
               description: The account, 1 to 255 printable characters, percent-encoded UTF-8.
+              schema: { $ref: '#/components/schemas/AccountName' }
+              example: player-1
+            EndpointId:
+              name: endpoint
+              in: path
+              required: true
+              description: The `id` of an endpoint.
               schema: { type: string }
             TransactionId:
               name: transaction_id
@@ -52,7 +60,28 @@ enum OpenAPIParts {
               description: |
                 The caller's name of the request, 1 to 255 printable characters of ASCII: the same for each repetition,
                 another for each other request. It counts within account, app and environment, for ever.
-              schema: { type: string, maxLength: 255 }
+              schema: { type: string, minLength: 1, maxLength: 255, pattern: '^[ -~]+$' }
+            WebhookId:
+              name: webhook-id
+              in: header
+              required: true
+              description: The event's id, the same in every attempt.
+              schema: { type: string }
+            WebhookTimestamp:
+              name: webhook-timestamp
+              in: header
+              required: true
+              description: When this attempt was signed, in seconds since 1970; refuse what is more than five minutes off.
+              schema: { type: string, pattern: '^[0-9]+$' }
+            WebhookSignature:
+              name: webhook-signature
+              in: header
+              required: true
+              description: |
+                Signatures with spaces between, by https://www.standardwebhooks.com: `v1,` and HMAC-SHA256 in base64 for each
+                live secret, over `{webhook-id}.{webhook-timestamp}.{body}`. One that fits is enough; pass over versions that
+                are not known.
+              schema: { type: string }
         \#(eventParameters)  headers:
             IdempotentReplayed:
               description: That the answer is told again.
@@ -66,11 +95,25 @@ enum OpenAPIParts {
               description: Where to ask for the outcome.
               required: true
               schema: { type: string, pattern: '^/v1/purchases/' }
+            EndpointLocation:
+              description: The endpoint.
+              required: true
+              schema: { type: string, pattern: '^/v1/webhooks/endpoints/' }
+            SweepLocation:
+              description: Where to ask how far it is.
+              required: true
+              schema: { type: string, pattern: '^/v1/sweeps/' }
             ForgetLocation:
               description: Where to ask how far it is.
               required: true
               schema: { type: string, pattern: '^/v1/forget-requests/' }
           responses:
+            WebhookTaken:
+              description: Taken; it does not come again.
+            WebhookUnwanted:
+              description: The endpoint is gone and is switched off.
+            WebhookAgain:
+              description: Not taken, redirects too; it comes again by the schedule.
             Settled:
               description: The submission has an outcome.
               content:
@@ -84,6 +127,11 @@ enum OpenAPIParts {
               content:
                 application/json:
                   schema: { $ref: '#/components/schemas/ReceivedPurchase' }
+            Page:
+              description: A page for people; the words may change.
+              content:
+                text/plain:
+                  schema: { type: string }
             Problem:
               description: What is wrong with the request.
               content:

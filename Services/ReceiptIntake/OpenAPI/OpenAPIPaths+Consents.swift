@@ -32,6 +32,7 @@ extension OpenAPIPaths {
                 '413': { $ref: '#/components/responses/Problem' }
                 '415': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
 
         """#
@@ -44,12 +45,11 @@ extension OpenAPISchemas {
               type: object
               required: [app, consented]
               properties:
-                app: { type: string }
+                app: { $ref: '#/components/schemas/AppId' }
                 consented: { type: boolean, description: Whether the player agrees. }
             ConsentAnswer:
               type: object
               required: [app, account, consented, changed_at]
-              additionalProperties: false
               properties:
                 app: { type: string }
                 account: { type: string }
@@ -58,7 +58,6 @@ extension OpenAPISchemas {
             Consent:
               type: object
               required: [consented, changed_at]
-              additionalProperties: false
               properties:
                 consented: { type: boolean }
                 changed_at: { description: Since when it is so., $ref: '#/components/schemas/Time' }

@@ -20,7 +20,7 @@ extension OpenAPIPaths {
                 - name: account
                   in: query
                   description: Whose events alone.
-                  schema: { type: string, minLength: 1, maxLength: 255 }
+                  schema: { $ref: '#/components/schemas/AccountName' }
                 - $ref: '#/components/parameters/EventLimit'
                 - $ref: '#/components/parameters/EventWait'
               responses:
@@ -33,6 +33,7 @@ extension OpenAPIPaths {
                 '403': { $ref: '#/components/responses/Problem' }
                 '410': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
           /v1/accounts/{id}/events:
             get:
@@ -55,7 +56,7 @@ extension OpenAPIPaths {
                 - name: Last-Event-ID
                   in: header
                   description: The `id` of the last event that a stream had; it goes before `after`.
-                  schema: { type: string, maxLength: 60 }
+                  schema: { type: string, maxLength: 60, pattern: '^[A-Za-z0-9]*$' }
                 - $ref: '#/components/parameters/EventTypes'
                 - $ref: '#/components/parameters/EventEnvironment'
                 - $ref: '#/components/parameters/EventLimit'
@@ -65,7 +66,7 @@ extension OpenAPIPaths {
                   description: A page, or a stream.
                   content:
                     application/json:
-                      schema: { $ref: '#/components/schemas/EventPage' }
+                      schema: { $ref: '#/components/schemas/AccountEventPage' }
                     text/event-stream:
                       schema: { type: string }
                 '401': { $ref: '#/components/responses/Problem' }

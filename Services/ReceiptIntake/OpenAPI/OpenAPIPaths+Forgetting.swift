@@ -24,6 +24,7 @@ extension OpenAPIPaths {
                 '403': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
           /v1/accounts/{id}/forget:
             post:
@@ -58,6 +59,7 @@ extension OpenAPIPaths {
                 '413': { $ref: '#/components/responses/Problem' }
                 '415': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
           /v1/forget-requests/{id}:
             get:
@@ -83,6 +85,7 @@ extension OpenAPIPaths {
                 '403': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
 
         """#

@@ -58,6 +58,7 @@ extension OpenAPIPaths {
                 '403': { $ref: '#/components/responses/Problem' }
                 '404': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
           /v1/notifications:
             post:

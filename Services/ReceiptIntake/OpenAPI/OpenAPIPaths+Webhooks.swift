@@ -35,6 +35,7 @@ extension OpenAPIPaths {
                 '413': { $ref: '#/components/responses/Problem' }
                 '415': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
 
         """#

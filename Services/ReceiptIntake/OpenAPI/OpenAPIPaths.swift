@@ -22,7 +22,7 @@ enum OpenAPIPaths {
           - { name: notifications, description: What Apple's servers tell }
           - { name: wallet, description: Spending what accounts have }
           - { name: webhooks, description: What the backend is told }
-          - { name: document, description: This document }
+          - { name: document, description: 'This document, and pages about problems, reasons and events' }
         paths:
           /v1/purchases:
             post:
@@ -109,6 +109,7 @@ enum OpenAPIPaths {
                 '413': { $ref: '#/components/responses/Problem' }
                 '415': { $ref: '#/components/responses/Problem' }
                 '422': { $ref: '#/components/responses/Problem' }
+                '429': { $ref: '#/components/responses/TryLater' }
                 '503': { $ref: '#/components/responses/TryLater' }
           /v1/accounts/{id}:
             get:
@@ -162,7 +163,7 @@ enum OpenAPIPaths {
                 - name: after
                   in: query
                   description: The `next` of the page before, as it was.
-                  schema: { type: string, maxLength: 200 }
+                  schema: { type: string, minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9_-]+$' }
                 - name: limit
                   in: query
                   description: The most transactions of the page.
@@ -242,7 +243,8 @@ enum OpenAPIPaths {
                   description: The document.
                   content:
                     application/yaml:
-                      schema: { type: string }
+                      schema: { description: The same as in JSON. }
+                '429': { $ref: '#/components/responses/TryLater' }
           /openapi.json:
             get:
               operationId: getDocumentInJSON
@@ -255,6 +257,7 @@ enum OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/Document' }
+                '429': { $ref: '#/components/responses/TryLater' }
 
         """#
 }

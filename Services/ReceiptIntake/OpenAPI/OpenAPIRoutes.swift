@@ -9,14 +9,21 @@ struct OpenAPIRoutes: Sendable {
     /// For how many seconds a cache may keep the document.
     static let cacheSeconds = 300
 
-    /// The document, the only copy: the parts of one text.
-    static let document =
+    /// The document, the only copy: the parts of one text, with an example beside each schema.
+    static let document = OpenAPIExamples.besideSchemas(of: paths + OpenAPIParts.yaml) + schemas + OpenAPIExamples.yaml
+
+    private static let paths: String =
         OpenAPIPaths.yaml + OpenAPIPaths.intentsAndNotifications + OpenAPIPaths.offers + OpenAPIPaths.wallet
-        + OpenAPIPaths.webhooks + OpenAPIPaths.forgetting + OpenAPIPaths.consents + OpenAPIPaths.events
-        + OpenAPIParts.yaml
-        + OpenAPISchemas.yaml + OpenAPISchemas.orders
+        + OpenAPIPaths.webhooks + OpenAPIPaths.endpoints + OpenAPIPaths.deliveries + OpenAPIPaths.forgetting
+        + OpenAPIPaths.consents + OpenAPIPaths.events + OpenAPIPaths.sweeps + OpenAPIPaths.pages
+        + OpenAPIEvents.webhooks
+
+    private static let schemas: String =
+        OpenAPISchemas.yaml + OpenAPISchemas.orders
         + OpenAPISchemas.intentsAndNotifications + OpenAPISchemas.wallet + OpenAPISchemas.webhooks
-        + OpenAPISchemas.forgetting + OpenAPISchemas.consents + OpenAPISchemas.offers + OpenAPISchemas.events
+        + OpenAPISchemas.forgetting + OpenAPISchemas.consents + OpenAPISchemas.offers + OpenAPISchemas.endpoints
+        + OpenAPISchemas.deliveries + OpenAPISchemas.events + OpenAPISchemas.sweeps + OpenAPISchemas.pages
+        + OpenAPIEvents.schemas
 
     /// The document as it was written.
     @Sendable

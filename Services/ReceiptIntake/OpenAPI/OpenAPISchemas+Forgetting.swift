@@ -46,12 +46,11 @@ extension OpenAPISchemas {
               type: object
               required: [app]
               properties:
-                app: { type: string }
-                reason: { type: string, maxLength: 255, description: 'Why, for the audit log; printable.' }
+                app: { $ref: '#/components/schemas/AppId' }
+                reason: { description: 'Why, for the audit log.', $ref: '#/components/schemas/PrintableText' }
             ForgetStatus:
               type: object
               required: [id, state, requested_at, changed]
-              additionalProperties: false
               properties:
                 id: { type: string, pattern: '^fgt_[0-9a-f]{32}$' }
                 state: { type: string, enum: [under_way, finished] }

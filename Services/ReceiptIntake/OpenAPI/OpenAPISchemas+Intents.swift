@@ -5,15 +5,12 @@ extension OpenAPISchemas {
               type: object
               required: [app, product_id]
               properties:
-                app: { type: string, description: The app's bundle id. }
-                account:
-                  description: The account, 1 to 255 printable characters; required with a server API key.
-                  type: string
-                product_id: { type: string, maxLength: 255, description: What the account is about to buy. }
+                app: { $ref: '#/components/schemas/AppId' }
+                account: { description: Required with a server API key., $ref: '#/components/schemas/AccountName' }
+                product_id: { description: What the account is about to buy., $ref: '#/components/schemas/PrintableText' }
             Intent:
               type: object
               required: [id, app, account, product_id, created_at, state]
-              additionalProperties: false
               properties:
                 id:
                   description: To be set as appAccountToken or applicationUsername.
@@ -31,7 +28,6 @@ extension OpenAPISchemas {
             IntentTransaction:
               type: object
               required: [transaction_id, environment, state]
-              additionalProperties: false
               properties:
                 transaction_id: { $ref: '#/components/schemas/AppleId' }
                 environment: { $ref: '#/components/schemas/Environment' }
@@ -47,7 +43,6 @@ extension OpenAPISchemas {
             Notification:
               type: object
               required: [id]
-              additionalProperties: false
               properties:
                 id: { type: string, description: The submission's id; servers may ask how it stands. }
 

@@ -6,7 +6,6 @@ extension OpenAPISchemas {
               type: object
               required: [original_transaction_id, transaction_id, product_id, state, purchase_date, expires_date, shared,
                 changed_at]
-              additionalProperties: false
               properties:
                 original_transaction_id: { $ref: '#/components/schemas/AppleId' }
                 transaction_id: { description: The order of the current period., $ref: '#/components/schemas/AppleId' }
@@ -47,7 +46,6 @@ extension OpenAPISchemas {
               type: string
             Commitment:
               type: object
-              additionalProperties: false
               properties:
                 billing_period: { type: integer, format: int64, description: 'Which one this is, from 1.' }
                 billing_periods: { type: integer, format: int64 }
@@ -57,7 +55,6 @@ extension OpenAPISchemas {
             CommitmentRenewal:
               description: What comes after the commitment.
               type: object
-              additionalProperties: false
               properties:
                 will_renew: { type: boolean, description: False once the customer cancelled. }
                 product_id: { type: string }
@@ -67,7 +64,6 @@ extension OpenAPISchemas {
             OwnedEntitlement:
               type: object
               required: [account, entitlement, transaction_id, granted_at, active]
-              additionalProperties: false
               properties:
                 account: { type: string }
                 entitlement: { type: string }
@@ -85,7 +81,6 @@ extension OpenAPISchemas {
               description: That the lineage came to an account. Players read the names of their own accounts only.
               type: object
               required: [first, cause, created_at]
-              additionalProperties: false
               properties:
                 from: { type: string, description: Who had it; left out where nobody did. }
                 to: { type: string, description: 'Who has it since; of a share, who may use it, too.' }
@@ -97,7 +92,6 @@ extension OpenAPISchemas {
               description: An operator's word whose the order is.
               type: object
               required: [account, created_at, pending]
-              additionalProperties: false
               properties:
                 account: { type: string }
                 actor: { type: string, description: Only for server API keys. }
@@ -109,7 +103,6 @@ extension OpenAPISchemas {
               type: object
               required: [estimate, gross_milliunits, tax_milliunits, commission_milliunits, proceeds_milliunits,
                 refunded_proceeds_milliunits, tax_known]
-              additionalProperties: false
               properties:
                 estimate: { type: boolean, enum: [true] }
                 gross_milliunits: { type: integer, format: int64 }

@@ -5,27 +5,26 @@ extension OpenAPISchemas {
               type: object
               required: [app, items]
               properties:
-                app: { type: string }
+                app: { $ref: '#/components/schemas/AppId' }
                 environment: { description: production where left out., $ref: '#/components/schemas/Environment' }
                 items:
                   description: 1 to 50 items of distinct names.
                   type: array
+                  minItems: 1
+                  maxItems: 50
                   items: { $ref: '#/components/schemas/SpendItem' }
                 reference:
-                  description: The studio's own word for what is bought, 1 to 255 printable characters.
-                  type: string
-                  maxLength: 255
+                  description: The studio's own word for what is bought.
+                  $ref: '#/components/schemas/PrintableText'
             SpendItem:
               type: object
               required: [item, amount]
-              additionalProperties: false
               properties:
-                item: { type: string, description: Its name in the catalogue. }
+                item: { type: string, minLength: 1, maxLength: 255, description: 'Its name in the catalogue, at most 255 bytes.' }
                 amount: { type: integer, format: int64, minimum: 1, maximum: 1000000000000 }
             Spend:
               type: object
               required: [id, app, environment, account, items, balances, created_at]
-              additionalProperties: false
               properties:
                 id: { type: string, pattern: '^spend_[0-9]+$' }
                 app: { type: string }
@@ -42,9 +41,8 @@ extension OpenAPISchemas {
               description: RFC 9457; nothing is spent, and nothing remembered.
               type: object
               required: [type, title, status, items]
-              additionalProperties: false
               properties:
-                type: { type: string, enum: ['urn:countersign:problem:balance-insufficient'] }
+                type: { type: string, const: /problems/balance-insufficient }
                 title: { type: string }
                 status: { type: integer, enum: [409] }
                 detail: { type: string }
@@ -53,7 +51,6 @@ extension OpenAPISchemas {
             Shortage:
               type: object
               required: [item, amount, balance]
-              additionalProperties: false
               properties:
                 item: { type: string }
                 amount: { type: integer, format: int64, description: How many were to be spent. }

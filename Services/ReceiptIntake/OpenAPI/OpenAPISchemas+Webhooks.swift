@@ -5,27 +5,32 @@ extension OpenAPISchemas {
               type: object
               required: [app]
               properties:
-                app: { type: string }
-                event: { type: string, description: One event's id. }
-                endpoint: { type: string, description: An endpoint's name. }
-                type: { type: string, description: 'A type of events, * at the end for all that begin so.' }
+                app: { $ref: '#/components/schemas/AppId' }
+                event: { description: One event's id., $ref: '#/components/schemas/PrintableText' }
+                endpoint: { description: An endpoint's name., $ref: '#/components/schemas/PrintableText' }
+                type:
+                  description: A type of events, or the beginning of some and a `*`.
+                  type: string
+                  maxLength: 255
+                  pattern: '^[A-Za-z0-9._-]+\*?$|^\*$'
                 environment: { description: both where left out, $ref: '#/components/schemas/Environment' }
-                account: { type: string, description: Whose events. }
+                account: { description: Whose events., $ref: '#/components/schemas/AccountName' }
                 state:
                   description: Of the deliveries; what was delivered before is sent again only where this says so.
                   type: string
                   enum: [abandoned, delivered, pending, all]
                   default: abandoned
-                since: { type: string, description: 'Events of this time (RFC 3339) or day, or later.' }
-                until: { type: string, description: Events of before this time or day. }
-                after: { type: string, maxLength: 2000, description: The `next` of the answer before. }
+                since: { description: Events of this time or later., $ref: '#/components/schemas/TimeOrDay' }
+                until: { description: Events of before this time., $ref: '#/components/schemas/TimeOrDay' }
+                after: { type: string, minLength: 1, maxLength: 2000, description: The `next` of the answer before. }
                 limit: { type: integer, minimum: 1, maximum: 1000, default: 1000 }
                 dry_run: { type: boolean, default: false, description: Only counts. }
-                reason: { type: string, maxLength: 255, description: 'Why, for the audit log; required unless it is a dry run.' }
+                reason:
+                  description: Why, for the audit log; required unless it is a dry run.
+                  $ref: '#/components/schemas/PrintableText'
             WebhooksResent:
               type: object
               required: [deliveries, groups, asked]
-              additionalProperties: false
               properties:
                 deliveries: { type: integer, description: 'How many are sent again, or would be.' }
                 groups:
@@ -36,7 +41,6 @@ extension OpenAPISchemas {
             WebhooksResentGroup:
               type: object
               required: [endpoint, state, deliveries]
-              additionalProperties: false
               properties:
                 endpoint: { type: string }
                 state: { type: string, enum: [abandoned, delivered, pending] }

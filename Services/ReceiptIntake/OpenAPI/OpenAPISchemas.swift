@@ -1,5 +1,10 @@
+import ServiceRuntime
+
 /// The shapes of what is sent and answered.
 enum OpenAPISchemas {
+    private static let problemTypes = ProblemPage.all.map { ProblemDetails.typePrefix + $0.slug }.joined(
+        separator: ", ")
+
     /// The document's last part, in YAML; it goes on in `components`.
     static let yaml = #"""
           schemas:
@@ -10,6 +15,26 @@ enum OpenAPISchemas {
               description: Apple's id of a transaction.
               type: string
               pattern: '^[A-Za-z0-9]{1,64}$'
+            AppId:
+              description: The app's bundle id.
+              type: string
+              minLength: 1
+            PrintableText:
+              description: 1 to 255 characters, without control characters and line separators.
+              type: string
+              minLength: 1
+              maxLength: 255
+              pattern: '^[^\x00-\x1F\x7F-\x9F\u2028\u2029]+$'
+            AccountName:
+              description: The studio's own id of an account, 1 to 255 printable characters.
+              type: string
+              minLength: 1
+              maxLength: 255
+              pattern: '^[^\x00-\x1F\x7F-\x9F\u2028\u2029]+$'
+            TimeOrDay:
+              description: A time by RFC 3339, or a day.
+              type: string
+              pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt].+)?$'
             AppleId:
               description: An id as Apple signed it.
               type: string
@@ -18,9 +43,10 @@ enum OpenAPISchemas {
               type: string
               pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$'
             Reason:
-              description: Why, as a stable word for programs; more words will come.
+              description: Why, as a stable word for programs; each has a page at `/reasons/{code}`, and more words will come.
               type: string
               pattern: '^.+$'
+              x-extensible-enum: [\#(ReasonPage.all.map(\.code).joined(separator: ", "))]
             OrderState:
               description: granted, parked, revoked; more will come.
               type: string
@@ -32,11 +58,23 @@ enum OpenAPISchemas {
                 parked with the reason `possession_unproven`, whether there is such a purchase or not.
               type: object
               required: [app]
+              # Generators of clients make one class of this, which of `oneOf` they do not.
+              not:
+                anyOf:
+                  - { required: [signed_transaction, receipt] }
+                  - { required: [signed_transaction, transaction_id] }
+                  - { required: [signed_transaction, order_id] }
+                  - { required: [receipt, order_id] }
+                  - { required: [transaction_id, order_id] }
+                  - not:
+                      anyOf:
+                        - { required: [signed_transaction] }
+                        - { required: [receipt] }
+                        - { required: [transaction_id] }
+                        - { required: [order_id] }
               properties:
-                app: { type: string, description: The app's bundle id. }
-                account:
-                  description: The account, 1 to 255 printable characters; required with a server API key.
-                  type: string
+                app: { $ref: '#/components/schemas/AppId' }
+                account: { description: Required with a server API key., $ref: '#/components/schemas/AccountName' }
                 signed_transaction:
                   description: StoreKit 2's jwsRepresentation, at most 64 KiB.
                   type: string
@@ -44,17 +82,19 @@ enum OpenAPISchemas {
                 receipt:
                   description: The app receipt in base64, with or without line breaks, at most 4 MiB decoded.
                   type: string
+                  minLength: 1
+                  contentEncoding: base64
                 transaction_id: { $ref: '#/components/schemas/TransactionId' }
                 order_id:
-                  description: The order id of Apple's e-mail to the customer, 1 to 64 letters and digits; case does not matter.
+                  description: The order id of Apple's e-mail to the customer; case does not matter.
                   type: string
+                  pattern: '^\s*[A-Za-z0-9]{1,64}\s*$'
                 environment:
                   description: What the app was built for; a hint, never a proof.
                   $ref: '#/components/schemas/Environment'
             SettledPurchase:
               type: object
               required: [id, state, finish, transactions]
-              additionalProperties: false
               properties:
                 id: { type: string }
                 state: { type: string, enum: [fulfilled, rejected, parked] }
@@ -67,7 +107,6 @@ enum OpenAPISchemas {
             ReceivedPurchase:
               type: object
               required: [id, state, finish, transactions]
-              additionalProperties: false
               properties:
                 id: { type: string }
                 state: { type: string, enum: [received] }
@@ -76,7 +115,6 @@ enum OpenAPISchemas {
             TransactionOutcome:
               type: object
               required: [transaction_id, original_transaction_id, product_id, purchase_date, quantity]
-              additionalProperties: false
               properties:
                 transaction_id: { $ref: '#/components/schemas/AppleId' }
                 original_transaction_id: { $ref: '#/components/schemas/AppleId' }
@@ -92,12 +130,11 @@ enum OpenAPISchemas {
               type: object
               required: [app, account]
               properties:
-                app: { type: string }
-                account: { type: string }
+                app: { $ref: '#/components/schemas/AppId' }
+                account: { $ref: '#/components/schemas/AccountName' }
             AccountToken:
               type: object
               required: [app, token, account]
-              additionalProperties: false
               properties:
                 app: { type: string }
                 token: { type: string, pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }
@@ -105,7 +142,6 @@ enum OpenAPISchemas {
             Account:
               type: object
               required: [app, environment, account, version, entitlements, balances, subscriptions, complete]
-              additionalProperties: false
               properties:
                 app: { type: string }
                 environment: { $ref: '#/components/schemas/Environment' }
@@ -122,7 +158,6 @@ enum OpenAPISchemas {
             Entitlement:
               type: object
               required: [entitlement, transaction_id, granted_at, active]
-              additionalProperties: false
               properties:
                 entitlement: { type: string }
                 transaction_id: { $ref: '#/components/schemas/AppleId' }
@@ -134,14 +169,12 @@ enum OpenAPISchemas {
             Balance:
               type: object
               required: [item, amount]
-              additionalProperties: false
               properties:
                 item: { type: string }
                 amount: { type: integer, format: int64, description: Below zero is a debt. }
             TransactionPage:
               type: object
               required: [transactions]
-              additionalProperties: false
               properties:
                 transactions: { type: array, items: { $ref: '#/components/schemas/Transaction' } }
                 next: { type: string, description: What `after` is for the next page; left out after the last. }
@@ -149,7 +182,6 @@ enum OpenAPISchemas {
               type: object
               required: [transaction_id, original_transaction_id, product_id, product_type, quantity, state,
                 purchase_date, recorded_at]
-              additionalProperties: false
               properties:
                 transaction_id: { description: 'The order''s own id, see `Order`.', $ref: '#/components/schemas/AppleId' }
                 original_transaction_id: { $ref: '#/components/schemas/AppleId' }
@@ -185,7 +217,6 @@ enum OpenAPISchemas {
               type: object
               required: [app, environment, transaction_ids, transaction, submissions, entries, entitlements, bindings,
                 claims, events]
-              additionalProperties: false
               properties:
                 app: { type: string }
                 environment: { $ref: '#/components/schemas/Environment' }
@@ -217,7 +248,6 @@ enum OpenAPISchemas {
             OrderSubmission:
               type: object
               required: [id, kind, state, received_at]
-              additionalProperties: false
               properties:
                 id: { type: string }
                 account: { type: string, description: Left out where Apple's servers posted it. }
@@ -232,7 +262,6 @@ enum OpenAPISchemas {
             LedgerEntry:
               type: object
               required: [kind, account, item, amount, created_at]
-              additionalProperties: false
               properties:
                 kind: { type: string, enum: [grant, revocation, reversal, correction] }
                 account: { type: string }
@@ -242,7 +271,6 @@ enum OpenAPISchemas {
             OrderEvent:
               type: object
               required: [id, type, created_at]
-              additionalProperties: false
               properties:
                 id: { type: string }
                 type: { type: string, pattern: '^iap\.' }
@@ -253,7 +281,6 @@ enum OpenAPISchemas {
             Delivery:
               type: object
               required: [event_id, endpoint, state, attempts, created_at]
-              additionalProperties: false
               properties:
                 event_id: { type: string }
                 endpoint: { type: string, description: Its name in the settings. }
@@ -266,23 +293,25 @@ enum OpenAPISchemas {
             Why:
               type: object
               required: [sentences]
-              additionalProperties: false
               properties:
                 sentences: { type: array, items: { $ref: '#/components/schemas/Sentence' } }
             Sentence:
               type: object
               required: [at, text]
-              additionalProperties: false
               properties:
                 at: { $ref: '#/components/schemas/Time' }
                 text: { type: string, description: For a person; the words may change. }
             Problem:
-              description: RFC 9457.
+              description: RFC 9457. Its `type` leads to a page that says what to do; more types and members will come.
               type: object
               required: [type, title, status]
-              additionalProperties: false
               properties:
-                type: { type: string, pattern: '^urn:countersign:problem:[a-z-]+$' }
+                type:
+                  description: Relative to the address that was asked.
+                  type: string
+                  format: uri-reference
+                  pattern: '^/problems/[a-z-]+$'
+                  x-extensible-enum: [\#(OpenAPISchemas.problemTypes)]
                 title: { type: string }
                 status: { type: integer }
                 detail: { type: string }
@@ -290,12 +319,14 @@ enum OpenAPISchemas {
                 field: { type: string, description: Which field or parameter is meant. }
                 reason: { type: string, description: Which check refused a notification., pattern: '^[a-z0-9_]+$' }
                 scope: { type: string, description: Which scope the key lacks., enum: [post, read, spend, sign, operate] }
+                until: { description: Until when two secrets of the endpoint are live., $ref: '#/components/schemas/Time' }
+                maximum: { type: string, description: How many there may be., pattern: '^[0-9]+$' }
+                request_id: { type: string, description: By what the operator finds the request in the log. }
             VersionNotReached:
               type: object
               required: [type, title, status, version]
-              additionalProperties: false
               properties:
-                type: { type: string, enum: ['urn:countersign:problem:version-not-reached'] }
+                type: { type: string, const: /problems/version-not-reached }
                 title: { type: string }
                 status: { type: integer, enum: [409] }
                 detail: { type: string }
@@ -304,9 +335,10 @@ enum OpenAPISchemas {
             Document:
               description: This document.
               type: object
+              additionalProperties: true
               required: [openapi, info, paths, components]
               properties:
-                openapi: { type: string, enum: [3.1.0] }
+                openapi: { type: string, const: 3.1.0 }
 
         """#
 }

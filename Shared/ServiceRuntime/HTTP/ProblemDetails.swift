@@ -8,8 +8,10 @@ import NIOCore
 ///
 /// Throw one from a request handler to answer with it; everything in it is shown to the caller.
 package struct ProblemDetails: Codable, Sendable, Equatable, HTTPResponseError {
-    /// What the type of every problem begins with; the slug follows.
-    package static let typePrefix = "urn:countersign:problem:"
+    /// What the type of every problem begins with; the slug follows, and intake serves a page there.
+    ///
+    /// The reference is relative to the address that was asked, as RFC 9457, 3.1.1 allows.
+    package static let typePrefix = "/problems/"
     /// The content type of a problem document.
     package static let contentType = "application/problem+json"
     /// The members RFC 9457 defines, which no extension may be named like.

@@ -13,6 +13,14 @@ struct WebhookReceiver: Sendable {
     let log: WebhookLog
     /// The share of good webhooks that is answered with 500, from 0 to 1.
     let failShare: Double
+    /// Passes an accepted webhook on, and gives the answer; nil where nothing is passed on.
+    var forward: (@Sendable (_ headers: [(String, String)], _ body: [UInt8]) async -> HTTPResponse.Status)?
+
+    /// The headers that are passed on as they came.
+    private static let forwarded = [
+        WebhookSigner.idHeader, WebhookSigner.timestampHeader, WebhookSigner.signatureHeader, "user-agent",
+        "traceparent",
+    ]
 
     /// The routes: the hook at `/hooks`, and at `/readyz` and `/stats` what scripts ask.
     func makeRouter() -> Router<BasicRequestContext> {
@@ -44,6 +52,12 @@ struct WebhookReceiver: Sendable {
         if failShare > 0, Double.random(in: 0..<1) < failShare {
             await log.noteFailureOnPurpose()
             return .internalServerError
+        }
+        if let forward {
+            let given = Self.forwarded.compactMap { name in Self.header(name, headers).map { (name, $0) } }
+            let answer = await forward(given, body)
+            // What is not taken there is not taken here, and comes again.
+            guard answer.kind == .successful else { return answer }
         }
         do {
             try await log.append(
