@@ -27,6 +27,11 @@ class OfferSignatureTests(unittest.TestCase):
         self.app.buy(App.MONTHLY, account=account)
         return account
 
+    def customer(self):
+        """An account, and a transaction of its own."""
+        account = new_account()
+        return account, self.app.buy(App.CONSUMABLE, account=account)["transactionId"]
+
     def sell(self, signed, kind="promotional", product=App.YEARLY, identifier=OFFER, account=None, **order):
         offer = {"kind": kind, "signed": signed, **({"identifier": identifier} if identifier else {})}
         return self.app.sell(product, account=account or self.subscriber(), offer=offer, **order)
@@ -64,7 +69,12 @@ class OfferSignatureTests(unittest.TestCase):
 
     def test_jws(self):
         creator = self.creator(PromotionalOfferV2SignatureCreator)
-        self.assertEqual("bought", self.sell({"jws": creator.create_signature(App.YEARLY, OFFER, "1")})["outcome"])
+        account, own = self.customer()
+        self.app.buy(App.MONTHLY, account=account)
+        signed = {"jws": creator.create_signature(App.YEARLY, OFFER, own)}
+        self.assertEqual("bought", self.sell(signed, account=account)["outcome"])
+        self.refused("another customer's", {"jws": creator.create_signature(App.YEARLY, OFFER, own)})
+        self.refused("another customer's", {"jws": creator.create_signature(App.YEARLY, OFFER, "1")})
         self.assertEqual("bought", self.sell({"jws": creator.create_signature(App.YEARLY, OFFER, None)})["outcome"])
         self.refused("productId", {"jws": creator.create_signature(App.MONTHLY, OFFER, None)})
         self.refused("offerIdentifier", {"jws": creator.create_signature(App.YEARLY, "another", None)})
@@ -76,8 +86,9 @@ class OfferSignatureTests(unittest.TestCase):
     def test_introductory_offer(self):
         creator = self.creator(IntroductoryOfferEligibilitySignatureCreator)
         def sell(allowed):
-            return self.sell({"jws": creator.create_signature(App.MONTHLY, allowed, "1")}, kind="introductory",
-                             product=App.MONTHLY, identifier=None, account=new_account())
+            account, own = self.customer()
+            return self.sell({"jws": creator.create_signature(App.MONTHLY, allowed, own)}, kind="introductory",
+                             product=App.MONTHLY, identifier=None, account=account)
         self.assertEqual("bought", sell(True)["outcome"])
         with self.assertRaisesRegex(ControlError, "allows no"):
             sell(False)

@@ -29,11 +29,18 @@ struct SaleRoutes: Sendable {
         let realNow = store.clock.realNow
         let outcomes = try await store.change { state, now in
             let product = try request.prepareProduct(in: &state)
-            try request.offer?.signed?.check(purchase, of: state.apps[purchase.bundleId], now: realNow)
+            let admission = try request.offer?.signed?.check(
+                purchase, of: state.apps[purchase.bundleId], now: realNow)
+            if let admission {
+                try FieldCheck.require(request.count ?? 1 == 1, "count: 1 with offer.signed, which is for one purchase")
+                try state.refuseRepetition(of: admission, by: purchase)
+            }
             try FieldCheck.require(
                 purchase.expiresDate == nil || product.type == .autoRenewableSubscription,
                 "expiresDate: for an Auto-Renewable Subscription")
-            return try (0..<(request.count ?? 1)).map { _ in try state.buy(purchase, now: now) }
+            let outcomes = try (0..<(request.count ?? 1)).map { _ in try state.buy(purchase, now: now) }
+            if let admission { state.use(admission.nonce, now: realNow) }
+            return outcomes
         }
         return try await answer(outcomes)
     }

@@ -5,7 +5,8 @@ import HTTPTypes
 /// An offer as the developer's server signed it: what StoreKit is given with a purchase, in either of Apple's forms
 /// (apple-facts C17).
 ///
-/// Times are real ones: those who sign are real. A nonce may come again here, which the App Store refuses.
+/// Times are real ones: those who sign are real. ``StoreState/refuseRepetition(of:by:)`` looks after what a signature
+/// alone does not tell: a nonce that was used, and another customer's transaction.
 struct SignedOffer: Decodable, Sendable {
     enum Limit {
         /// Milliseconds for which a signature is taken.
@@ -23,19 +24,23 @@ struct SignedOffer: Decodable, Sendable {
     var timestamp: Int64?
     var signature: String?
 
+    /// A good signature's nonce, and who may buy by it.
+    struct Admission: Sendable {
+        let nonce: OfferNonceRecord
+        /// Any transaction of the customer's, or the appTransactionId; nil where the signature names none.
+        let customer: String?
+    }
+
     /// Whether this allows the offer of a purchase; the ``Problem`` is what StoreKit calls an invalid signature.
     ///
     /// - Parameter now: real time, milliseconds since 1970.
-    func check(_ purchase: Purchase, of app: AppRecord?, now: Int64) throws(Problem) {
+    func check(_ purchase: Purchase, of app: AppRecord?, now: Int64) throws(Problem) -> Admission {
         guard let app, !app.publicKeys.isEmpty else { throw Self.invalid("the app has no key") }
-        if let jws {
-            try check(jws, purchase, of: app, now: now)
-        } else {
-            try checkSignature(purchase, of: app, now: now)
-        }
+        guard let jws else { return try checkSignature(purchase, of: app, now: now) }
+        return try check(jws, purchase, of: app, now: now)
     }
 
-    private func checkSignature(_ purchase: Purchase, of app: AppRecord, now: Int64) throws(Problem) {
+    private func checkSignature(_ purchase: Purchase, of app: AppRecord, now: Int64) throws(Problem) -> Admission {
         guard let keyId, let nonce, let timestamp, let signature else {
             throw Self.invalid("jws, or keyId, nonce, timestamp and signature")
         }
@@ -51,6 +56,12 @@ struct SignedOffer: Decodable, Sendable {
             let signature = try? P256.Signing.ECDSASignature(derRepresentation: der)
         else { throw Self.invalid("signature is not DER in base64") }
         try Self.verify(signature, of: Data(parts.joined(separator: "\u{2063}").utf8), by: keyId, of: app)
+        guard UUID(uuidString: nonce) != nil else { throw Self.invalid("nonce is no UUID") }
+        return Admission(nonce: Self.record(nonce, of: app, signed: timestamp), customer: nil)
+    }
+
+    private static func record(_ nonce: String, of app: AppRecord, signed: Int64) -> OfferNonceRecord {
+        OfferNonceRecord(id: "\(app.bundleId)/\(nonce.lowercased())", end: signed + Limit.validity)
     }
 
     /// What a JWS of either kind claims.
@@ -67,7 +78,9 @@ struct SignedOffer: Decodable, Sendable {
         let transactionId: String?
     }
 
-    private func check(_ jws: String, _ purchase: Purchase, of app: AppRecord, now: Int64) throws(Problem) {
+    private func check(
+        _ jws: String, _ purchase: Purchase, of app: AppRecord, now: Int64
+    ) throws(Problem) -> Admission {
         guard jws.utf8.count <= Limit.jwsBytes, let token = CompactToken(jws),
             let claims = try? JSONDecoder().decode(Claims.self, from: token.payload),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: token.signature)
@@ -78,7 +91,8 @@ struct SignedOffer: Decodable, Sendable {
             throw Self.invalid("bid, iss or productId is another's")
         }
         guard UUID(uuidString: claims.nonce) != nil else { throw Self.invalid("nonce is no UUID") }
-        try Self.checkTime(Int64(claims.iat * 1_000), now: now)
+        guard let signed = Int64(exactly: (claims.iat * 1_000).rounded()) else { throw Self.invalid("iat") }
+        try Self.checkTime(signed, now: now)
         switch purchase.offerKind {
         case .promotional:
             guard claims.aud == "promotional-offer", claims.offerIdentifier == purchase.offerIdentifier else {
@@ -91,6 +105,7 @@ struct SignedOffer: Decodable, Sendable {
             guard isAllowed else { throw Problem(.conflict, "offer: the server allows no introductory offer") }
         case .code, .winBack, nil: throw Self.invalid("only promotional and introductory offers are signed")
         }
+        return Admission(nonce: Self.record(claims.nonce, of: app, signed: signed), customer: claims.transactionId)
     }
 
     private static func checkTime(_ milliseconds: Int64, now: Int64) throws(Problem) {
@@ -110,7 +125,7 @@ struct SignedOffer: Decodable, Sendable {
         }
     }
 
-    private static func invalid(_ why: String) -> Problem {
+    static func invalid(_ why: String) -> Problem {
         Problem(.badRequest, "offer.signed: invalidOfferSignature: \(why)")
     }
 }

@@ -5,6 +5,7 @@ struct JournalChange: Sendable {
     enum Table: String, Sendable {
         case apps, products, accounts, devices, downloads, deferredPurchases, transactions, subscriptions
         case refundRequests, consumptionAnswers, notifications, externalPurchases, massExtensions
+        case offerNonces
         case retentionMessaging, settings
     }
 

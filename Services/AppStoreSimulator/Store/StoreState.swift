@@ -27,6 +27,7 @@ struct StoreState: Sendable {
     private(set) var massExtensions = Table<MassExtensionRecord>()
     private(set) var retentionMessaging = Table<RetentionMessagingRecord>()
     private(set) var settings = Table<SettingRecord>()
+    private(set) var offerNonces = Table<OfferNonceRecord>()
 
     /// Transaction ids by original transaction id, oldest first.
     private(set) var lineages: [String: [String]] = [:]
@@ -64,6 +65,8 @@ struct StoreState: Sendable {
     mutating func put(_ row: RetentionMessagingRecord) { retentionMessaging.put(row) }
     mutating func removeRetentionMessaging(_ id: String) { retentionMessaging.remove(id) }
     mutating func put(_ row: SettingRecord) { settings.put(row) }
+    mutating func put(_ row: OfferNonceRecord) { offerNonces.put(row) }
+    mutating func removeOfferNonce(_ id: String) { offerNonces.remove(id) }
 
     mutating func put(_ row: DeviceRecord) {
         if let old = devices[row.id].flatMap({ UUID(uuidString: $0.vendorIdentifier) }) { devicesByVendor[old] = nil }
@@ -175,6 +178,7 @@ struct StoreState: Sendable {
         case .massExtensions: massExtensions.load(change.id, try row(MassExtensionRecord.self))
         case .retentionMessaging: retentionMessaging.load(change.id, try row(RetentionMessagingRecord.self))
         case .settings: settings.load(change.id, try row(SettingRecord.self))
+        case .offerNonces: offerNonces.load(change.id, try row(OfferNonceRecord.self))
         }
     }
 
@@ -206,6 +210,7 @@ struct StoreState: Sendable {
         try take(&massExtensions, .massExtensions)
         try take(&retentionMessaging, .retentionMessaging)
         try take(&settings, .settings)
+        try take(&offerNonces, .offerNonces)
         return changes
     }
 

@@ -15,14 +15,16 @@ struct AppleCommand: AsyncParsableCommand {
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "check",
-            abstract: "Calls Apple with an app's key, and has a test notification sent; exits with 1 when one fails.",
+            abstract: "Calls Apple with an app's key, and has a test notification sent; exits with 2 when one fails.",
             discussion: """
                 Asks production and the sandbox, each for its notifications of the last day (which needs no purchase) and for \
                 a test notification, and waits until Apple says what your server answered to it.
                 """)
 
         @Argument(help: "The app's bundle id, as in the apps file.") var app: String
-        @Option(help: "production or sandbox; both without it.", transform: AppleCommand.environment)
+        @Option(
+            help: "production or sandbox; both without it.", completion: AppleCommand.environments,
+            transform: AppleCommand.environment)
         var environment: AppStoreEnvironment?
         @Option(help: "Seconds to wait for Apple's word about the test notification.") var wait = 60.0
         @Flag(inversion: .prefixedNo, help: "Asks for a test notification.") var notification = true
@@ -48,10 +50,12 @@ struct AppleCommand: AsyncParsableCommand {
                 }
                 await check.close()
                 if json { print(try ToolOutput.json(findings)) }
-                guard !findings.contains(where: { $0.level == .wrong }) else { throw ExitCode.failure }
+                guard !findings.contains(where: { $0.level == .wrong }) else { throw ToolExit.found }
             }
         }
     }
+
+    static let environments = CompletionKind.list(AppStoreEnvironment.allCases.map(AppleJudgement.name))
 
     static func environment(_ name: String) throws -> AppStoreEnvironment {
         guard let environment = AppStoreEnvironment.allCases.first(where: { AppleJudgement.name($0) == name })

@@ -7,14 +7,15 @@ extension AppleCommand {
     struct TestNotification: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "test-notification",
-            abstract: "Has Apple send a test notification, and says whether it came; exits with 1 when it did not.",
+            abstract: "Has Apple send a test notification, and says whether it came; exits with 2 when it did not.",
             discussion: """
                 Asks Apple for it, and then what your server answered. `countersign doctor` tells when the last one was \
                 recorded.
                 """)
 
         @Argument(help: "The app's bundle id, as in the apps file.") var app: String
-        @Option(help: "production or sandbox.", transform: AppleCommand.environment)
+        @Option(
+            help: "production or sandbox.", completion: AppleCommand.environments, transform: AppleCommand.environment)
         var environment = AppStoreEnvironment.production
         @Option(help: "Seconds to wait for Apple's word.") var wait = 60.0
         @Flag(help: "Prints JSON.") var json = false
@@ -35,7 +36,9 @@ extension AppleCommand {
                 await check.close()
                 print(json ? try ToolOutput.json([finding]) : finding.text)
                 // Also where Apple does not say in time: nobody knows then that it came.
-                guard finding.level == .good else { throw ExitCode.failure }
+                guard finding.level == .good else {
+                    throw finding.level == .wrong ? ToolExit.found : ToolExit.underWay
+                }
             }
         }
     }

@@ -8,11 +8,11 @@ struct LostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lost",
         abstract:
-            "Lists what is paid, or may be, and not delivered, with what to do; exits with 1 when somebody has to.",
+            "Lists what is paid, or may be, and not delivered, with what to do; exits with 2 when somebody has to.",
         discussion: """
             Parked orders, submissions without an outcome, and grants that the studio's backend was never told of: the \
             number that an operator wants at zero. What is unclaimed only waits for its buyer to post it, and does not make \
-            the command fail.
+            the command end with 2.
             """)
 
     /// How a purchase is lost.
@@ -44,7 +44,7 @@ struct LostCommand: AsyncParsableCommand {
                 return LostReport(try await store.groups(selection), try await store.rows(selection, limit: limit))
             }
             print(json ? try ToolOutput.json(report) : report.text)
-            guard !report.needsSomebody else { throw ExitCode.failure }
+            guard !report.needsSomebody else { throw ToolExit.found }
         }
     }
 

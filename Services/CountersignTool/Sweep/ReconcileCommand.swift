@@ -28,7 +28,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     @Option(help: "Seconds to wait at most; then it goes on by itself.") var timeout = 86_400.0
     @Option(help: "Why, for the audit log.") var reason: String?
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
-    @Flag(help: "Prints the report as JSON, and no progress.") var json = false
+    @Flag(help: "Prints the report as JSON; progress goes to standard error.") var json = false
 
     func validate() throws {
         guard status != (since != nil) else { throw ValidationError("name --since, or --status: exactly one of these") }
@@ -46,7 +46,7 @@ struct ReconcileCommand: AsyncParsableCommand {
                 try await command.report(SweepRunStore(pool: pool), LostPurchasesStore(pool: pool))
             }
             print(json ? try ToolOutput.json(report) : report.text)
-            guard report.isFinished || !wait || status else { throw ExitCode.failure }
+            guard report.isFinished || !wait || status else { throw ToolExit.underWay }
         }
     }
 
@@ -106,7 +106,8 @@ struct ReconcileCommand: AsyncParsableCommand {
     }
 
     private func say(_ line: String) {
-        if !json { print(line) }
+        // Standard output is the report's alone.
+        ToolOutput.note(line)
     }
 
     private func sinceDate() throws -> Date {

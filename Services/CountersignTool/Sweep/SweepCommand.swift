@@ -19,6 +19,14 @@ struct SweepCommand: AsyncParsableCommand {
     @Option(help: "Why, for the audit log.") var reason: String
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
 
+    @Flag(help: "Prints JSON.") var json = false
+
+    /// What was asked for, for programs.
+    struct Report: Encodable, Sendable {
+        let questions: Int
+        let auditId: Int64
+    }
+
     func validate() throws {
         guard (account == nil) != (transaction == nil) else {
             throw ValidationError("name --account or --transaction: exactly one of these")
@@ -36,10 +44,12 @@ struct SweepCommand: AsyncParsableCommand {
             }
             guard let audit = request.auditId else {
                 throw ToolFailure(
-                    "nothing is known of it that Apple could be asked by: post a transaction id, or the order id of Apple's "
-                        + "e-mail (POST /v1/purchases)")
+                    "nothing is known of \(account?.text ?? transaction ?? "it") that Apple could be asked by: post a transaction "
+                        + "id, or the order id of Apple's e-mail (POST /v1/purchases)")
             }
-            print("\(request.tasks) questions are asked within seconds, before all others; audit \(audit)")
+            try ToolOutput.answer(
+                Report(questions: request.tasks, auditId: audit), json: json,
+                "\(request.tasks) questions are asked within seconds, before all others; audit \(audit)")
         }
     }
 

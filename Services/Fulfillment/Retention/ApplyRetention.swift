@@ -12,6 +12,9 @@ struct ApplyRetention: Sendable {
     let partitions: PartitionStore
     let submissions: SubmissionStore
     let listed: AppleNotificationStore
+    let calls: AppleCallStore
+    let recoveries: RecoveryStore
+    let questions: SweepTaskStore
     let retention: Retention
     let logger: Logger
 
@@ -30,6 +33,9 @@ struct ApplyRetention: Sendable {
         partitions = PartitionStore(pool: pool)
         submissions = SubmissionStore(pool: pool)
         listed = AppleNotificationStore(pool: pool)
+        calls = AppleCallStore(pool: pool)
+        recoveries = RecoveryStore(pool: pool)
+        questions = SweepTaskStore(pool: pool)
         self.retention = retention
         self.logger = logger
     }
@@ -46,22 +52,37 @@ struct ApplyRetention: Sendable {
         for table in PartitionStore.Table.allCases { try await make(table) }
         try await tellAhead()
         if let age = retention.rejectedProofs {
-            try await remove("rejected_proofs") {
-                try await submissions.removeRejectedProofs(olderThan: age, limit: $0)
+            try await remove("rejected_proofs") { limit -> SubmissionStore.RemovedRows in
+                try await submissions.removeRejectedProofs(olderThan: age, limit: limit)
             }
         }
         if let age = retention.proofs {
-            try await remove("inline_proofs") { try await submissions.removeInlineProofs(olderThan: age, limit: $0) }
+            try await remove("inline_proofs") { limit -> SubmissionStore.RemovedRows in
+                try await submissions.removeInlineProofs(olderThan: age, limit: limit)
+            }
             try await drop(.submissionProofs, age)
         }
         if let age = retention.notifications {
             try await remove(.notifications, age)
-            try await remove("listed_notifications") {
-                let count = try await listed.remove(olderThan: age, limit: $0)
-                return SubmissionStore.RemovedRows(looked: count, removed: count)
+            try await remove("listed_notifications") { limit -> Int in
+                try await listed.remove(olderThan: age, limit: limit)
+            }
+        }
+        if let age = retention.appleCalls {
+            try await remove("apple_calls") { limit -> Int in
+                try await calls.removeEnded(olderThan: age, limit: limit)
+            }
+        }
+        if let age = retention.recoveries {
+            try await remove("recoveries") { limit -> Int in
+                try await recoveries.remove(olderThan: age, limit: limit)
+            }
+            try await remove("sweep_tasks") { limit -> Int in
+                try await questions.removeOver(olderThan: age, limit: limit)
             }
         }
         if let age = retention.rejected { try await remove(.rejected, age) }
+        if let age = retention.attempts { try await drop(.webhookAttempts, age) }
         // Deliveries before events: an event stays as long as a delivery of it.
         if let age = retention.deliveries { try await drop(.webhookDeliveries, age) }
         if let age = retention.events {
@@ -104,10 +125,17 @@ struct ApplyRetention: Sendable {
         }
     }
 
-    private func remove(_ what: PartitionStore.Removable, _ age: Duration) async throws {
-        try await remove(what.rawValue) {
-            let count = try await partitions.remove(what, olderThan: age, limit: $0)
+    /// The same, where every row that is looked at is removed.
+    private func remove(_ what: String, _ step: (_ limit: Int) async throws -> Int) async throws {
+        try await remove(what) { limit -> SubmissionStore.RemovedRows in
+            let count = try await step(limit)
             return SubmissionStore.RemovedRows(looked: count, removed: count)
+        }
+    }
+
+    private func remove(_ what: PartitionStore.Removable, _ age: Duration) async throws {
+        try await remove(what.rawValue) { limit -> Int in
+            try await partitions.remove(what, olderThan: age, limit: limit)
         }
     }
 

@@ -5,13 +5,20 @@ extension OpenAPISchemas {
               description: Exactly one of `offer_id` and `allow_introductory_offer`.
               type: object
               required: [app, product_id]
+              not:
+                anyOf:
+                  - { required: [offer_id, allow_introductory_offer] }
+                  - { required: [allow_introductory_offer], not: { required: [transaction_id] } }
+                  - { not: { anyOf: [{ required: [offer_id] }, { required: [allow_introductory_offer] }] } }
               properties:
-                app: { type: string, description: The app's bundle id. }
+                app: { $ref: '#/components/schemas/AppId' }
                 account:
                   description: The account, where a player says it; nothing depends on it.
-                  type: string
-                product_id: { type: string, maxLength: 255, description: The subscription. }
-                offer_id: { type: string, maxLength: 255, description: The promotional offer's identifier in App Store Connect. }
+                  $ref: '#/components/schemas/AccountName'
+                product_id: { description: The subscription., $ref: '#/components/schemas/PrintableText' }
+                offer_id:
+                  description: The promotional offer's identifier in App Store Connect.
+                  $ref: '#/components/schemas/PrintableText'
                 allow_introductory_offer:
                   description: Whether the customer may have the introductory offer, also once more.
                   type: boolean
@@ -30,7 +37,6 @@ extension OpenAPISchemas {
             OfferSignature:
               type: object
               required: [app, product_id, key_id, nonce, timestamp, jws]
-              additionalProperties: false
               properties:
                 app: { type: string }
                 product_id: { type: string }

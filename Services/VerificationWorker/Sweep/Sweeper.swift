@@ -18,6 +18,7 @@ struct Sweeper: Sendable {
     }
 
     let tasks: SweepTaskStore
+    let requests: SweepRequestStore
     let settings: SweepSettings
     let apps: ServedApps
     let notifications: SweepNotifications
@@ -57,6 +58,7 @@ struct Sweeper: Sendable {
         guard mayAsk() else { return 0 }
         try await tasks.prepare(
             served, kinds: [.notifications, .failures].filter { settings.intervals[$0] != nil })
+        while try await requests.takeUp() > 0 {}
         let claimed = try await tasks.claim(limit: settings.inFlightMaximum, lease: settings.lease)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in claimed { group.addTask { try await work(on: task) } }

@@ -87,7 +87,7 @@ extension AppleCallStore {
     }
 
     /// When a request is over: at Apple's deadline, or a while after it came where that was too late.
-    private static let end = """
+    static let end = """
         greatest(c.deadline_at, c.created_at + \(Limit.lateTime.wholeMilliseconds) * interval '1 millisecond')
         """
 

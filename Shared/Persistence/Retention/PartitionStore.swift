@@ -11,6 +11,7 @@ package struct PartitionStore: Sendable {
         case events
         case webhookDeliveries = "webhook_deliveries"
         case submissionProofs = "submission_proofs"
+        case webhookAttempts = "webhook_attempts"
         /// After ``events``: a month of positions goes when the events are gone that it numbers.
         case eventPositions = "event_positions"
     }

@@ -44,7 +44,7 @@ package struct SweepTask: Sendable, Hashable {
         case unclaimed
         /// A period ends, or has ended without a word of Apple's.
         case lapse
-        /// A person asked, for an account that wrote to support.
+        /// A person or a backend asked, for an account that wrote to support.
         case request
         /// The database was restored.
         case reconcile
@@ -52,7 +52,9 @@ package struct SweepTask: Sendable, Hashable {
         /// Whose turn comes first.
         package var priority: Int16 {
             switch self {
-            case .request, .reconcile: 0
+            case .request: 0
+            // Behind those who wrote to support: it may take hours.
+            case .reconcile: 1
             case .intent: 3
             case .unclaimed: 4
             case .lapse: 5

@@ -81,7 +81,7 @@ extension SweepTaskStore {
     private static let askAgainStatement = """
         WITH asked AS (
             UPDATE sweep_tasks SET run_id = $1, asked_at = now(),
-                priority = CASE WHEN kind IN ('plan', 'walk') THEN priority ELSE 0 END,
+                priority = CASE WHEN kind IN ('plan', 'walk') THEN priority ELSE least(priority, 1) END,
                 cause = 'reconcile',
                 covered_until = CASE WHEN kind IN ('notifications', 'failures') THEN least(covered_until, $2)
                     ELSE covered_until END,

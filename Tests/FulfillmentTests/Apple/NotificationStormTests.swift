@@ -9,26 +9,42 @@ import Testing
 
 @testable import Fulfillment
 
+/// How many notifications are played.
+private let wantedNotifications =
+    ProcessInfo.processInfo.environment["COUNTERSIGN_STORM"].flatMap { Int($0) } ?? 1_000
+
 /// Apple's notifications in any order, three times each, between what players post: the end is as if all came once, in order.
 ///
-/// One history of more than a thousand notifications; `COUNTERSIGN_STORM=10000` for more.
+/// One history of more than a thousand notifications; `COUNTERSIGN_STORM=10000` for more. It prints what was played, how long it
+/// took, and what came of it.
 @Suite(
-    "A storm of notifications", .enabled(if: TestDatabase.url != nil, Bench.skipComment), .timeLimit(.minutes(10)))
+    "A storm of notifications", .enabled(if: TestDatabase.url != nil, Bench.skipComment),
+    .timeLimit(.minutes(max(10, wantedNotifications / 100))))
 struct NotificationStormTests {
-    private static let wanted =
-        ProcessInfo.processInfo.environment["COUNTERSIGN_STORM"].flatMap { Int($0) } ?? 1_000
     private static let seed: UInt64 = 16
     private static let batch = 100
     private static let streams = 4
 
-    /// A history with at least so many notifications.
-    private static func history(_ prefix: String) -> History {
-        var lineages = wanted / 8
+    /// How many lineages have at least so many notifications.
+    private static let lineages: Int = {
+        var lineages = max(1, wantedNotifications / 8)
         while true {
-            let history = History(seed: seed, prefix: prefix, lineages: lineages)
-            if history.acts.count(where: { $0.notification != nil }) >= wanted { return history }
-            lineages += lineages / 4 + 1
+            let history = History(seed: seed, prefix: "storm.a.", lineages: lineages)
+            let count = history.acts.count { $0.notification != nil }
+            if count >= wantedNotifications { return lineages }
+            // As many more as are missing, and a few.
+            lineages = lineages * (wantedNotifications + 20) / max(count, wantedNotifications / 4) + 1
         }
+    }()
+
+    private static func history(_ prefix: String) -> History {
+        History(seed: seed, prefix: prefix, lineages: lineages)
+    }
+
+    /// Tells how far it is: ten thousand take minutes.
+    private static func say(_ what: String, since start: ContinuousClock.Instant) {
+        let seconds = ((ContinuousClock.now - start) / .seconds(1)).formatted(.number.precision(.fractionLength(1)))
+        print("storm: \(what), \(seconds) s")
     }
 
     /// Both features that follow from grants are on: they must not matter either.
@@ -75,10 +91,14 @@ struct NotificationStormTests {
             let (ordered, shuffled) = (Self.history("storm.a."), Self.history("storm.b."))
             var bench = plain
             bench.apps = try Self.apps([ordered, shuffled])
+            var start = ContinuousClock.now
             let first = try await prepare(ordered, bench)
             try await settle(ordered.acts.indices.flatMap { ordered.messages(of: $0) }, first)
             try await end(first)
+            let told = ordered.acts.count { $0.notification != nil }
+            Self.say("\(told) notifications and \(ordered.acts.count - told) posts settled in order", since: start)
 
+            start = .now
             let second = try await prepare(shuffled, bench)
             var chance = SplitMix(state: Self.seed)
             let messages = shuffled.acts.indices.flatMap { index in
@@ -96,9 +116,9 @@ struct NotificationStormTests {
             }
             try await end(second)
 
-            let told = ordered.acts.count { $0.notification != nil }
-            print("storm: \(told) notifications, \(ordered.acts.count - told) posts; shuffled: \(deck.count) verdicts")
-            #expect(told >= Self.wanted)
+            Self.say("shuffled, tripled and \(Self.streams) at once: \(deck.count) verdicts settled", since: start)
+            start = .now
+            #expect(told >= wantedNotifications)
             let (state, other) = (
                 try await HistoryState(of: ordered, bench.pool), try await HistoryState(of: shuffled, bench.pool)
             )
@@ -110,6 +130,9 @@ struct NotificationStormTests {
                 #expect(try await bench.number(recorded) == told)
             }
             try await bench.expectClean()
+            let verdict =
+                differences.isEmpty ? "the same \(state.orderCount) orders" : "\(differences.count) DIFFERENCES"
+            Self.say("compared and audited: \(verdict)", since: start)
         }
     }
 }

@@ -100,6 +100,37 @@ struct RefundRequestTests {
         }
     }
 
+    @Test func `open requests are measured by what they wait for, with the time that is left to answer`() async throws {
+        try await Bench.with { bench in
+            let gauges = BacklogGauges(pool: bench.pool)
+            func measured(_ waiting: String) async throws -> [Double?] {
+                let values = try await gauges.measure()
+                return [FulfillmentMetrics.openRequests, FulfillmentMetrics.requestSecondsLeft].map {
+                    values[BacklogGauges.Series(name: $0, labels: ["waits_for": waiting])]
+                }
+            }
+            try await bench.buy("1")
+            #expect(try await measured("call") == [nil, nil])
+            try await bench.settle([
+                try await bench.appleNotification(
+                    "CONSUMPTION_REQUEST", [Bench.signed("1")], signedDate: Date(timeIntervalSinceNow: -11 * 3_600))
+            ])
+            let silent = try await measured("consent")
+            #expect(silent[0] == 1)
+            #expect(silent[1].map { (3_500...3_600).contains($0) } == true, "\(silent)")
+            try await consent(true, bench)
+            #expect(try await measured("answer")[0] == 1)
+            try await bench.answerRefundRequests()
+            let ready = try await measured("call")
+            #expect(ready[0] == 1 && ready[1].map { (3_500...3_600).contains($0) } == true, "\(ready)")
+            #expect(try await measured("consent") == [0, 0])
+            #expect(try await measured("answer") == [0, 0])
+            _ = try await bench.pool.query(
+                "UPDATE apple_calls SET state = 'done', due_at = NULL, finished_at = now()")
+            #expect(try await measured("call") == [0, 0])
+        }
+    }
+
     @Test func `what was never delivered is said to be so, and the money is to go back`() async throws {
         try await Bench.with { bench in
             // A product that the catalogue does not know: parked, with its account.

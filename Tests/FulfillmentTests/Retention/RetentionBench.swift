@@ -31,7 +31,7 @@ struct RetentionBench: Sendable {
     func makeOldMonth(_ table: PartitionStore.Table) async throws {
         let bounds =
             switch table {
-            case .submissionProofs: "FROM ('2024-01-01 00:00Z') TO ('2024-02-01 00:00Z')"
+            case .submissionProofs, .webhookAttempts: "FROM ('2024-01-01 00:00Z') TO ('2024-02-01 00:00Z')"
             case .eventPositions: "FROM (1704067200000000) TO (1706745600000000)"
             // What event_floor says of these days.
             case .events, .webhookDeliveries: "FROM ('evt_018cc251f400') TO ('evt_018d61f71800')"

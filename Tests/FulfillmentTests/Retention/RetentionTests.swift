@@ -54,6 +54,68 @@ struct RetentionTests {
         }
     }
 
+    @Test func `calls to Apple and findings that are over go, and what is still to be made stays however old it is`()
+        async throws
+    {
+        try await RetentionBench.with { (shop) async throws in
+            try await shop.execute(
+                """
+                INSERT INTO apple_calls (kind, environment, app, transaction_id, order_transaction_id, state, due_at,
+                    created_at, finished_at)
+                SELECT 'finish', 'production', 'game', state || age, 'o', state,
+                    CASE WHEN state = 'ready' THEN now() - age * interval '1 day' END, now() - age * interval '1 day',
+                    CASE WHEN state <> 'ready' THEN now() - age * interval '1 day' END
+                FROM unnest(ARRAY['ready', 'done', 'refused', 'lapsed', 'withdrawn']) AS state,
+                    unnest(ARRAY[399, 401]) AS age;
+                INSERT INTO recoveries (app, environment, finding, submission_id, source, cause, found_at)
+                SELECT 'game', 'production', 'f' || age, 's' || age, 'history', 'schedule', now() - age * interval '1 day'
+                FROM unnest(ARRAY[399, 401, 500]) AS age;
+                INSERT INTO submissions (id, state, due_at, app, account, kind, partition_key, correlation_id, proof)
+                VALUES ('s500', 'received', now(), 'game', '', 'server_notification', 'p', 'c', 'x')
+                """)
+            var forEver = Retention()
+            (forEver.appleCalls, forEver.recoveries) = (nil, nil)
+            try await shop.look(forEver)
+            #expect(try await shop.bench.number("SELECT count(*) FROM apple_calls") == 10)
+            try await shop.look()
+            #expect(try await shop.bench.number("SELECT count(*) FROM apple_calls") == 6)
+            #expect(try await shop.bench.number("SELECT count(*) FROM apple_calls WHERE state = 'ready'") == 2)
+            #expect(
+                try await shop.bench.number("SELECT count(*) FROM apple_calls WHERE transaction_id LIKE '%401'") == 1)
+            #expect(try await shop.bench.number("SELECT count(*) FROM recoveries") == 2)
+            #expect(try await shop.bench.number("SELECT count(*) FROM recoveries WHERE finding = 'f401'") == 0)
+        }
+    }
+
+    @Test func `questions to Apple that are asked once go, and those that are asked again stay however old they are`()
+        async throws
+    {
+        try await RetentionBench.with { (shop) async throws in
+            try await shop.execute(
+                """
+                INSERT INTO sweep_tasks (kind, app, environment, customer, priority, due_at, finished_at)
+                SELECT 'history', 'game', 'production', what || age, 6,
+                    CASE what WHEN 'o:asked' THEN now() WHEN 'a:' THEN now() + interval '9 days' END,
+                    now() - age * interval '1 day'
+                FROM unnest(ARRAY['o:', 'o:asked', 'a:']) AS what, unnest(ARRAY[399, 401]) AS age;
+                INSERT INTO sweep_tasks (kind, app, environment, customer, priority) VALUES
+                    ('history', 'game', 'production', 'o:never', 6);
+                INSERT INTO sweep_tasks (kind, app, environment, priority, finished_at) VALUES
+                    ('notifications', 'game', 'production', 2, now() - interval '9 years')
+                """)
+            var forEver = Retention()
+            forEver.recoveries = nil
+            try await shop.look(forEver)
+            #expect(try await shop.bench.number("SELECT count(*) FROM sweep_tasks") == 8)
+            try await shop.look()
+            #expect(
+                try await shop.bench.answers("SELECT kind || ' ' || customer FROM sweep_tasks ORDER BY 1") == [
+                    "history a:399", "history a:401", "history o:399", "history o:asked399", "history o:asked401",
+                    "history o:never", "notifications ",
+                ])
+        }
+    }
+
     @Test func `what retention leaves for ever is left`() async throws {
         try await RetentionBench.with { (shop) async throws in
             try await makeOldMonths(shop)
@@ -61,7 +123,7 @@ struct RetentionTests {
             try await shop.deliver()
             try await shop.age()
             var retention = Retention()
-            (retention.events, retention.deliveries, retention.proofs) = (nil, nil, nil)
+            (retention.events, retention.deliveries, retention.proofs, retention.attempts) = (nil, nil, nil, nil)
             try await shop.look(retention)
             for table in PartitionStore.Table.allCases {
                 #expect(try await shop.isThere("\(table.rawValue)_\(RetentionBench.month)"))
@@ -92,6 +154,24 @@ struct RetentionTests {
             try await shop.look()
             #expect(try await !shop.isThere("webhook_deliveries_\(RetentionBench.month)"))
             #expect(try await !shop.isThere("events_\(RetentionBench.month)"))
+        }
+    }
+
+    @Test func `attempts of webhooks go with their month, whatever became of their deliveries`() async throws {
+        try await RetentionBench.with { (shop) async throws in
+            try await shop.makeOldMonth(.webhookAttempts)
+            try await shop.execute(
+                """
+                INSERT INTO webhook_attempts (event_id, endpoint_id, attempt, attempted_at, duration_ms, status)
+                VALUES ('evt_1', 'backend', 1, \(RetentionBench.old), 5, 200), ('evt_1', 'backend', 2, now(), 5, 200)
+                """)
+            var retention = Retention()
+            retention.attempts = nil
+            try await shop.look(retention)
+            #expect(try await shop.bench.number("SELECT count(*) FROM webhook_attempts") == 2)
+            try await shop.look()
+            #expect(try await !shop.isThere("webhook_attempts_\(RetentionBench.month)"))
+            #expect(try await shop.bench.number("SELECT attempt FROM webhook_attempts") == 2)
         }
     }
 
@@ -206,7 +286,8 @@ struct RetentionTests {
     }
 
     @Test(arguments: [
-        ("retention.events", "none"), ("retention.proofs", "8"), ("retention.rejected_proofs", "1"),
+        ("retention.events", "none"), ("retention.attempts", "none"), ("retention.proofs", "8"),
+        ("retention.rejected_proofs", "1"),
     ])
     func `settings are days, or none`(key: String, value: String) throws {
         let retention = try Retention(SettingReader([key: value]))

@@ -169,6 +169,45 @@ struct SweepStoriesTests {
             }
         }
     }
+
+    @Test(
+        "a backend asks about a player who wrote to support: before a reconciliation of thousands, and sees what was found"
+    )
+    func backend() async throws {
+        try await SweepBooks.with { books in
+            let store = books.stage.simulator
+            let first = try await store.sell("coins.100", type: "Consumable", to: "apple", token: nil)
+            let others = try await store.sell("coins.100", type: "Consumable", to: "another", token: nil)
+            try await books.stage.withAccess { access in
+                try await books.post(first, by: "player")
+                try await books.post(others, by: "somebody")
+                try await books.settle(access)
+                try await books.sweep(access)
+                let token = try await books.token(of: "player")
+                let paid = try await store.sell("coins.100", type: "Consumable", to: "apple", token: token)
+                _ = try await SweepRunStore(pool: books.pool).begin(
+                    since: Date(timeIntervalSinceNow: -86_400), isFull: true, actor: "anna", reason: "restored")
+                let requests = SweepRequestStore(pool: books.pool)
+                let asking = try await requests.ask(
+                    .token(token), app: SubmissionFixture.app, environment: nil, actor: "a key",
+                    reason: "wrote to support", limit: 10)
+                guard case .asked(let id, true) = asking else {
+                    Issue.record("\(asking)")
+                    return
+                }
+                // One question at a time: the customer's three are the first.
+                let sweeper = books.sweeper(access) { $0.inFlightMaximum = 1 }
+                for _ in 0..<3 { #expect(try await sweeper.look() == 1) }
+                let over = try #require(try await requests.find(id, app: SubmissionFixture.app))
+                #expect(over.finishedAt != nil && over.questions == 3 && over.questionsLeft == 0, "\(over)")
+                #expect(over.found == 1 && over.calls >= 3)
+                try await books.settle(access)
+                let told = try #require(try await requests.find(id, app: SubmissionFixture.app)).recovered
+                #expect(told.map(\.transactionId) == [paid.transactionId] && told.map(\.state) == ["granted"])
+                #expect(try await requests.find(id, app: "another") == nil)
+            }
+        }
+    }
 }
 
 extension SweepBooks {

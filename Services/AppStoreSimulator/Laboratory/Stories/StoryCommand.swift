@@ -15,11 +15,24 @@ struct StoryCheckCommand: AsyncParsableCommand {
         commandName: "check", abstract: "Reads stories and reports mistakes with their lines; plays nothing.")
 
     @Argument(help: "Files with stories.") var files: [String]
+    @Flag(help: "Prints JSON.") var json = false
+
+    /// A story that can be played, for programs.
+    struct Report: Encodable {
+        let file: String
+        let name: String
+        let steps: Int
+    }
 
     func run() async throws {
         try await failingPlainly {
             let stories = StoryFiles.read(files)
-            for (file, story) in stories.good { print("✓ \(file): \(story.name), \(story.steps.count) steps") }
+            let reports = stories.good.map { Report(file: $0.file, name: $0.story.name, steps: $0.story.steps.count) }
+            if json {
+                print(try ToolOutput.json(["stories": reports]))
+            } else {
+                for report in reports { print("✓ \(report.file): \(report.name), \(report.steps) steps") }
+            }
             try stories.complain()
         }
     }

@@ -99,8 +99,12 @@ extension StoryParser {
             if methods.count + (isPurchase ? 1 : 0) != 1 {
                 reader.report(entry.line, "\(entry.key) needs one of get, post, put or delete with a path")
             }
-            if special == .backend, story.receiver != nil {
-                reader.report(entry.line, "a story with a receiver of its own has no backend to talk to")
+            // A receiver that refuses stands for the backend's endpoint while that is away.
+            if special == .backend, let receiver = story.receiver, receiver.always < 300 {
+                reader.report(
+                    entry.line,
+                    "a receiver that takes notifications keeps them from the backend; let it answer an error, or leave it out"
+                )
             }
             if let token = fields["token"]?.text, AppleClient.TokenKind(rawValue: token) == nil {
                 let kinds = AppleClient.TokenKind.allCases.map(\.rawValue)
