@@ -5,14 +5,16 @@ import Persistence
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Checks that orders, owners, ledger, subscriptions and events agree; exits with 1 when they do not.",
+        abstract: "Checks that orders, owners, ledger, subscriptions and events agree; exits with 2 when they do not.",
         discussion: """
             All rules see the database at one moment. Tables that grow are read in parts, of which none takes longer than some \
             seconds; on a terminal a line says how far it is. With --rule, rules are looked at one by one, at night for \
             instance: each run is a moment of its own.
             """)
 
-    @Option(help: "The name of a rule; several times for several. All of them without it.")
+    @Option(
+        help: "The name of a rule; several times for several. All of them without it.",
+        completion: .list(ConsistencyCheck.ruleNames.map(\.name)))
     var rule: [String] = []
 
     @Flag(help: "Prints the names of the rules and what they say, and looks at nothing.")
@@ -46,7 +48,7 @@ struct AuditCommand: AsyncParsableCommand {
                 }
             }
             print(json ? try ToolOutput.json(report) : Self.text(report, hasTimes: times))
-            guard report.isClean else { throw ExitCode.failure }
+            guard report.isClean else { throw ToolExit.found }
         }
     }
 

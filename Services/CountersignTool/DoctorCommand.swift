@@ -8,7 +8,7 @@ import ServiceRuntime
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Checks settings, database, broker, services and backlog; exits with 1 when something is wrong.")
+        abstract: "Checks settings, database, broker, services and backlog; exits with 2 when something is wrong.")
 
     @Option(help: "The admin address of a service, such as http://127.0.0.1:9100; may be given several times.")
     var service: [String] = []
@@ -47,14 +47,14 @@ struct DoctorCommand: AsyncParsableCommand {
             } else {
                 print(wrong == 0 ? "\nhealthy, \(warnings) warnings" : "\n\(wrong) wrong, \(warnings) warnings")
             }
-            guard wrong == 0 else { throw ExitCode.failure }
+            guard wrong == 0 else { throw ToolExit.found }
         }
     }
 
     private func database(_ settings: ToolSettings) async -> [Finding] {
         do {
             let eventAge = try settings.reader.duration("event.alarm_age", default: EventStore.WaitingLimit.ageDefault)
-            return try await settings.withDatabase { pool in
+            return try await settings.withAnySchema { pool in
                 try await DatabaseCheck(
                     pool: pool, grace: .seconds(grace), comparesTables: consistency, eventAge: eventAge
                 ).run()

@@ -12,6 +12,7 @@ struct Countersign: AsyncParsableCommand {
         subcommands: [
             InitCommand.self, AppCommand.self, KeyCommand.self, WebhookCommand.self, AppleCommand.self,
             MigrateCommand.self, TopicsCommand.self, DoctorCommand.self, InspectCommand.self, AuditCommand.self,
+            WaitingCommand.self, DatabaseCommand.self, CertificatesCommand.self, ActsCommand.self,
             RedriveCommand.self, NotificationsCommand.self, ConsumptionCommand.self, RevenueCommand.self,
             RatesCommand.self, ClaimCommand.self, BindingsCommand.self,
             AdjustCommand.self, DoubleGrantsCommand.self, MessagesCommand.self, ExportCommand.self, ForgetCommand.self,

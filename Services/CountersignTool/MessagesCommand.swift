@@ -25,6 +25,8 @@ struct MessagesCommand: AsyncParsableCommand {
     @Option(help: "Seconds without a message, before all is read, after which it gives up.")
     var patience = 60
 
+    @Flag(help: "Changes nothing: it prints JSON always, an object a line.") var json = false
+
     func validate() throws {
         guard Self.patiences.contains(patience) else {
             throw ValidationError("--patience is from \(Self.patiences.lowerBound) to \(Self.patiences.upperBound)")

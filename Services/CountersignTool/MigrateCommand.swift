@@ -20,21 +20,36 @@ struct MigrateCommand: AsyncParsableCommand {
 
     @Option(help: "What becomes of what was granted twice: correct or leave.") var doubleGrants = DoubleGrants.correct
 
+    @Flag(help: "Prints JSON.") var json = false
+
     private static let conflictsMaximum = 100
+
+    /// What was done, for programs.
+    struct Report: Encodable, Sendable {
+        /// The names of the migrations.
+        let applied: [String]
+        let schemaVersion: Int64
+        /// What was found of purchases and double grants, in sentences.
+        let findings: [String]
+    }
 
     func run() async throws {
         try await failingPlainly {
             let leave = doubleGrants == .leave
-            try await ToolSettings.load().withDatabase { pool in
-                let migrator = Migrator(pool: pool) { SetUpAdvice.note("migrate: \($0)") }
+            let report = try await ToolSettings.load().withAnySchema { pool in
+                let migrator = Migrator(pool: pool) { ToolOutput.note("migrate: \($0)") }
                 let applied = try await migrator.migrate()
-                for name in applied { print("applied \(name)") }
-                print("the schema is at version \(try await migrator.schemaVersion())")
+                let version = try await migrator.schemaVersion()
                 let decided = try await DoubleGrantStore.correct(pool: pool, leave: leave)
-                guard applied.contains("one_order_a_purchase") || !decided.isEmpty else { return }
-                let report = try await MergeReport.read(conflictsMaximum: Self.conflictsMaximum, pool: pool)
-                for line in Self.lines(report) + Self.lines(decided) { print(line) }
+                guard applied.contains("one_order_a_purchase") || !decided.isEmpty else {
+                    return Report(applied: applied, schemaVersion: version, findings: [])
+                }
+                let merged = try await MergeReport.read(conflictsMaximum: Self.conflictsMaximum, pool: pool)
+                return Report(
+                    applied: applied, schemaVersion: version, findings: Self.lines(merged) + Self.lines(decided))
             }
+            let lines = report.applied.map { "applied \($0)" } + ["the schema is at version \(report.schemaVersion)"]
+            try ToolOutput.answer(report, json: json, (lines + report.findings).joined(separator: "\n"))
         }
     }
 

@@ -30,6 +30,15 @@ struct RedriveCommand: AsyncParsableCommand {
     @Option(help: "The most to redrive at once.")
     var limit = 10_000
 
+    @Flag(help: "Prints JSON.") var json = false
+
+    /// What was set back, for programs.
+    struct Report: Encodable, Sendable {
+        let redriven: [SubmissionStore.Redriven]
+        /// Of those that were named: unknown, fulfilled already, or of a forgotten account.
+        let leftAlone: [String]
+    }
+
     func validate() throws {
         guard [!submissions.isEmpty, parked, rejectedReason != nil].count(where: { $0 }) == 1 else {
             throw ValidationError("name submissions, or --parked, or --rejected-reason: exactly one of these")
@@ -43,20 +52,22 @@ struct RedriveCommand: AsyncParsableCommand {
             let selection = selection
             let (line, reason, limit) = (ProgressLine(), reason, limit)
             let actor = actor ?? ToolActor.sessionUser
-            var ids: Set<String> = []
+            let isJSON = json
+            var all: [SubmissionStore.Redriven] = []
             try await ToolSettings.load().withDatabase { pool in
                 defer { line.end() }
                 let batches = SubmissionStore(pool: pool)
                     .redriveBatches(selection, reason: reason, actor: actor, limit: limit)
                 for try await redriven in batches {
                     line.end()
-                    for one in redriven { print("\(one.id) was \(one.previousState), is due now") }
-                    ids.formUnion(redriven.map(\.id))
-                    line.show("\(ids.count) redriven")
+                    if !isJSON { for one in redriven { print("\(one.id) was \(one.previousState), is due now") } }
+                    all += redriven
+                    line.show("\(all.count) redriven")
                 }
             }
-            print("\(ids.count) redriven")
-            let missed = Set(submissions).subtracting(ids).sorted()
+            let missed = Set(submissions).subtracting(all.map(\.id)).sorted()
+            try ToolOutput.answer(
+                Report(redriven: all, leftAlone: missed), json: isJSON, "\(all.count) redriven")
             guard missed.isEmpty else {
                 throw ToolFailure(
                     "unknown, fulfilled already, or of a forgotten account, left alone: \(missed.joined(separator: " "))"

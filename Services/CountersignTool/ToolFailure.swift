@@ -1,12 +1,26 @@
 import ArgumentParser
+import Foundation
+import ServiceRuntime
 
-/// Something that ends the command: one sentence for the person at the terminal, and exit code 1.
+/// The exit codes that are neither 0 nor a usage error's 64; the table is in README.md beside this file.
+enum ToolExit {
+    /// It could not be done, or looked at.
+    static let failed = ExitCode.failure
+    /// It was looked at, and something was found that a person has to see.
+    static let found = ExitCode(2)
+    /// It was asked for and goes on by itself: it was not over when the command's time was.
+    static let underWay = ExitCode(3)
+}
+
+/// Something that ends the command: one sentence for the person at the terminal, and an exit code.
 struct ToolFailure: Error, CustomStringConvertible {
     /// What is wrong and, where that is known, what to do.
     let description: String
+    let exitCode: ExitCode
 
-    init(_ description: String) {
+    init(_ description: String, exitCode: ExitCode = ToolExit.failed) {
         self.description = description
+        self.exitCode = exitCode
     }
 }
 
@@ -21,8 +35,16 @@ extension AsyncParsableCommand {
             throw error
         } catch let error as ValidationError {
             throw error
-        } catch let error as ToolFailure {
+        } catch let error as ToolFailure where error.exitCode == ToolExit.failed {
             throw error
+        } catch let error as ToolFailure {
+            // ArgumentParser ends with 1 for every error, and says nothing for an exit code.
+            ToolOutput.note("Error: \(error)")
+            throw error.exitCode
+        } catch let error as SettingError where error.code == .missing {
+            throw ToolFailure(
+                "\(error) The tool reads the services' variables: `set -a; . countersign.env; set +a` takes them from a file."
+            )
         } catch {
             throw ToolFailure("\(error)")
         }

@@ -2,6 +2,7 @@ import EventProcessing
 import Foundation
 import Kafka
 import Logging
+import Persistence
 import Postgres
 import ServiceRuntime
 
@@ -12,6 +13,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_POSTGRES_URL`, or `…_FILE`, `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | whatever asks or changes the database, and doctor |
 /// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS`, `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | topics, messages, doctor |
 /// | `COUNTERSIGN_APPS_FILE`, `COUNTERSIGN_CATALOGUE_FILE`, `COUNTERSIGN_WEBHOOKS_FILE`, `COUNTERSIGN_TRUSTED_ROOTS`, `COUNTERSIGN_RECEIPT_ROOTS`, `COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES` | doctor; the catalogue's also consumption show and import compare |
+/// | `COUNTERSIGN_WEBHOOKS_FILE`, `COUNTERSIGN_WEBHOOKS_KEY`, `COUNTERSIGN_WEBHOOKS_PRIVATE_ADDRESSES` | webhooks, doctor; the key seals secrets of endpoints in the database |
 /// | `COUNTERSIGN_WEBHOOKS`, `COUNTERSIGN_EVENT_ALARM_AGE` | doctor |
 /// | `COUNTERSIGN_APP_STORE_PRODUCTION_URL`, `COUNTERSIGN_APP_STORE_SANDBOX_URL` | apple check and apple test-notification, where Apple is not asked itself |
 struct ToolSettings: Sendable {
@@ -43,10 +45,28 @@ struct ToolSettings: Sendable {
         return configuration
     }
 
-    /// Runs the body with the database, and closes the connections whatever happens.
+    /// Runs the body with a database of this version's schema, and closes the connections whatever happens.
+    ///
+    /// - Throws: what the body throws; a `PostgresError` as a `ToolFailure` that says which server; one for another schema.
+    func withDatabase<Result: Sendable>(_ body: (PostgresPool) async throws -> Result) async throws -> Result {
+        try await withAnySchema { pool in
+            try await Self.requireSchema(pool)
+            return try await body(pool)
+        }
+    }
+
+    private static func requireSchema(_ pool: PostgresPool) async throws {
+        do {
+            try await Migrator(pool: pool).requireCurrentSchema()
+        } catch let error as SchemaError {
+            throw ToolFailure("\(error)")
+        }
+    }
+
+    /// Runs the body with the database, whatever its schema, and closes the connections whatever happens.
     ///
     /// - Throws: what the body throws; a `PostgresError` as a `ToolFailure` that says which server.
-    func withDatabase<Result: Sendable>(_ body: (PostgresPool) async throws -> Result) async throws -> Result {
+    func withAnySchema<Result: Sendable>(_ body: (PostgresPool) async throws -> Result) async throws -> Result {
         let configuration = try postgres()
         let pool = PostgresPool(configuration: configuration, logger: logger)
         do {
@@ -55,7 +75,7 @@ struct ToolSettings: Sendable {
             return result
         } catch let error as PostgresError {
             await pool.close()
-            throw ToolFailure("PostgreSQL (\(configuration)): \(error)")
+            throw DatabaseTrouble.failure(error, server: "\(configuration)")
         } catch {
             await pool.close()
             throw error
@@ -78,7 +98,13 @@ struct ToolSettings: Sendable {
                 throw error
             }
         } catch let error as KafkaError {
-            throw ToolFailure("\(error) (brokers: \(configuration.bootstrapServers))")
+            let text = "\(error) (brokers: \(configuration.bootstrapServers))"
+            // Librdkafka's names for what is said when nobody answers.
+            let isSilent = ["_TRANSPORT", "_ALL_BROKERS_DOWN", "_TIMED_OUT", "_RESOLVE"].contains { text.contains($0) }
+            throw ToolFailure(
+                isSilent
+                    ? "no broker answers: is Kafka running, and is COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS right? (\(text))"
+                    : text)
         }
     }
 }

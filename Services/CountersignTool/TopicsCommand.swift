@@ -41,6 +41,8 @@ struct TopicsCommand: AsyncParsableCommand {
     @Option(help: "Seconds that the broker has for each answer: a cluster that has just started makes topics slowly.")
     var timeout = 30
 
+    @Flag(help: "Prints JSON.") var json = false
+
     func validate() throws {
         guard (1...10_000).contains(partitions ?? 1) else { throw ValidationError("--partitions is from 1 to 10000") }
         guard (1...100).contains(replicationFactor) else {
@@ -63,7 +65,12 @@ struct TopicsCommand: AsyncParsableCommand {
     func run() async throws {
         try await failingPlainly {
             if acls {
-                for line in AccessRules.lines(prefix: principalPrefix, consumers: consumer) { print(line) }
+                let rules = AccessRules.all(prefix: principalPrefix, consumers: consumer).flatMap { user, rules in
+                    rules.map { RuleLine(user: user, rule: AccessRules.line($0), isNew: nil) }
+                }
+                try ToolOutput.answer(
+                    rules, json: json,
+                    AccessRules.lines(prefix: principalPrefix, consumers: consumer).joined(separator: "\n"))
             } else if applyAcls {
                 try await applyRules()
             } else {
@@ -75,7 +82,7 @@ struct TopicsCommand: AsyncParsableCommand {
     private func makeTopics() async throws {
         let timeout = Duration.seconds(timeout)
         let wanted = Self.wanted(partitions: partitions)
-        try await ToolSettings.load().withKafka { admin in
+        let lines = try await ToolSettings.load().withKafka { admin in
             let created = try await admin.createTopics(
                 wanted.map {
                     KafkaTopicSpecification(
@@ -83,25 +90,74 @@ struct TopicsCommand: AsyncParsableCommand {
                         settings: Self.settings(replicationFactor: replicationFactor))
                 }, timeout: timeout)
             let counts = try await admin.partitionCounts(timeout: timeout)
+            var lines: [TopicLine] = []
             for topic in wanted {
-                if grow, let found = counts[topic.name], found < topic.partitions, !created.contains(topic.name) {
+                let isCreated = created.contains(topic.name)
+                if grow, let found = counts[topic.name], found < topic.partitions, !isCreated {
                     try await admin.createPartitions(of: topic.name, total: topic.partitions, timeout: timeout)
-                    print(Self.grownLine(topic, from: found))
+                    lines.append(
+                        TopicLine(
+                            topic: topic.name, partitions: topic.partitions, wanted: topic.partitions, outcome: .grown,
+                            text: Self.grownLine(topic, from: found)))
                 } else {
-                    print(Self.line(topic, created: created.contains(topic.name), counts: counts))
+                    let partitions = isCreated ? topic.partitions : counts[topic.name] ?? topic.partitions
+                    lines.append(
+                        TopicLine(
+                            topic: topic.name, partitions: partitions, wanted: topic.partitions,
+                            outcome: isCreated ? .created : partitions == topic.partitions ? .present : .different,
+                            text: Self.line(topic, created: isCreated, counts: counts)))
                 }
             }
+            return lines
+        }
+        try ToolOutput.answer(lines, json: json, lines.map(\.text).joined(separator: "\n"))
+    }
+
+    /// What became of a topic.
+    struct TopicLine: Encodable, Sendable {
+        enum Outcome: String, Encodable, Sendable {
+            case created, grown, present, different
+        }
+
+        let topic: String
+        /// Those that it has.
+        let partitions: Int
+        let wanted: Int
+        let outcome: Outcome
+        let text: String
+
+        enum CodingKeys: String, CodingKey {
+            case topic, partitions, wanted, outcome
+        }
+    }
+
+    /// An access rule.
+    struct RuleLine: Encodable, Sendable {
+        let user: String
+        /// As arguments of `kafka-acls.sh`.
+        let rule: String
+        /// Whether it was made now; nil where no broker was asked.
+        let isNew: Bool?
+
+        enum CodingKeys: String, CodingKey {
+            case user, rule
+            case isNew = "new"
         }
     }
 
     private func applyRules() async throws {
         let timeout = Duration.seconds(timeout)
-        let rules = AccessRules.all(prefix: principalPrefix, consumers: consumer).flatMap(\.rules)
-        try await ToolSettings.load().withKafka { admin in
-            let created = Set(try await admin.createAccessRules(rules, timeout: timeout))
-            for rule in rules { print("\(created.contains(rule) ? "new  " : "there") \(AccessRules.line(rule))") }
-            print("\(created.count) new of \(rules.count)")
+        let users = AccessRules.all(prefix: principalPrefix, consumers: consumer)
+        let rules = users.flatMap(\.rules)
+        let created = try await ToolSettings.load().withKafka { admin in
+            Set(try await admin.createAccessRules(rules, timeout: timeout))
         }
+        let lines = users.flatMap { user, rules in
+            rules.map { RuleLine(user: user, rule: AccessRules.line($0), isNew: created.contains($0)) }
+        }
+        let texts = lines.map { "\($0.isNew == true ? "new  " : "there") \($0.rule)" }
+        try ToolOutput.answer(
+            lines, json: json, (texts + ["\(created.count) new of \(rules.count)"]).joined(separator: "\n"))
     }
 
     /// The topics with the partitions that they are to be made with.

@@ -19,8 +19,8 @@ struct DoctorDatabaseTests {
             #expect(findings.map(\.level).allSatisfy { $0 == .good })
             #expect(
                 findings.map(\.subject) == [
-                    "PostgreSQL", "schema", "backlog", "events", "alarms", "rejections", "parked posts",
-                    "parked orders",
+                    "PostgreSQL", "schema", "backlog", "events", "pull", "alarms", "rejections",
+                    "parked posts", "parked orders",
                     "purchases", "months", "refunds", "TEST", "lost purchases", "sweep", "endpoints", "consistency",
                 ])
         }

@@ -42,6 +42,14 @@ import TrustedRootSettings
         #expect(DatabaseCheck.judge(overdue: [], oldestUnsettled: nil).map(\.level) == [.good])
     }
 
+    @Test func eventsThatNobodyGivesPositionsAreNamed() {
+        #expect(DatabaseCheck.judge(unnumberedSeconds: 0).level == .good)
+        #expect(DatabaseCheck.judge(unnumberedSeconds: 59).level == .good)
+        let stalled = DatabaseCheck.judge(unnumberedSeconds: 7_300)
+        #expect(stalled.level == .wrong && stalled.detail.contains("the oldest for 2 h"))
+        #expect(stalled.remedy?.contains("fulfillment") == true)
+    }
+
     @Test func whatIsUnclaimedIsNoDoubtThatNeedsSomebody() {
         let unclaimed = BacklogStore.Parked(
             reason: "unclaimed", count: 187, oldestSeconds: 7300, oldestOrder: "production 1")

@@ -45,7 +45,7 @@ struct LostCommandTests {
             #expect(!unclaimed.output.contains("product_unknown"))
             try await park("3", "account_token_unknown", pool)
             let found = try await tool.run("lost")
-            #expect(found.status == 1)
+            #expect(found.status == 2)
             #expect(found.lines.first == "2 paid, or perhaps paid, and not delivered")
             #expect(found.output.contains("PUT /v1/account-tokens/{uuid}"))
             let json = try await tool.run("lost", "--json", "--everywhere", "--reason", "product_unknown").json()
@@ -94,7 +94,7 @@ struct LostCommandTests {
             #expect(going.output.contains("goes on: 3 questions left"), "\(going.output)")
             let wanted = try await pool.query(
                 """
-                SELECT count(*) AS n FROM sweep_tasks WHERE kind IN ('notifications', 'failures') AND priority = 0
+                SELECT count(*) AS n FROM sweep_tasks WHERE kind IN ('notifications', 'failures') AND priority = 1
                     AND covered_until = '2026-01-01T00:00:00Z' AND due_at <= now()
                 """
             ).rows

@@ -37,17 +37,25 @@ struct ToolProcess: Sendable {
         url = try #require(components.string)
     }
 
+    /// The same tool at another address.
+    func at(_ url: String) -> ToolProcess { ToolProcess(url: url) }
+
+    private init(url: String) { self.url = url }
+
     /// Runs a command to its end; the database is the only thing that it is told.
     func run(_ arguments: String...) async throws -> Ended {
         try await run(arguments)
     }
 
     /// Runs a command to its end.
-    func run(_ arguments: [String]) async throws -> Ended {
+    ///
+    /// - Parameter variables: what it is told beside the database.
+    func run(_ arguments: [String], variables: [String: String] = [:]) async throws -> Ended {
         let process = Process()
         process.executableURL = URL(filePath: Self.path)
         process.arguments = arguments
         process.environment = ["COUNTERSIGN_POSTGRES_URL": url, "USER": "tester", "PATH": "/usr/bin:/bin"]
+            .merging(variables) { $1 }
         process.standardInput = FileHandle.nullDevice
         // Files, not pipes: nobody has to read them while it runs.
         let folder = FileManager.default.temporaryDirectory.appending(path: "tool-\(UUID().uuidString)")

@@ -5,8 +5,8 @@ import Foundation
 /// | variable | used by |
 /// |---|---|
 /// | `COUNTERSIGN_SIMULATOR_URL` | load, trigger, listen, story |
-/// | `COUNTERSIGN_RECEIPT_INTAKE_URL` | load |
-/// | `COUNTERSIGN_API_KEY` or `…_FILE` | load, story |
+/// | `COUNTERSIGN_RECEIPT_INTAKE_URL` | load, listen |
+/// | `COUNTERSIGN_API_KEY` or `…_FILE` | load, listen, story |
 struct LaboratorySettings: Sendable {
     private let environment: [String: String]
 

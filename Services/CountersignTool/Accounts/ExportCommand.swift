@@ -13,6 +13,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Argument(help: "The account.") var account: String
     @Option(help: "The app's bundle id.") var app: String
+    @Flag(help: "Changes nothing: it prints JSON always.") var json = false
 
     func validate() throws {
         guard !app.isEmpty else { throw ValidationError("--app must be named") }

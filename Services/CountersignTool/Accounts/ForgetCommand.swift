@@ -25,6 +25,24 @@ struct ForgetCommand: AsyncParsableCommand {
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
     @Flag(help: "Does it.") var yes = false
     @Option(help: "Seconds to wait for fulfillment.") var wait = 60.0
+    @Flag(help: "Prints JSON.") var json = false
+
+    /// What there is, and what became of it, for programs.
+    struct Report: Encodable, Sendable {
+        /// Rows that there were, by table.
+        let found: [String: Int64]
+        /// Nil where nothing was asked for.
+        let requestId: String?
+        let isFinished: Bool
+        let waitsFor: String?
+        /// Rows that were changed or removed, by table.
+        let changed: [String: Int64]
+
+        enum CodingKeys: String, CodingKey {
+            case found, requestId, waitsFor, changed
+            case isFinished = "finished"
+        }
+    }
 
     func validate() throws {
         guard !app.isEmpty else { throw ValidationError("--app must be named") }
@@ -37,27 +55,35 @@ struct ForgetCommand: AsyncParsableCommand {
             let (app, account) = (app, account)
             let isAsked = yes
             let (actor, reason, wait) = (actor ?? ToolActor.sessionUser, reason, Duration.seconds(wait))
-            try await ToolSettings.load().withDatabase { pool in
+            let isJSON = json
+            let report = try await ToolSettings.load().withDatabase { pool in
                 let counts = try await AccountExport(pool: pool, app: app, account: account).counts()
-                for count in counts { print("\(ToolOutput.padded(count.table, 20)) \(count.count)") }
+                let found = Dictionary(counts.map { ($0.table, $0.count) }, uniquingKeysWith: +)
+                if !isJSON { for count in counts { print("\(ToolOutput.padded(count.table, 20)) \(count.count)") } }
                 guard isAsked else {
                     guard !counts.isEmpty else { throw Self.unknown(account, app) }
-                    print("nothing is changed; --yes replaces the name in these rows, and in what follows from them")
-                    return
+                    return Report(found: found, requestId: nil, isFinished: false, waitsFor: nil, changed: [:])
                 }
                 // What is left of a request that was not finished may be in no list of an export.
                 let status = try await ForgetRequestStore(pool: pool).ask(
                     app: app, account: account, actor: actor, reason: reason)
                 let ended = try await Self.ended(status, app: app, within: wait, pool: pool)
-                guard ended.finishedAt != nil else {
-                    throw ToolFailure(
-                        "\(ended.id) is not finished"
-                            + (ended.waitsFor.map { ", it waits for \($0)" } ?? ": is fulfillment running?")
-                            + "; the request stays, and the same command asks how far it is")
-                }
-                print(Self.text(ended))
+                return Report(
+                    found: found, requestId: ended.id, isFinished: ended.finishedAt != nil, waitsFor: ended.waitsFor,
+                    changed: ended.changed)
             }
+            if isJSON || report.isFinished || !isAsked {
+                try ToolOutput.answer(report, json: isJSON, Self.text(report))
+            }
+            if isAsked, !report.isFinished { throw Self.unfinished(report) }
         }
+    }
+
+    private static func unfinished(_ report: Report) -> ToolFailure {
+        ToolFailure(
+            "\(report.requestId ?? "") is not finished"
+                + (report.waitsFor.map { ", it waits for \($0)" } ?? ": is fulfillment running?")
+                + "; the request stays, and the same command asks how far it is", exitCode: ToolExit.underWay)
     }
 
     static func unknown(_ account: Account, _ app: String) -> ToolFailure {
@@ -65,11 +91,14 @@ struct ForgetCommand: AsyncParsableCommand {
     }
 
     /// What was changed, a line a table.
-    static func text(_ status: ForgetRequestStore.Status) -> String {
-        let lines = status.changed.sorted { $0.key < $1.key }.map {
+    static func text(_ report: Report) -> String {
+        guard let id = report.requestId else {
+            return "nothing is changed; --yes replaces the name in these rows, and in what follows from them"
+        }
+        let lines = report.changed.sorted { $0.key < $1.key }.map {
             "\(ToolOutput.padded($0.key, 20)) \($0.value) changed"
         }
-        return (lines + ["\(status.id) is finished: nothing names the account any more"]).joined(separator: "\n")
+        return (lines + ["\(id) is finished: nothing names the account any more"]).joined(separator: "\n")
     }
 
     /// Looks until it is finished, or the time is over.

@@ -33,6 +33,7 @@ struct DatabaseCheck: Sendable {
             overdue: try await backlog.overdue(grace: grace),
             oldestUnsettled: try await backlog.oldestUnsettledSeconds())
         findings.append(Self.judge(waiting: try await EventStore(pool: pool).waiting(longerThan: eventAge)))
+        findings.append(Self.judge(unnumberedSeconds: try await EventPositionStore(pool: pool).oldestWaitSeconds()))
         findings += AlarmCheck.judge(try await SubmissionStore(pool: pool).alarmed())
         let outcomes = OutcomeCountStore(pool: pool)
         findings += OutcomeCheck.judge(rejected: try await outcomes.rejected(within: OutcomeCheck.Limit.rejectedWithin))
@@ -57,6 +58,7 @@ struct DatabaseCheck: Sendable {
         findings += CutOverCheck.judge(try await CutOverStore(pool: pool).rows())
         findings += try await sweep()
         findings.append(Self.judge(disabled: try await backlog.disabledEndpoints()))
+        findings += Self.judge(stored: try await StoredEndpointStore(pool: pool).list(.all))
         return findings + [try await consistency()]
     }
 
@@ -123,6 +125,7 @@ struct DatabaseCheck: Sendable {
         let services = [
             "submissions": "receipt-intake", "webhook_deliveries": "notification",
             "notification_forwards": "notification, with an address for the app in its apps file,",
+            "sweep_requests": "a verification-worker with COUNTERSIGN_POSTGRES_URL, and without COUNTERSIGN_SWEEP=off,",
             "apple_calls": "a verification-worker with COUNTERSIGN_POSTGRES_URL and the app's key",
         ]
         let late = overdue.map { table -> Finding in
@@ -145,6 +148,17 @@ struct DatabaseCheck: Sendable {
             "\(count) events have no delivery to any endpoint, the oldest for \(ToolOutput.age(waiting.oldestSeconds))",
             remedy: "nobody takes them over: is notification running and ready, and does Kafka take what fulfillment "
                 + "sends?")
+    }
+
+    static func judge(unnumberedSeconds seconds: Double) -> Finding {
+        let subject = "pull"
+        guard Duration.seconds(seconds) > EventPositionStore.waitMaximum else {
+            return .good(subject, "every event can be pulled, or was written a moment ago")
+        }
+        return .wrong(
+            subject, "events have no position, the oldest for \(ToolOutput.age(seconds)): they cannot be pulled",
+            remedy: "fulfillment gives positions: is it running, what does its log say of `event-numbering`, and who "
+                + "holds a transaction open? `countersign database`")
     }
 
     /// Doubts that need somebody, apart from purchases that only wait for their buyer to post them, and from those of
@@ -177,6 +191,19 @@ struct DatabaseCheck: Sendable {
             "\(first.id) is switched off (\(first.reason)); \(first.pending) deliveries wait"
                 + (disabled.count > 1 ? ", and \(disabled.count - 1) more are off" : ""),
             remedy: "mend the endpoint, then `countersign webhooks enable \(first.id) --reason …`: what waits goes out")
+    }
+
+    /// Endpoints of the database: told as they are, and one without a secret, which nothing can be sent to.
+    static func judge(stored: [StoredEndpoint]) -> [Finding] {
+        guard !stored.isEmpty else { return [] }
+        if let bare = stored.first(where: { endpoint in !endpoint.secrets.contains { $0.publicKey == nil } }) {
+            return [
+                .wrong(
+                    "stored endpoints", "\(bare.id) has no secret, and nothing can be sent to it",
+                    remedy: "`countersign webhooks rotate \(bare.id)`")
+            ]
+        }
+        return [.good("stored endpoints", "\(stored.count) in the database: `countersign webhooks list`")]
     }
 
     static func judge(_ report: ConsistencyCheck.Report) -> Finding {

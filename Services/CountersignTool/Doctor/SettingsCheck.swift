@@ -1,4 +1,5 @@
 import AppStore
+import EventProcessing
 import PurchaseModel
 import ServiceRuntime
 import TrustedRootSettings
@@ -29,9 +30,15 @@ struct SettingsCheck: Sendable {
 
     private func webhooks() -> Finding {
         let word = try? settings.string("webhooks", default: "")
+        do { _ = try WebhookSettings.seal(settings) } catch {
+            return .wrong("webhooks", "\(error)", remedy: "mend the key: the services refuse to start with it")
+        }
         // A file beside it is a mistake to the notification service.
+        if word?.lowercased() == "database", (try? settings.string("webhooks.file", default: "")) == "" {
+            return .good("webhooks", "COUNTERSIGN_WEBHOOKS=database: all endpoints are in the database")
+        }
         if word?.lowercased() == "none", (try? settings.string("webhooks.file", default: "")) == "" {
-            return .good("webhooks", "COUNTERSIGN_WEBHOOKS=none: nothing is sent, and that is meant")
+            return .good("webhooks", "COUNTERSIGN_WEBHOOKS=none: there is no webhooks file, and that is meant")
         }
         return file("webhooks.file", "webhooks") { path in Self.judge(try WebhooksFile.load(path: path)) }
     }
@@ -41,7 +48,8 @@ struct SettingsCheck: Sendable {
             return try judge(try settings.requiredString(key, expected: "the path of a YAML file"))
         } catch {
             return .wrong(
-                subject, "\(error)", remedy: "mend the file or the variable; the services refuse to start with it")
+                subject, "\(error)",
+                remedy: "mend the file or the variable; services that run keep what it said before, and none starts")
         }
     }
 

@@ -11,7 +11,7 @@ extension ImportCommand {
             commandName: "compare", abstract: "Says where an older system's grants and the books differ.",
             discussion: """
                 Compares what the lines of an import say (account, product, quantity, items, granted) with the orders that \
-                they lead to, and names the orders that no line of the app's imports names. Ends with 1 where they differ.
+                they lead to, and names the orders that no line of the app's imports names. Ends with 2 where they differ.
                 """)
 
         private enum Limit {
@@ -36,7 +36,7 @@ extension ImportCommand {
                 }
                 if let csv { try write(differences, to: csv) }
                 print(json ? try ToolOutput.json(differences) : text(differences, hasCatalogue: catalogue != nil))
-                guard differences.isEmpty else { throw ExitCode.failure }
+                guard differences.isEmpty else { throw ToolExit.found }
             }
         }
 

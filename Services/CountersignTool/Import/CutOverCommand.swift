@@ -32,6 +32,23 @@ struct CutOverCommand: AsyncParsableCommand {
         @Option(help: "Why, for the audit log.") var reason: String
         @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
 
+        @Flag(help: "Prints JSON.") var json = false
+
+        /// What was set, for programs.
+        struct Report: Encodable, Sendable {
+            let app: String
+            let environment: StoreEnvironment
+            let product: String?
+            /// Nil while the older system grants everything.
+            let cutOver: Date?
+            let events: Bool
+            let auditId: Int64
+            /// Bought before it and granted here already; they stay so.
+            let grantedHere: Int64
+            /// Bought later and recorded as granted by the older system; they stay so.
+            let grantedElsewhere: Int64
+        }
+
         func validate() throws {
             guard (at == nil) == open else { throw ValidationError("say --at TIME, or --open") }
             guard !app.isEmpty, product != "" else { throw ValidationError("--app and --product name something") }
@@ -52,15 +69,20 @@ struct CutOverCommand: AsyncParsableCommand {
                         "the table cut_overs is locked, by a backup perhaps: nothing is changed; try again when that is over"
                     )
                 }
-                print("\(CutOverText.sentence(key, cutOver)), audit \(set.auditId)")
+                var lines = ["\(CutOverText.sentence(key, cutOver)), audit \(set.auditId)"]
                 if set.recorded.grantedHere > 0 {
-                    print("\(set.recorded.grantedHere) bought before it are granted here already, and stay so")
+                    lines.append("\(set.recorded.grantedHere) bought before it are granted here already, and stay so")
                 }
                 if set.recorded.grantedElsewhere > 0 {
-                    print(
-                        "\(set.recorded.grantedElsewhere) bought later are recorded as granted by the older system, and stay "
-                            + "so")
+                    lines.append(
+                        "\(set.recorded.grantedElsewhere) bought later are recorded as granted by the older system, and "
+                            + "stay so")
                 }
+                let report = Report(
+                    app: app, environment: environment, product: product, cutOver: cutOver.date, events: events,
+                    auditId: set.auditId, grantedHere: set.recorded.grantedHere,
+                    grantedElsewhere: set.recorded.grantedElsewhere)
+                try ToolOutput.answer(report, json: json, lines.joined(separator: "\n"))
             }
         }
 

@@ -77,13 +77,14 @@ struct ImportRun: Sendable {
     func waitForOutcomes(of id: Int64, patience: Duration) async throws -> Int64 {
         var left = try await store.unsettledCount(of: id)
         var (changed, told) = (ContinuousClock.now, ContinuousClock.now)
+        var said: Int64 = 0
         while left > 0, ContinuousClock.now < changed + patience {
             // Outcomes are written by other processes; there is no signal to wait for.
             try await Task.sleep(for: Limit.restPause)
             let now = try await store.unsettledCount(of: id)
             if now != left { (left, changed) = (now, ContinuousClock.now) }
-            if ContinuousClock.now > told + Limit.progress, left > 0 {
-                told = ContinuousClock.now
+            if ContinuousClock.now > told + Limit.progress, left > 0, left != said {
+                (told, said) = (ContinuousClock.now, left)
                 tell("\(left) without an outcome yet")
             }
         }

@@ -4,7 +4,9 @@ extension Dossier {
     /// The dossier as a person reads it: a heading for each part, and a line or two for each row.
     var text: String {
         let parts: [(String, [String])] = [
-            ("submissions", submissions.flatMap(\.lines)), ("orders", orders.flatMap(\.lines)),
+            ("in all", countLines),
+            (counts == nil ? "submissions" : "submissions that wait, or were refused", submissions.flatMap(\.lines)),
+            ("orders", orders.flatMap(\.lines)),
             ("transaction ids", orderTransactions.map(\.line)),
             ("conflicts: data that contradicts the order, nothing was granted by it", purchaseConflicts.map(\.line)),
             ("granted twice", doubleGrants.map(\.line)), ("ledger", ledgerEntries.map(\.line)),
@@ -12,11 +14,22 @@ extension Dossier {
             ("entitlements of the account", entitlements.map(\.line)), ("owners", bindings.map(\.line)),
             ("subscription", subscriptions.map(\.line)), ("events", events.map(\.line)),
             ("deliveries", deliveries.map(\.line)), ("calls to Apple", appleCalls.map(\.line)),
-            ("by hand", auditLog.map(\.line)),
+            ("by hand", auditLog.map(\.line)), ("shared with it", (shares ?? []).map(\.line)),
+            ("spent", (spends ?? []).map(\.line)), ("appAccountTokens", (accountTokens ?? []).map(\.line)),
+            ("intents to buy", (purchaseIntents ?? []).map(\.line)), ("consent", (consents ?? []).map(\.line)),
         ]
         return parts.filter { !$0.1.isEmpty }
             .map { heading, lines in ([heading] + lines.map { "  " + $0 }).joined(separator: "\n") }
             .joined(separator: "\n\n")
+    }
+
+    /// How many orders and submissions there are of each state; the lists have the newest.
+    private var countLines: [String] {
+        guard let counts else { return [] }
+        guard !counts.isEmpty else { return ["nothing was bought, and nothing posted"] }
+        return counts.sorted { $0.key < $1.key }.map { name, count in
+            "\(ToolOutput.padded(name.split(separator: "_").joined(separator: " "), 24)) \(count)"
+        }
     }
 
     /// `2026-11-21T03:56:07.568708+00:00` as `2026-11-21 03:56:07Z`; anything else as it is.
@@ -171,4 +184,29 @@ extension Dossier.Delivery {
 
 extension Dossier.AuditRow {
     var line: String { "\(Dossier.time(createdAt)) \(actor) \(action) \(subject): \(reason)" }
+}
+
+extension Dossier.AccountToken {
+    var line: String { "\(token) for \(app), registered \(Dossier.time(createdAt))" }
+}
+
+extension Dossier.Intent {
+    var line: String { "\(id): \(productId) of \(app), opened \(Dossier.time(createdAt))" }
+}
+
+extension Dossier.Share {
+    var line: String { "\(environment) \(originalTransactionId) of \(app), since \(Dossier.time(createdAt))" }
+}
+
+extension Dossier.Spend {
+    var line: String {
+        "\(environment) spend \(id) in \(app), \(Dossier.time(createdAt)), key \(idempotencyKey)"
+            + (reference.map { ", for \($0)" } ?? "")
+    }
+}
+
+extension Dossier.Consent {
+    var line: String {
+        "\(app): Apple \(consented ? "may be told" : "is not told") how much was used, since \(Dossier.time(changedAt))"
+    }
 }

@@ -19,6 +19,38 @@ struct Dossier: Decodable, Sendable {
     let deliveries: [Delivery]
     let appleCalls: [AppleCall]
     let auditLog: [AuditRow]
+    // Of an account alone.
+    let counts: [String: Int64]?
+    let accountTokens: [AccountToken]?
+    let purchaseIntents: [Intent]?
+    let shares: [Share]?
+    let spends: [Spend]?
+    let consents: [Consent]?
+
+    struct AccountToken: Decodable, Sendable {
+        let app, token, createdAt: String
+    }
+
+    struct Intent: Decodable, Sendable {
+        let id, app, productId, createdAt: String
+    }
+
+    /// A purchase of another account that this one has a part in.
+    struct Share: Decodable, Sendable {
+        let environment, originalTransactionId, app, createdAt: String
+    }
+
+    struct Spend: Decodable, Sendable {
+        let id: Int64
+        let environment, app, idempotencyKey, createdAt: String
+        let reference: String?
+    }
+
+    /// Whether the player agreed that Apple is told how much of a purchase was used.
+    struct Consent: Decodable, Sendable {
+        let app, changedAt: String
+        let consented: Bool
+    }
 
     struct Submission: Decodable, Sendable {
         let id, state, app, account, kind, receivedAt, correlationId: String

@@ -41,6 +41,16 @@ struct RateRowOptions: ParsableArguments {
     @Option(help: "Why, for the audit log: the source of the rate.") var reason: String
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
 
+    @Flag(help: "Prints JSON.") var json = false
+
+    /// The row that was added, for programs.
+    struct Report: Encodable, Sendable {
+        let from: RevenueDay
+        /// What holds from then on.
+        let sentence: String
+        let auditId: Int64
+    }
+
     func validate() throws {
         guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
     }
@@ -51,7 +61,9 @@ struct RateRowOptions: ParsableArguments {
         let audit = try await ToolSettings.load().withDatabase { pool in
             try await RateStore(pool: pool).add(row, from: from, actor: actor, reason: reason)
         }
-        print("from \(from): \(sentence) (audit \(audit))")
+        try ToolOutput.answer(
+            Report(from: from, sentence: sentence, auditId: audit), json: json,
+            "from \(from): \(sentence) (audit \(audit))")
     }
 
     static func storefront(_ text: String) throws -> String {

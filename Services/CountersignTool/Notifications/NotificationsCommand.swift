@@ -82,6 +82,19 @@ struct NotificationsCommand: AsyncParsableCommand {
         @Option(help: "Why, for the audit log; needed with --yes.") var reason: String?
         @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
 
+        @Flag(help: "Prints JSON.") var json = false
+
+        /// What was found, and done, for programs.
+        struct Report: Encodable, Sendable {
+            let notifications: [AppleNotificationStore.Chosen]
+            /// Those whose signed text is gone.
+            let withoutText: Int
+            /// Nil where nobody said --yes.
+            let replayed: Int?
+            /// Of the UUIDs that were named.
+            let unknown: [String]
+        }
+
         func validate() throws {
             guard !yes || reason?.allSatisfy(\.isWhitespace) == false else {
                 throw ValidationError("--yes needs --reason, which says why, in a sentence")
@@ -100,13 +113,17 @@ struct NotificationsCommand: AsyncParsableCommand {
                         .notifications(ids), reason: reason, actor: actor, limit: limit)
                     return (found, redriven.count)
                 }
-                print(NotificationLines.text(found, limit: limit))
                 let gone = found.count { !$0.isWhole }
+                var lines = [NotificationLines.text(found, limit: limit)]
                 if gone > 0 {
-                    print("\(gone) have no signed text any more: its retention is over, or an account was forgotten")
+                    lines.append(
+                        "\(gone) have no signed text any more: its retention is over, or an account was forgotten")
                 }
-                print(yes ? "\(redriven) are judged again now" : "nothing was done: --yes does it")
+                lines.append(yes ? "\(redriven) are judged again now" : "nothing was done: --yes does it")
                 let missed = Set(selection.uuids).subtracting(found.map(\.uuid)).sorted()
+                let report = Report(
+                    notifications: found, withoutText: gone, replayed: yes ? redriven : nil, unknown: missed)
+                try ToolOutput.answer(report, json: json, lines.joined(separator: "\n"))
                 guard missed.isEmpty else { throw ToolFailure("unknown: \(missed.joined(separator: " "))") }
             }
         }

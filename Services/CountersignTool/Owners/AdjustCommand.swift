@@ -19,6 +19,30 @@ struct AdjustCommand: AsyncParsableCommand {
     @Option(help: "Why, for the audit log.") var reason: String
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
     @Flag(help: "Lets a balance go below zero.") var allowDebt = false
+    @Flag(help: "Prints JSON.") var json = false
+
+    /// What the account has now, for programs.
+    struct Report: Encodable, Sendable {
+        struct Balance: Encodable, Sendable {
+            let item: String
+            let change: Int64
+            let amount: Int64
+        }
+
+        let auditId: Int64
+        let balances: [Balance]
+
+        /// Nil where nothing was changed.
+        init?(_ adjusted: LedgerStore.Adjusted, _ changes: [Catalogue.ItemGrant]) {
+            guard case .adjusted(let auditId, let balances) = adjusted else { return nil }
+            self.auditId = auditId
+            self.balances = balances.map { balance in
+                Balance(
+                    item: balance.item, change: changes.first { $0.item == balance.item }?.amount ?? 0,
+                    amount: balance.amount)
+            }
+        }
+    }
 
     func validate() throws {
         guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
@@ -38,7 +62,8 @@ struct AdjustCommand: AsyncParsableCommand {
                     environment: environment, app: app, account: account, items: changes, actor: actor, reason: reason,
                     allowsDebt: allowDebt, pool: pool)
             }
-            print(try Self.text(adjusted, changes, account: account.text))
+            let text = try Self.text(adjusted, changes, account: account.text)
+            try ToolOutput.answer(Report(adjusted, changes), json: json, text)
         }
     }
 

@@ -21,6 +21,20 @@ struct ClaimCommand: AsyncParsableCommand {
     @Option(help: "Why, for the audit log.") var reason: String
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
     @Option(help: "Seconds to wait for fulfillment.") var wait = 10.0
+    @Flag(help: "Prints JSON.") var json = false
+
+    /// What became of it, for programs.
+    struct Report: Encodable, Sendable {
+        let auditId: Int64
+        let environment: StoreEnvironment
+        /// The order's own.
+        let transactionId: String
+        /// Whether fulfillment has still to take it up.
+        let pending: Bool?
+        let state: OrderState?
+        let reason: String?
+        let account: String?
+    }
 
     func validate() throws {
         guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
@@ -38,9 +52,15 @@ struct ClaimCommand: AsyncParsableCommand {
                 return (claim, try await Self.outcome(of: claim.auditId, within: .seconds(wait), pool: pool))
             }
             let order = claim.key.transactionId
-            if order != transaction { print("\(transaction) is a transaction id of the order \(order)") }
-            print("claimed for \(account.text), audit \(claim.auditId)")
-            print(try sentence(outcome))
+            var lines = order == transaction ? [] : ["\(transaction) is a transaction id of the order \(order)"]
+            lines.append("claimed for \(account.text), audit \(claim.auditId)")
+            // Said also where what follows is a failure: the claim is written.
+            let report = Report(
+                auditId: claim.auditId, environment: environment, transactionId: order, pending: outcome?.isPending,
+                state: outcome?.state, reason: outcome?.reason, account: outcome?.account)
+            try ToolOutput.answer(report, json: json, lines.joined(separator: "\n"))
+            let sentence = try sentence(outcome)
+            if !json { print(sentence) }
         }
     }
 
@@ -66,7 +86,8 @@ struct ClaimCommand: AsyncParsableCommand {
         guard let outcome else { throw ToolFailure("the claim is gone: no row of operator_claims has it") }
         guard !outcome.isPending else {
             throw ToolFailure(
-                "fulfillment has not taken it up yet; the claim stays, and is taken up when fulfillment runs")
+                "fulfillment has not taken it up yet; the claim stays, and is taken up when fulfillment runs",
+                exitCode: ToolExit.underWay)
         }
         let standing = outcome.state.rawValue + (outcome.reason.map { ", \($0)" } ?? "")
         guard let owner = outcome.account, owner.utf8.elementsEqual(account.text.utf8) else {

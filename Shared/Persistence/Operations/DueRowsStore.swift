@@ -19,7 +19,7 @@ package struct DueRowsStore: Sendable {
     /// One queue.
     package struct Queue: Sendable, Hashable {
         /// The table: `submissions`, `events`, `webhook_deliveries`, `operator_claims`, `release_requests`, `subscriptions`,
-        /// `entitlements`, `forget_requests`, `apple_calls` or `notification_forwards`.
+        /// `entitlements`, `forget_requests`, `apple_calls`, `notification_forwards` or `sweep_requests`.
         package let table: String
         /// How many have been due for longer than each of ``DueRowsStore/ages``.
         package let counts: [Int64]
@@ -29,7 +29,8 @@ package struct DueRowsStore: Sendable {
 
     /// All queues, empty ones, too.
     ///
-    /// Deliveries to endpoints that are switched off do not count: nobody is meant to take them.
+    /// Deliveries to endpoints that are switched off do not count: nobody is meant to take them. Nor do those to endpoints that
+    /// only fail: the notification service holds them back on purpose, and another alert tells of that.
     ///
     /// - Parameter grace: rows count that have been due for longer than this.
     /// - Throws: `PostgresError`.
@@ -61,7 +62,7 @@ package struct DueRowsStore: Sendable {
             SELECT d.due FROM endpoints
             LEFT JOIN webhook_endpoints e ON e.id = endpoints.endpoint_id
             CROSS JOIN LATERAL (\(due("webhook_deliveries", and: "endpoint_id = endpoints.endpoint_id"))) d
-            WHERE e.disabled_at IS NULL AND e.is_holding IS NOT TRUE
+            WHERE e.disabled_at IS NULL AND e.is_holding IS NOT TRUE AND e.failing_since IS NULL
             """
         let queues = [
             queue("submissions", due("submissions")), queue("events", due("event_outbox")),
@@ -70,6 +71,7 @@ package struct DueRowsStore: Sendable {
             queue("entitlements", due("entitlements", "expires_at", and: "end_told_at IS NULL AND revoked_at IS NULL")),
             queue("webhook_deliveries", deliveries), queue("forget_requests", due("forget_requests")),
             queue("apple_calls", due("apple_calls")), queue("notification_forwards", due("notification_forwards")),
+            queue("sweep_requests", due("sweep_requests", "requested_at", and: "taken_at IS NULL")),
         ]
         return "WITH RECURSIVE \(endpoints)\n" + queues.joined(separator: "\nUNION ALL\n")
     }()

@@ -31,7 +31,7 @@ package struct InspectionStore: Sendable {
 
     /// The planner cannot know that an id leads to a handful of rows, and would read tables whole for the thousands that it
     /// expects: every step goes by an index.
-    private static let settings = """
+    static let settings = """
         SET TRANSACTION READ ONLY;
         SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off; SET LOCAL jit = off
         """

@@ -81,4 +81,46 @@ package struct RevokedCertificateStore: Sendable {
         }
         return (try row.decode("count"), newest)
     }
+
+    /// A certificate that is held for revoked, as a person looks at it.
+    package struct Listed: Codable, Sendable, Hashable {
+        /// The SHA-256 of the certificate, in hexadecimal digits.
+        package let sha256: String
+        package let revokedAt: Date
+        /// A number of RFC 5280, section 5.3.1.
+        package let reason: Int64?
+        package let learntAt: Date
+    }
+
+    /// All of them, the newest first.
+    ///
+    /// - Throws: `PostgresError`.
+    package func list() async throws -> [Listed] {
+        let result = try await pool.query(
+            """
+            SELECT encode(sha256, 'hex') AS sha256, revoked_at, reason::bigint AS reason, learnt_at
+            FROM revoked_certificates ORDER BY learnt_at DESC LIMIT $1
+            """, [.int8(Limit.rows)])
+        return try result.rows.map { row in
+            Listed(
+                sha256: try row.decode("sha256"), revokedAt: try row.decode("revoked_at"),
+                reason: try row.decodeIfPresent("reason"), learntAt: try row.decode("learnt_at"))
+        }
+    }
+
+    /// Takes a certificate out, so that its responder is asked anew, with a row in `audit_log`.
+    ///
+    /// - Parameter sha256: in hexadecimal digits.
+    /// - Returns: the row in `audit_log`; nil where the certificate is not among them.
+    /// - Throws: `PostgresError`.
+    package func remove(_ sha256: String, actor: String, reason: String) async throws -> Int64? {
+        try await pool.withTransaction { connection in
+            let removed = try await connection.query(
+                "DELETE FROM revoked_certificates WHERE sha256 = decode($1, 'hex') RETURNING 1 AS one", [.text(sha256)])
+            guard !removed.rows.isEmpty else { return nil }
+            return try await AuditLog.write(
+                "trust_certificate", of: sha256, actor: actor, reason: reason, on: connection
+            ).id
+        }
+    }
 }

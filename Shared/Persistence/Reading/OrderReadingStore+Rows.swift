@@ -71,7 +71,8 @@ extension OrderReadingStore {
     static func deliveries(_ key: OrderKey, on connection: PostgresConnection) async throws -> [Delivery] {
         let result = try await connection.query(
             """
-            SELECT d.event_id, d.endpoint_id, d.state, d.attempts, d.last_status, d.created_at, d.delivered_at, d.due_at
+            SELECT d.event_id, d.endpoint_id, d.state, d.attempts, d.last_status, d.created_at, d.delivered_at,
+                nullif(d.due_at, \(DeliveryStore.behind)) AS due_at
             FROM events e JOIN webhook_deliveries d ON d.event_id = e.id
             WHERE e.environment = $1 AND e.transaction_id = $2 ORDER BY d.created_at, d.event_id, d.endpoint_id LIMIT $3
             """, parameters(key) + [.int8(Int64(rowsMaximum))])

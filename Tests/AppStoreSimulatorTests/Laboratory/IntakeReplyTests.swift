@@ -42,7 +42,7 @@ import Testing
 
     @Test(arguments: [400, 401, 403, 404, 413, 422])
     func refusalIsNotTriedAgainAndSaysWhy(status: Int) {
-        let body = #"{"type":"urn:countersign:problem:app-unknown","title":"No","detail":"the app is not known"}"#
+        let body = #"{"type":"/problems/app-unknown","title":"No","detail":"the app is not known"}"#
         guard case .refused(status, let problem, let slug) = reply(status, body) else {
             Issue.record("\(status) is tried again")
             return

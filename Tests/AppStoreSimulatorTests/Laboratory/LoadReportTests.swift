@@ -129,7 +129,7 @@ import Testing
     @Test("a forgery that intake refuses for its shape is refused for the expected reason, and no other refusal is")
     func refusalsAtTheDoor() {
         func refused(_ expected: String, _ status: Int, _ slug: String) -> LoadReport.Forgery {
-            let body = #"{"type":"urn:countersign:problem:\#(slug)","title":"No","detail":"It is none."}"#
+            let body = #"{"type":"/problems/\#(slug)","title":"No","detail":"It is none."}"#
             var forgery = LoadReport.Forgery(kind: "four_parts", expectedReason: expected, account: "p")
             forgery.note(
                 IntakeClient.interpret(HTTPCaller.Answer(status: status, retryAfter: nil, body: Data(body.utf8))))

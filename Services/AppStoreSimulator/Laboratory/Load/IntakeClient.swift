@@ -103,6 +103,6 @@ struct IntakeClient: LoadIntake {
         let detail: String?
 
         var text: String { detail ?? title ?? "" }
-        var slug: String? { type?.split(separator: ":").last.map(String.init) }
+        var slug: String? { type?.split { $0 == ":" || $0 == "/" }.last.map(String.init) }
     }
 }

@@ -59,6 +59,7 @@ struct LoadCommand: AsyncParsableCommand {
     @Option(help: "Seconds after the last post in which every outcome must be there; 0 never asks for one.")
     var settleTimeout = 60.0
     @Option(help: "Writes the report as JSON to this file.") var report: String?
+    @Flag(help: "Prints the report as JSON; progress goes to standard error.") var json = false
 
     func validate() throws {
         guard (1...Self.countMaximum).contains(count) else {
@@ -88,7 +89,7 @@ struct LoadCommand: AsyncParsableCommand {
                     try await carryOut(posting: posting, asking: asking)
                 }
             }
-            print(report.text)
+            print(json ? try report.json() : report.text)
             if let path = self.report { try Self.write(try report.json(), to: path) }
             guard report.failures.isEmpty else { throw ExitCode.failure }
         }

@@ -2,7 +2,7 @@
 ///
 /// Source: apple-facts C8, after Apple's `notificationType` and `subtype` pages and their changelog.
 enum NotificationMenu {
-    struct Entry: Sendable {
+    struct Entry: Encodable, Sendable {
         let type: String
         var subtypes: [String] = []
         /// Whether it also comes without a subtype.

@@ -21,7 +21,7 @@ struct TriggerCommand: AsyncParsableCommand {
     var override: [String] = []
     @Option(help: "The simulator's address. Default: COUNTERSIGN_SIMULATOR_URL, or \(ControlClient.defaultBase).")
     var simulator: String?
-    @Flag(help: "Prints the notifications as JSON.") var json = false
+    @Flag(help: "Prints the notifications, or the types, as JSON.") var json = false
 
     func validate() throws {
         guard list || type != nil else { throw ValidationError("which type? --list shows them") }
@@ -37,7 +37,7 @@ struct TriggerCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let type, !list else {
-            print(TriggerRequest.menu)
+            print(json ? try ToolOutput.json(NotificationMenu.entries) : TriggerRequest.menu)
             return
         }
         try await failingPlainly {

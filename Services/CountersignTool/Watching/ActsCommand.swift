@@ -1,0 +1,56 @@
+import ArgumentParser
+import Foundation
+import Persistence
+
+/// `countersign acts`: what was done by hand, by whom, and why.
+struct ActsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "acts", abstract: "Lists what was done by hand, by whom and why, the newest first.",
+        discussion: "It reads the table audit_log, which every command that acts writes to.")
+
+    @Option(help: "What was done, such as adjust, claim, forget or redrive.") var action: String?
+    @Option(help: "Who did it.") var actor: String?
+    @Option(help: "To what, as a line has it: the id of a submission, say.") var subject: String?
+    @Option(help: "Acts of this time or later: 2026-11-21, or 2026-11-21T10:00:00Z.") var since: String?
+    @Option(help: "The most lines.") var limit = 50
+    @Flag(help: "Prints JSON.") var json = false
+
+    func validate() throws {
+        guard (1...10_000).contains(limit) else { throw ValidationError("--limit is from 1 to 10000") }
+        _ = try selection()
+    }
+
+    func run() async throws {
+        try await failingPlainly {
+            let (selection, limit) = (try selection(), limit)
+            let lines = try await ToolSettings.load().withDatabase { pool in
+                try await AuditLogReading(pool: pool).lines(selection, limit: limit)
+            }
+            try ToolOutput.answer(lines, json: json, Self.text(lines, limit: limit))
+        }
+    }
+
+    private func selection() throws -> AuditLogReading.Selection {
+        var selection = AuditLogReading.Selection()
+        (selection.action, selection.actor, selection.subject) = (action, actor, subject)
+        if let since {
+            guard let date = WebhookSelection.time(since) else {
+                throw ValidationError("--since is a day or a time: 2026-11-21, 2026-11-21T10:00:00Z")
+            }
+            selection.since = date
+        }
+        return selection
+    }
+
+    static func text(_ lines: [AuditLogReading.Line], limit: Int) -> String {
+        guard !lines.isEmpty else { return "nothing was done by hand" }
+        let rows = lines.map { line in
+            [
+                "\(line.id)", line.createdAt.formatted(.iso8601), line.actor, line.action,
+                "\(line.subject): \(line.reason)",
+            ]
+        }
+        let table = ToolOutput.table([["AUDIT", "WHEN", "WHO", "WHAT", "TO WHAT, AND WHY"]] + rows, rightAligned: [0])
+        return lines.count < limit ? table : table + "\nthe newest \(limit), by --limit"
+    }
+}

@@ -1,0 +1,79 @@
+import ArgumentParser
+import Foundation
+import Persistence
+
+/// `countersign certificates`: certificates of Apple's that are held for revoked.
+struct CertificatesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "certificates",
+        abstract: "Shows which certificates are held for revoked, and which chains purchases were signed with.",
+        subcommands: [List.self, Trust.self, Chains.self])
+
+    /// `countersign certificates list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Lists certificates that a responder of Apple's has called revoked.")
+
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() async throws {
+            try await failingPlainly {
+                let rows = try await ToolSettings.load().withDatabase { pool in
+                    try await RevokedCertificateStore(pool: pool).list()
+                }
+                try ToolOutput.answer(rows, json: json, Self.text(rows))
+            }
+        }
+
+        static func text(_ rows: [RevokedCertificateStore.Listed]) -> String {
+            guard !rows.isEmpty else { return "no certificate is held for revoked" }
+            return rows.map { row in
+                "\(row.sha256)  revoked \(row.revokedAt.formatted(.iso8601)), learnt \(row.learntAt.formatted(.iso8601))"
+                    + (row.reason.map { ", reason \($0) of RFC 5280" } ?? "")
+            }.joined(separator: "\n")
+        }
+    }
+
+    /// `countersign certificates trust`.
+    struct Trust: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "trust",
+            abstract: "Takes a certificate out of those that are held for revoked; its responder is asked anew.",
+            discussion: """
+                Within 30 s. If the responder says again that it is revoked, it is there again. What was rejected meanwhile: \
+                `countersign redrive --rejected-reason certificate_revoked`.
+                """)
+
+        @Argument(help: "The SHA-256 of the certificate, 64 hexadecimal digits.") var sha256: String
+        @Option(help: "Why, for the audit log.") var reason: String
+        @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+        @Flag(help: "Prints JSON.") var json = false
+
+        func validate() throws {
+            guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
+            guard sha256.count == 64, sha256.allSatisfy(\.isHexDigit) else {
+                throw ValidationError(
+                    "a SHA-256 is 64 hexadecimal digits, as `countersign certificates list` prints them")
+            }
+        }
+
+        /// What was done, for programs.
+        struct Report: Encodable, Sendable {
+            let sha256: String
+            let auditId: Int64
+        }
+
+        func run() async throws {
+            try await failingPlainly {
+                let (sha256, reason, actor) = (sha256.lowercased(), reason, actor ?? ToolActor.sessionUser)
+                let audit = try await ToolSettings.load().withDatabase { pool in
+                    try await RevokedCertificateStore(pool: pool).remove(sha256, actor: actor, reason: reason)
+                }
+                guard let audit else { throw ToolFailure("\(sha256) is not among those that are held for revoked") }
+                try ToolOutput.answer(
+                    Report(sha256: sha256, auditId: audit), json: json,
+                    "\(sha256) is taken out, and asked about anew within 30 s; audit \(audit)")
+            }
+        }
+    }
+}

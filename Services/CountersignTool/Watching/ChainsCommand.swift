@@ -1,0 +1,87 @@
+import AppStore
+import ArgumentParser
+import Crypto
+import Foundation
+import Persistence
+import TrustedRootSettings
+
+extension CertificatesCommand {
+    /// `countersign certificates chains`.
+    struct Chains: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "chains",
+            abstract:
+                "Lists the chains of certificates that signed transactions came with; exits with 2 for a foreign root.",
+            discussion: """
+                Apple has two or three in years. A chain that ends at another root is somebody's who could sign purchases \
+                while that root was trusted. Receipts are not among them.
+                """)
+
+        @Flag(help: "Counts the proofs of each chain, which reads all of them.") var count = false
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() async throws {
+            try await failingPlainly {
+                let counts = count
+                let chains = try await ToolSettings.load().withDatabase { pool in
+                    try await ProofChainReading(pool: pool).chains(counts: counts)
+                }.map(ChainLine.init)
+                try ToolOutput.answer(
+                    chains, json: json,
+                    chains.isEmpty ? "no chain is known yet" : chains.map(\.text).joined(separator: "\n"))
+                guard chains.allSatisfy(\.isApples) else { throw ToolExit.found }
+            }
+        }
+    }
+}
+
+/// A chain, for people and programs.
+struct ChainLine: Encodable, Sendable {
+    let fingerprint: String
+    let firstSeenAt: Date
+    /// The SHA-256 of the last certificate, in hexadecimal digits; nil where the header cannot be read.
+    let rootSha256: String?
+    let isApples: Bool
+    let count: Int64?
+    let firstReceivedAt: Date?
+    let lastReceivedAt: Date?
+
+    enum CodingKeys: String, CodingKey {
+        case fingerprint, firstSeenAt, rootSha256, count, firstReceivedAt, lastReceivedAt
+        case isApples = "apples"
+    }
+
+    init(_ chain: ProofChainReading.Chain) {
+        fingerprint = chain.fingerprint
+        firstSeenAt = chain.createdAt
+        (count, firstReceivedAt, lastReceivedAt) = (chain.count, chain.firstReceivedAt, chain.lastReceivedAt)
+        rootSha256 = Self.root(of: chain.header)
+        isApples = rootSha256.map { RootUse.signedData.appleRoots.fingerprints.contains($0) } ?? false
+    }
+
+    /// The SHA-256 of the last certificate of a JWS's header (RFC 7515, section 4.1.6).
+    static func root(of header: String) -> String? {
+        struct Header: Decodable { let x5c: [String] }
+        var text = String(header.prefix { $0 != "." }.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
+        text += String(repeating: "=", count: (4 - text.count % 4) % 4)
+        guard let data = Data(base64Encoded: text),
+            let last = try? JSONDecoder().decode(Header.self, from: data).x5c.last,
+            let certificate = Data(base64Encoded: last)
+        else { return nil }
+        return SHA256.hash(data: certificate).map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined()
+    }
+
+    var text: String {
+        let place = isApples ? "Apple's" : rootSha256 == nil ? "UNREADABLE" : "NOT APPLE'S"
+        let counted = count.map { count in
+            let times = [firstReceivedAt, lastReceivedAt].compactMap { $0?.formatted(.iso8601) }.joined(
+                separator: " to ")
+            return ", \(count) proofs" + (times.isEmpty ? "" : " of \(times)")
+        }
+        return "\(fingerprint)  \(place), root \(rootSha256 ?? "-"), first seen \(firstSeenAt.formatted(.iso8601))"
+            + (counted ?? "")
+    }
+}

@@ -1,0 +1,144 @@
+import ArgumentParser
+import Foundation
+import Persistence
+import Postgres
+
+extension WaitingStore.Kind: ExpressibleByArgument {}
+
+/// `countersign waiting`: what is to be done and is not done yet.
+struct WaitingCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "waiting",
+        abstract: "Shows what waits: submissions, events, webhooks, questions to Apple; and has some of it tried now.",
+        subcommands: [List.self, Now.self], defaultSubcommand: List.self)
+
+    /// `countersign waiting list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list",
+            abstract: "Counts what waits, by kind and reason; of one kind it lists the rows that are due first.",
+            discussion: """
+                In a healthy installation most of this is a moment old. At most 10,000 rows of a kind are looked at: such a \
+                count means "at least".
+                """)
+
+        @Argument(
+            help: "One kind: submissions, events, deliveries, sweep, apple_calls, forwards, claims or forgetting.")
+        var kind: WaitingStore.Kind?
+        @Option(help: "The most rows of one kind, those first that are due first.") var limit = 20
+        @Flag(help: "Prints JSON.") var json = false
+
+        func validate() throws {
+            guard (1...10_000).contains(limit) else { throw ValidationError("--limit is from 1 to 10000") }
+        }
+
+        func run() async throws {
+            try await failingPlainly {
+                let (kind, limit) = (kind, limit)
+                let report = try await ToolSettings.load().withDatabase { pool in
+                    try await Self.report(kind, limit: limit, WaitingStore(pool: pool))
+                }
+                try ToolOutput.answer(report, json: json, report.text)
+            }
+        }
+
+        /// A function of its own, since the optimizer crashes on throwing async calls in a loop in a closure.
+        @inline(never)
+        private static func report(
+            _ kind: WaitingStore.Kind?, limit: Int, _ store: WaitingStore
+        ) async throws -> WaitingReport {
+            var groups: [WaitingStore.Group] = []
+            for each in kind.map({ [$0] }) ?? WaitingStore.Kind.allCases { groups += try await store.groups(each) }
+            guard let kind else { return WaitingReport(groups: groups, rows: nil) }
+            return WaitingReport(groups: groups, rows: try await store.rows(kind, limit: limit))
+        }
+    }
+
+    /// What may be tried before its time.
+    enum Hastened: String, ExpressibleByArgument, CaseIterable {
+        case submissions, events
+    }
+
+    /// `countersign waiting now`.
+    struct Now: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "now",
+            abstract:
+                "Has submissions or events sent at once that wait for their time, and notes who wanted it and why.",
+            discussion: """
+                What is mended needs nothing: all of it is sent again when it is due. This is for those that were put off \
+                for long. Nothing is granted, or told, twice by it. Of webhooks: `countersign webhooks resend --state pending`.
+                """)
+
+        @Argument(help: "submissions or events.") var kind: Hastened
+        @Argument(help: "Their ids; all that wait without them.") var ids: [String] = []
+        @Option(help: "The most of them.") var limit = 1_000
+        @Option(help: "Why, for the audit log.") var reason: String
+        @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+        @Flag(help: "Prints JSON.") var json = false
+
+        func validate() throws {
+            guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
+            guard (1...10_000).contains(limit) else { throw ValidationError("--limit is from 1 to 10000") }
+        }
+
+        func run() async throws {
+            try await failingPlainly {
+                let command = self
+                let hastened = try await ToolSettings.load().withDatabase { pool in try await command.hasten(pool) }
+                try ToolOutput.answer(
+                    ["hastened": hastened], json: json,
+                    (hastened + ["\(hastened.count) are sent within seconds"]).joined(separator: "\n"))
+                let rest = Set(ids).subtracting(hastened).sorted()
+                guard rest.isEmpty else {
+                    throw ToolFailure("unknown, or due already, left alone: \(rest.joined(separator: " "))")
+                }
+            }
+        }
+
+        @inline(never)
+        private func hasten(_ pool: PostgresPool) async throws -> [String] {
+            let actor = actor ?? ToolActor.sessionUser
+            switch kind {
+            case .submissions:
+                return try await SubmissionStore(pool: pool).hasten(ids, limit: limit, reason: reason, actor: actor)
+            case .events:
+                return try await EventStore(pool: pool).hasten(ids, limit: limit, reason: reason, actor: actor)
+            }
+        }
+    }
+}
+
+/// What waits, for people and programs.
+struct WaitingReport: Encodable, Sendable {
+    let groups: [WaitingStore.Group]
+    /// Of one kind; nil where none was named.
+    let rows: [WaitingStore.Row]?
+
+    var text: String {
+        guard !groups.isEmpty else { return "nothing waits" }
+        let head = ["WHAT", "COUNT", "DUE", "OLDEST", "REASON"]
+        let table =
+            [head]
+            + groups.map { group in
+                let most = group.count >= WaitingStore.countMaximum ? "+" : ""
+                return [
+                    group.kind.rawValue, "\(group.count)\(most)", "\(group.due)\(most)",
+                    ToolOutput.age(group.oldestSeconds),
+                    group.reason,
+                ]
+            }
+        var lines = [ToolOutput.table(table, rightAligned: [1, 2, 3])]
+        guard let rows, !rows.isEmpty else { return lines[0] }
+        let details = rows.map { row in
+            [
+                row.id, row.app ?? "-", "\(row.attempts)", row.since.formatted(.iso8601), row.dueAt.formatted(.iso8601),
+                row.reason,
+            ]
+        }
+        lines += [
+            "", ToolOutput.table([["ID", "APP", "ATTEMPTS", "SINCE", "DUE", "REASON"]] + details, rightAligned: [2]),
+        ]
+        return lines.joined(separator: "\n")
+    }
+}

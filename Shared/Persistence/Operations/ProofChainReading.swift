@@ -1,0 +1,56 @@
+package import Foundation
+package import Postgres
+
+/// The chains of certificates that genuine proofs came with, for an operator.
+package struct ProofChainReading: Sendable {
+    /// A chain that is kept once.
+    package struct Chain: Sendable, Hashable {
+        /// The SHA-256 of the header, in hexadecimal digits.
+        package let fingerprint: String
+        /// When it was seen first.
+        package let createdAt: Date
+        /// The header of a JWS: base64url of JSON with `x5c`.
+        package let header: String
+        /// Proofs that came with it and are still there; nil where nobody counted.
+        package let count: Int64?
+        package let firstReceivedAt: Date?
+        package let lastReceivedAt: Date?
+    }
+
+    private let pool: PostgresPool
+
+    /// Works on the database of a pool.
+    package init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// All chains, the newest first.
+    ///
+    /// - Parameter counts: counts the proofs of each, which reads all proofs.
+    /// - Throws: `PostgresError`.
+    package func chains(counts: Bool) async throws -> [Chain] {
+        let counted =
+            counts
+            ? """
+            (SELECT header, sum(n)::bigint AS n, min(low) AS low, max(high) AS high FROM (
+                SELECT header, count(*) AS n, min(received_at) AS low, max(received_at) AS high
+                FROM submission_proofs WHERE header IS NOT NULL GROUP BY header
+                UNION ALL
+                SELECT proof_header, count(*), min(received_at), max(received_at)
+                FROM submissions WHERE proof_header IS NOT NULL GROUP BY proof_header) parts GROUP BY header)
+            """
+            : "(SELECT NULL::bytea AS header, NULL::bigint AS n, NULL::timestamptz AS low, NULL::timestamptz AS high LIMIT 0)"
+        let result = try await pool.query(
+            """
+            SELECT encode(h.fingerprint, 'hex') AS fingerprint, h.created_at, h.header, c.n, c.low, c.high
+            FROM proof_headers h LEFT JOIN \(counted) c ON c.header = h.fingerprint ORDER BY h.created_at DESC
+            """)
+        return try result.rows.map { row in
+            let count: Int64? = try row.decodeIfPresent("n")
+            return Chain(
+                fingerprint: try row.decode("fingerprint"), createdAt: try row.decode("created_at"),
+                header: try row.decode("header"), count: counts ? count ?? 0 : nil,
+                firstReceivedAt: try row.decodeIfPresent("low"), lastReceivedAt: try row.decodeIfPresent("high"))
+        }
+    }
+}
