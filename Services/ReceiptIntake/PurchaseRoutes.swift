@@ -43,7 +43,11 @@ struct PurchaseRoutes: Sendable {
         let wait = try WaitParameter.read(request)
         let player = callers.player
         // Nothing is read of what is refused.
-        try await limits.admitPost(by: player)
+        if let player {
+            try await limits.admitPost(by: player)
+        } else {
+            try await limits.admitPost(byBackendOf: callers.serverApps)
+        }
         let place = waits.enter(player, wait: wait)
         defer { waits.leave(place) }
         let accepted = try await body.withValue(PurchaseRequest.self, from: request, of: player) { purchase in

@@ -20,6 +20,7 @@ struct AppsDocument: NamedFields {
         let possession: String?
         let finish: String?
         let account_token: String?
+        let backend_posts_per_minute: Int?
         let forward_notifications: StrictlyNamed<Forwarding>?
         let shared_secret_file: String?
         let shared_secret_env: String?
@@ -29,7 +30,7 @@ struct AppsDocument: NamedFields {
 
         enum CodingKeys: String, CodingKey, CaseIterable {
             case bundle_id, app_apple_id, released, sandbox, receipts, possession, shared_secret_file
-            case finish, account_token, forward_notifications
+            case finish, account_token, backend_posts_per_minute, forward_notifications
             case shared_secret_env, app_store_server_api, subscription_offers, authentication
         }
     }

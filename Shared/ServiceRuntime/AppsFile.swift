@@ -19,6 +19,7 @@ import Foundation
 ///     possession: proof         # or number: whoever guesses or overhears a transaction id gets what it bought
 ///     finish: app               # or server: fulfillment has Apple finish what it granted
 ///     account_token: leave      # or set: what was bought without a token gets one of its account at Apple
+///     backend_posts_per_minute: 6000 # of its server API keys, in each intake process; 0: no limit
 ///     forward_notifications:    # what Apple signed goes on to an older consumer, byte for byte
 ///       { url: "https://old.example.com/apple", allow_private_addresses: false }
 ///     shared_secret_file: /run/secrets/shared-secret            # for verifyReceipt; or shared_secret_env
@@ -33,6 +34,9 @@ import Foundation
 package struct AppsFile: Sendable, Equatable {
     /// One app.
     package struct App: Sendable, Equatable {
+        /// The most that ``backendPostsPerMinute`` can say.
+        package static let backendPostsMaximum = 10_000_000
+
         /// As in App Store Connect; compared exactly.
         package let bundleId: String
         /// The number in the app's store address; nil while the app was never released.
@@ -57,6 +61,8 @@ package struct AppsFile: Sendable, Equatable {
         package var finish = FinishPolicy.app
         /// What becomes of purchases without an account token.
         package var accountToken = AccountTokenPolicy.leave
+        /// The proofs that its server API keys may post a minute, in each intake process; 0 for no limit, nil where intake's setting holds.
+        package var backendPostsPerMinute: Int?
         /// Where Apple's notifications go on to; nil for nowhere.
         package var forwarding: Forwarding?
     }

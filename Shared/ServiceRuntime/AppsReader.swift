@@ -71,8 +71,16 @@ struct AppsReader {
             authentication: try authentication(secrets.contains(.callers) ? access?.value : nil, accessPlace))
         app.finish = try choice(entry.finish, or: .app, "finish", of: id, place)
         app.accountToken = try choice(entry.account_token, or: .leave, "account_token", of: id, place)
+        app.backendPostsPerMinute = try backendPosts(entry.backend_posts_per_minute, of: id, place)
         app.forwarding = try forwarding(entry.forward_notifications?.value, of: id, place)
         return app
+    }
+
+    private func backendPosts(_ number: Int?, of app: String, _ place: Place) throws(SettingsFileError) -> Int? {
+        guard let number, !(0...AppsFile.App.backendPostsMaximum).contains(number) else { return number }
+        throw place.mistake(
+            "`backend_posts_per_minute` of \(app) is \(number), not from 0 to \(AppsFile.App.backendPostsMaximum)",
+            SettingsStep(stringValue: "backend_posts_per_minute"))
     }
 
     private func forwarding(

@@ -1,7 +1,6 @@
+import Crypto
 import Foundation
-import NIOCore
 import NIOHTTP1
-import NIOPosix
 import Postgres
 import Testing
 
@@ -11,16 +10,21 @@ extension EndToEnd {
     struct FloodTests {
         private enum Limit {
             static let purchases = 150
-            /// At a rate that has them last longer than opening the idle connections.
+            /// At a rate that has them last longer than opening the slow connections.
             static let slowPurchases = 300
             /// Connections that post without a pause.
             static let flooders = 8
             static let idleConnections = 10_000
+            static let slowConnections = 1_000
+            /// What an app's backends may post a minute where nobody says otherwise, and how much of it at once.
+            static let backendPosts = (perMinute: 6_000.0, atOnce: 100.0)
         }
 
         private static let game = "com.example.game"
+        private static let wild = "com.example.wild"
 
-        @Test("by one player, by nobody, and of idle connections: every purchase that comes meanwhile is granted")
+        @Test(
+            "by one player, one app, nobody, slow and idle connections: every purchase that comes meanwhile is granted")
         func floods() async throws {
             try await withStack { stack, client, database in
                 try await Self.purchases("before", stack)
@@ -43,17 +47,66 @@ extension EndToEnd {
                 }
                 #expect(Set(nobody.keys) == [401])
 
+                try await Self.floodByApp(stack, client, database)
+
                 // The producer is started first: Foundation cannot start a process beside so many open files.
-                async let idlePurchases: Void = Self.purchases(
-                    "during idle connections", stack, count: Limit.slowPurchases, ["--rate", "25"])
+                async let slowPurchases: Void = Self.purchases(
+                    "during slow connections", stack, count: Limit.slowPurchases, ["--rate", "25"])
                 #expect(try await database.grantsMore(5))
-                let idle = await IdleConnections.open(Limit.idleConnections, to: client.intake)
-                print("idle connections that were opened: \(idle.opened), and still open: \(idle.open)")
-                #expect(idle.opened > 0)
-                try await idlePurchases
-                await idle.close()
+                let slow = await SlowConnections.open(Limit.slowConnections, to: client.intake, token: token)
+                #expect(slow.opened > 0)
+                try await slowPurchases
+                print("slow connections that were opened: \(slow.opened), and still open: \(slow.open)")
+                await slow.close()
+
+                let open = try await IdleConnections.during(Limit.idleConnections, to: client.intake) { opened in
+                    print("idle connections that were opened: \(opened)")
+                    #expect(opened > 0)
+                    try await Self.purchases("during idle connections", stack)
+                }
+                print("idle connections that were still open: \(open)")
                 try await Self.purchases("after", stack)
             }
+        }
+
+        /// Another app's backend posts as fast as it goes: it gets its own app's turns, and no more.
+        private static func floodByApp(_ stack: Stack, _ client: IntakeClient, _ database: Database) async throws {
+            let apps = stack.configuration("apps.yaml")
+            let before = try Data(contentsOf: apps)
+            let key = "csk_\(UUID().uuidString)"
+            let hash = SHA256.hash(data: Data(key.utf8)).map { String(format: "%02x", $0) }.joined()
+            let entry = "  - { bundle_id: \(wild), authentication: { api_keys_sha256: [\"\(hash)\"] } }\n"
+            try (before + Data(entry.utf8)).write(to: apps, options: .atomic)
+            let start: ContinuousClock.Instant
+            let statuses: [Int: Int]
+            do {
+                let account = "\(client.intake)/v1/accounts/nobody?app=\(wild)"
+                while try await client.send(.GET, account, headers: client.headers(playerToken: key)).status != 200 {
+                    // The file is looked at every two seconds, and nobody is called.
+                    try await Task.sleep(for: .milliseconds(200))
+                }
+                start = .now
+                statuses = try await during("a flood by one app", stack) { number in
+                    let proof = Data("{\"n\":\(number)}".utf8).base64URL
+                    let body = #"{"app":"\#(wild)","account":"a-\#(number)","signed_transaction":"\#(proof).e30.AAAA"}"#
+                    return try await client.send(
+                        .POST, client.intake + "/v1/purchases", headers: client.headers(playerToken: key),
+                        body: Array(body.utf8)
+                    ).status
+                }
+            } catch {
+                try before.write(to: apps, options: .atomic)
+                throw error
+            }
+            let seconds = (ContinuousClock.now - start) / .seconds(1)
+            // What was posted for an app that is not configured any more would wait for it for ever.
+            let unsettled = try await database.wait(
+                for: 0, within: .seconds(60),
+                "SELECT count(*) AS n FROM submissions WHERE app = $1 AND due_at IS NOT NULL", [.text(wild)])
+            #expect(unsettled == 0)
+            try before.write(to: apps, options: .atomic)
+            let taken = Double(statuses[202, default: 0])
+            #expect(taken > 0 && taken <= Limit.backendPosts.atOnce + seconds * Limit.backendPosts.perMinute / 60 + 1)
         }
 
         /// As much as a short body may have.
@@ -121,50 +174,5 @@ extension EndToEnd {
         private static func rows(of account: String, _ database: Database) async throws -> Int64 {
             try await database.number("SELECT count(*) AS n FROM submissions WHERE account = $1", [.text(account)])
         }
-    }
-}
-
-/// Connections that say nothing, or begin a request and go on no further.
-private struct IdleConnections {
-    private static let connectingAtATime = 50
-
-    private let channels: [any Channel]
-
-    /// How many were opened.
-    var opened: Int { channels.count }
-    /// How many the server has not closed.
-    var open: Int { channels.count(where: \.isActive) }
-
-    static func open(_ count: Int, to address: String) async -> IdleConnections {
-        guard let url = URL(string: address), let host = url.host(), let port = url.port else {
-            return IdleConnections(channels: [])
-        }
-        let channels = await withTaskGroup(of: [any Channel].self) { group in
-            let each = count / connectingAtATime
-            for _ in 0..<connectingAtATime {
-                group.addTask {
-                    var channels: [any Channel] = []
-                    for number in 0..<each {
-                        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                        guard let channel = try? await bootstrap.connect(host: host, port: port).get() else { continue }
-                        channels.append(channel)
-                        let text =
-                            switch number % 3 {
-                            case 1: "POST /v1/purchases HTTP/1.1\r\nhost: localhost\r\n"
-                            case 2: "POST /v1/purchases HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{"
-                            default: ""
-                            }
-                        try? await channel.writeAndFlush(ByteBuffer(string: text))
-                    }
-                    return channels
-                }
-            }
-            return await group.reduce(into: []) { $0 += $1 }
-        }
-        return IdleConnections(channels: channels)
-    }
-
-    func close() async {
-        for channel in channels { try? await channel.close() }
     }
 }

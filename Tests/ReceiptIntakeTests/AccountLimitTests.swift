@@ -178,6 +178,52 @@ struct AccountLimitTests {
     }
 }
 
+@Suite("How often an app's backends may post")
+struct BackendRateTests {
+    @Test(
+        "by the app's entry or the setting, a second's turns at once; no limit where 0 is said; a shared key by the largest"
+    )
+    func turns() throws {
+        let rate = BackendRate(perMinute: 6_000, holdMaximum: .zero) { ["small": 600, "free": 0, "large": 12_000][$0] }
+        #expect(rate.turns(apps: ["free"]) == nil && rate.turns(apps: ["free", "small"]) == nil)
+        #expect(rate.turns(apps: []) == nil)
+        for (apps, perMinute, atOnce) in [
+            (["other"], 6_000, 100), (["small"], 600, 30), (["large", "small"], 12_000, 200),
+        ] {
+            let turns = try #require(rate.turns(apps: apps))
+            #expect(turns.perMinute == perMinute && rate.turns(apps: apps) === turns)
+            let now = ContinuousClock.now
+            let taken = (0..<atOnce + 1).count { _ in (try? turns.take(BackendRate.name(apps), now: now)) != nil }
+            #expect(taken == atOnce)
+        }
+    }
+
+    @Test("and what is too much is 429 before its body is read; another app's purchases go on")
+    func limited() async throws {
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url, settings: ["intake.app_posts_per_minute": "30"]) { intake in
+                @Sendable func post() async throws -> TestIntake.Answer {
+                    let fields = ["signed_transaction": Proofs.fresh(), "account": "player-2"]
+                    return try await intake.post(fields: fields, as: TestIntake.serverKey)
+                }
+                for _ in 0..<30 { #expect(try await post().status == 202) }
+                // Two more are held until it is their turn, 2 and 4 s; the next are told when to come.
+                let answers = try await withThrowingTaskGroup(of: TestIntake.Answer.self) { group in
+                    for _ in 0..<4 { group.addTask { try await post() } }
+                    return try await group.reduce(into: [TestIntake.Answer]()) { $0.append($1) }
+                }
+                let refused = answers.filter { $0.status == 429 }
+                #expect(refused.count == 2 && answers.count { $0.status == 202 } == 2, "\(answers.map(\.status))")
+                #expect(refused.allSatisfy { $0.headers[.rateLimitPolicy] == #""app";q=30;w=60"# })
+                #expect(refused.allSatisfy { $0.headers[.retryAfter] != nil && $0.slug == "rate-limited" })
+                let player = try TestTokens.hs256(TestTokens.claims("player-1"))
+                #expect(
+                    try await intake.post(Proofs.fresh(), as: player).status == 202, "players have their own limits")
+            }
+        }
+    }
+}
+
 @Suite("Readings beside purchases")
 struct ReadingTurnsTests {
     @Test("half of the connections read at most, and beyond those who may wait it is 503 of its own")

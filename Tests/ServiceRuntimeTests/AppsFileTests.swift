@@ -73,6 +73,17 @@ struct AppsFileTests {
         #expect(refused.contains("must use https"), "\(refused)")
     }
 
+    @Test("how much an app's backends may post is the setting's unless the file says so, and within bounds")
+    func backendPosts() throws {
+        #expect(try app("").backendPostsPerMinute == nil)
+        #expect(try app("backend_posts_per_minute: 0").backendPostsPerMinute == 0)
+        #expect(try app("backend_posts_per_minute: 600").backendPostsPerMinute == 600)
+        for number in [-1, 10_000_001] {
+            let refused = problem("apps: [{ bundle_id: a, backend_posts_per_minute: \(number) }]")
+            #expect(refused.contains("not from 0 to 10000000"), "\(refused)")
+        }
+    }
+
     @Test("secrets come from files and from variables, without white space around them")
     func places() throws {
         let shared = try TemporaryFile("  shared-of-a-file\n")

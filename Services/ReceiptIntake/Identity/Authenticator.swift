@@ -70,6 +70,9 @@ final class Authenticator: Sendable {
     /// What a player of an app has to post.
     func possession(app: String) -> AppsFile.PossessionPolicy { entry(app)?.app.possession ?? .proof }
 
+    /// The proofs that an app's backends may post a minute; nil where the app's entry says nothing.
+    func backendPosts(app: String) -> Int? { entry(app)?.app.backendPostsPerMinute }
+
     private func entry(_ app: String) -> Entry? { entries.withLock { $0[app] } }
 
     /// Who sends a request about this app.

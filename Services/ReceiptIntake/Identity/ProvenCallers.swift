@@ -23,7 +23,12 @@ struct ProvenCallers: Sendable {
         self.authenticator = authenticator
     }
 
-    /// The player whose token it is, which names one account in whatever app; nil for a backend, whose requests are not counted.
+    /// The apps whose server API key it is, sorted; none for a player.
+    var serverApps: [String] {
+        callers.filter(\.isServer).map(\.app).sorted()
+    }
+
+    /// The player whose token it is, which names one account in whatever app; nil for a backend.
     var player: Caller? {
         callers.contains(where: \.isServer) ? nil : callers.min { $0.app < $1.app }
     }

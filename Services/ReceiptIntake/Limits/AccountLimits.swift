@@ -1,9 +1,7 @@
 import PurchaseModel
 import ServiceRuntime
 
-/// How often a player may ask for what.
-///
-/// The studio's backend may as often as it likes.
+/// How often a player may ask for what, and how often an app's backends may post.
 struct AccountLimits: Sendable {
     enum Limit {
         /// How long a request is held until it is the account's turn; what would have to wait longer is refused.
@@ -20,25 +18,61 @@ struct AccountLimits: Sendable {
     let reads: AccountRate
     /// Subscription offers that are signed.
     let signatures: AccountRate
+    /// Proofs of an app's backends.
+    let backendPosts: BackendRate
     private let held: HeldRequests
 
     init(
         postsPerMinute: Int, idsPerMinute: Int, readsPerMinute: Int, signaturesPerMinute: Int = 30,
+        backendPosts: BackendRate = BackendRate(perMinute: 0, holdMaximum: Limit.hold),
         held: HeldRequests = HeldRequests(maximum: Limit.held)
     ) {
         posts = AccountRate(perMinute: postsPerMinute, holdMaximum: Limit.hold)
         ids = AccountRate(perMinute: idsPerMinute)
         reads = AccountRate(perMinute: readsPerMinute, holdMaximum: Limit.hold)
         signatures = AccountRate(perMinute: signaturesPerMinute)
+        self.backendPosts = backendPosts
         self.held = held
+    }
+
+    /// - Parameter ofApp: the proofs that an app's backends may post a minute; nil where the configuration's number holds.
+    init(_ configuration: Configuration, held: HeldRequests, ofApp: @escaping @Sendable (_ app: String) -> Int?) {
+        self.init(
+            postsPerMinute: configuration.accountPostsPerMinute, idsPerMinute: configuration.accountIdsPerMinute,
+            readsPerMinute: configuration.accountReadsPerMinute,
+            signaturesPerMinute: configuration.accountSignaturesPerMinute,
+            backendPosts: BackendRate(
+                perMinute: configuration.appPostsPerMinute, holdMaximum: Limit.hold, ofApp: ofApp),
+            held: held)
     }
 
     /// Takes a turn for a proof, before anything of the body is read; what comes too fast is held.
     ///
-    /// - Parameter player: nil for the studio's backend.
     /// - Throws: `ProblemDetails`, 429.
-    func admitPost(by player: Caller?) async throws {
+    func admitPost(by player: Caller) async throws {
         try await admit("posts", posts, player)
+    }
+
+    /// Takes a turn for a proof of an app's backend, in the same way.
+    ///
+    /// - Parameter apps: whose key it is, sorted.
+    /// - Throws: `ProblemDetails`, 429.
+    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
+    func admitPost(byBackendOf apps: [String]) async throws {
+        guard let turns = backendPosts.turns(apps: apps) else { return }
+        let name = BackendRate.name(apps)
+        func refusal(_ wait: Duration) -> ProblemDetails {
+            RequestsLimited.problemOfBackend(perMinute: turns.perMinute, wait: wait)
+        }
+        let wait: Duration
+        do throws(TurnsExceeded) { wait = try turns.take(name) } catch { throw refusal(error.wait) }
+        guard wait > .zero else { return }
+        guard await held.hold(name, for: wait) else {
+            turns.giveBack(name)
+            throw refusal(wait)
+        }
+        RequestsLimited.count("app", .held)
     }
 
     /// Takes a turn for what the body turned out to be, before anything is written.

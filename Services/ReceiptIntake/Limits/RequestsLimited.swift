@@ -26,6 +26,13 @@ enum RequestsLimited {
         problem(limit, perMinute: perMinute, wait: wait, title: "The account asks too often", who: "A player")
     }
 
+    /// 429 of an app's backends.
+    static func problemOfBackend(perMinute: Int, wait: Duration) -> ProblemDetails {
+        problem(
+            "app", perMinute: perMinute, wait: wait, title: "The app's backend posts too often", who: "An app's backend"
+        )
+    }
+
     /// 429 of an address.
     static func problemOfAddress(perMinute: Int, wait: Duration) -> ProblemDetails {
         let title = "Too much comes from this address"
@@ -50,7 +57,7 @@ enum RequestsLimited {
     ) -> ProblemDetails {
         count(limit, .refused)
         let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
-        let what = limit == "address" ? "requests" : limit
+        let what = ["address": "requests", "app": "posts"][limit] ?? limit
         return ProblemDetails(
             "rate-limited", title: title, status: .tooManyRequests,
             detail: "\(who) may have \(perMinute) \(what) a minute. Nothing is lost: do not finish a transaction "
