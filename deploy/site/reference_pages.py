@@ -5,7 +5,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = "deploy/site/pages/"
-MADE = "Made from {sources} by `deploy/site/reference --write`; `deploy/house-rules` holds it against them."
+MADE = "This page is made by `deploy/site/reference --write` out of {sources}. Change those, and not this page."
 PROCESSES = {
     "ReceiptIntake": "receipt-intake", "VerificationWorker": "verification-worker", "Fulfillment": "fulfillment",
     "Notification": "notification", "CountersignTool": "countersign", "AppStoreSimulator": "app-store-simulator",
@@ -41,7 +41,14 @@ def settings_page():
              "path of a file that holds it. A mistake ends the process at its start: one sentence in the log, exit code 64.", "",
              "| service | variable | meaning | default |", "|---|---|---|---|"]
     lines += [f"| {process} | {names} | {meaning} | {default} |" for process, names, meaning, default in all_settings()]
-    return "\n".join(lines) + "\n"
+    return named_files("\n".join(lines) + "\n")
+
+
+def named_files(text):
+    """The types that sources name, as links to the page of their files."""
+    for name, anchor in [("AppsFile", "the-apps-file"), ("CatalogueFile", "the-catalogue"), ("WebhooksFile", "the-webhooks-file")]:
+        text = text.replace(f", see `{name}`", f" ([fields](files.md#{anchor}))")
+    return text
 
 
 def all_settings():
@@ -68,7 +75,7 @@ def tables(text):
             head = cells
         elif head[0] in TABLE_HEADS and "`" in cells[0]:
             # The retention's table, whose numbers are days, and those of tools, which have no defaults.
-            words = {"what goes": "days until these go: ", "used by": "used by: "}.get(head[1], "")
+            words = {"what goes": "days until these go, or `none`: ", "used by": "used by: "}.get(head[1], "")
             yield cells[0], words + cells[1], cells[2] if len(cells) > 2 else ""
 
 
@@ -92,7 +99,8 @@ def reasons_page():
              "[table of fulfillment](../../../Services/Fulfillment/README.md#what-the-poster-is-told).", "",
              "## Countersign's own", "", "| reason | meaning |", "|---|---|"]
     lines += [f"| `{word}` | {text} |" for word, text in meanings.items()]
-    lines += ["", "## Refused by verification", "", "The proof can never become genuine.", "",
+    lines += ["", "## Refused by verification", "", "The proof can never become genuine, but for `transaction_not_found`: that is looked up anew when it is",
+              "posted again. A few reasons of rare checks are not in this table; `GET /reasons` of a running intake lists all.", "",
               "| reason | of | what is wrong |", "|---|---|---|"]
     lines += [f"| `{word}` | {', '.join(kinds)} | {'; '.join(what)} |" for word, (kinds, what) in refused]
     lines += ["", "## Not known yet", "", "The app is told `received`. It is tried again, until it is one or the other.", "",
@@ -121,10 +129,10 @@ def verdict_reasons():
 # --- files --------------------------------------------------------------------------------------------------------------
 
 def files_page():
-    lines = ["# Files", "", MADE.format(sources="what stands above the types that read them"), "",
+    lines = ["# Files", "", MADE.format(sources="the comments of the types that read the files"), "",
              "Three YAML files. The services read them again within seconds when they change. A mistake in one changes nothing: what it said before",
              "stays in use, the log names the line, and `countersign_settings_file_mistaken` or `countersign_catalogue_mistaken` is 1. A field that is",
-             "not known is a mistake. `countersign app add`, `key create` and `webhooks add` write them for you."]
+             "not known is a mistake. `countersign init` writes all three; `app add`, `key create` and `webhooks add` add to them."]
     for title, path, sentence in FILES:
         lines += ["", f"## {title}", "", sentence, "", "```yaml", *example(path), "```"]
     return "\n".join(lines) + "\n"
