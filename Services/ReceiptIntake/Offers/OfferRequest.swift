@@ -48,6 +48,7 @@ struct OfferRequest: Decodable, Sendable {
     /// - Throws: `ProblemDetails` for the first field that will not do.
     func wish() throws -> Wish {
         try Self.check(productId, .productId)
+        let token = try token()
         let transaction = try transactionId.map { text in
             guard let id = TransactionId(text) else {
                 throw ProblemDetails.fieldInvalid(
@@ -62,7 +63,7 @@ struct OfferRequest: Decodable, Sendable {
                 CodingKeys.allowIntroductoryOffer.rawValue, "left out beside `offer_id`: a purchase has one offer")
         case (let offer?, nil):
             try Self.check(offer, .offerId)
-            return .promotional(offer: offer, token: try token(), transaction: transaction)
+            return .promotional(offer: offer, token: token, transaction: transaction)
         case (nil, let isAllowed?):
             guard let transaction else { throw ProblemDetails.fieldMissing(CodingKeys.transactionId.rawValue) }
             return .introductory(isAllowed: isAllowed, transaction: transaction)
