@@ -51,6 +51,7 @@ struct ConsentRoutesTests {
                     let answer = try await intake.send(
                         .put, Self.path, token: TestIntake.serverKey, body: Self.body(bad))
                     #expect(answer.status == 422 || answer.status == 400, "\(bad): \(answer.status)")
+                    #expect(bad == "null" || answer.text.contains("must be true or false"), "\(answer.text)")
                 }
                 #expect(try await Self.told(intake) == nil)
             }

@@ -104,8 +104,9 @@ struct JSONBody: Sendable {
         case .valueNotFound(_, let context):
             return context.codingPath.last.map { .fieldMissing($0.stringValue) }
                 ?? .bodyMalformed("It is no JSON object.")
-        case .typeMismatch(_, let context):
-            return context.codingPath.first.map { .fieldInvalid($0.stringValue, "a text") }
+        case .typeMismatch(let type, let context):
+            let expected = type is Bool.Type ? "true or false" : "a text"
+            return context.codingPath.first.map { .fieldInvalid($0.stringValue, expected) }
                 ?? .bodyMalformed("It is no JSON object.")
         default:
             return .bodyMalformed("It is not JSON.")

@@ -30,11 +30,7 @@ struct OfferRequest: Decodable, Sendable {
         offerId = try members.decodeIfPresent(String.self, forKey: .offerId)
         appAccountToken = try members.decodeIfPresent(String.self, forKey: .appAccountToken)
         transactionId = try members.decodeIfPresent(String.self, forKey: .transactionId)
-        do {
-            allowIntroductoryOffer = try members.decodeIfPresent(Bool.self, forKey: .allowIntroductoryOffer)
-        } catch {
-            throw ProblemDetails.fieldInvalid(CodingKeys.allowIntroductoryOffer.rawValue, "true or false")
-        }
+        allowIntroductoryOffer = try members.decodeIfPresent(Bool.self, forKey: .allowIntroductoryOffer)
     }
 
     /// What is to be signed, checked.

@@ -42,22 +42,21 @@ struct EndpointChoice: Decodable, Sendable {
         case schemaVersion = "schema_version"
     }
 
-    /// - Throws: `DecodingError`; `ProblemDetails` for members of another kind.
+    /// - Throws: `DecodingError`; `ProblemDetails` for what is no list of texts.
     init(from decoder: any Decoder) throws {
         act = try EndpointAct(from: decoder)
         let members = try decoder.container(keyedBy: CodingKeys.self)
-        func member<Value: Decodable>(_ key: CodingKeys, _ expected: String) throws -> Value? {
-            do { return try members.decodeIfPresent(Value.self, forKey: key) } catch {
-                throw ProblemDetails.fieldInvalid(key.rawValue, expected)
+        func texts(_ key: CodingKeys) throws -> [String]? {
+            do { return try members.decodeIfPresent([String].self, forKey: key) } catch {
+                throw ProblemDetails.fieldInvalid(key.rawValue, "a list of texts")
             }
         }
-        url = try member(.url, "a text")
-        description = try member(.description, "a text")
-        events = try member(.events, "a list of texts")
-        environments = try member(.environments, "a list of texts")
-        schemaVersion = try member(.schemaVersion, "a text")
-        isOrdered = try member(.isOrdered, "true or false")
-        ed25519 = try member(.ed25519, "true or false")
+        url = try members.decodeIfPresent(String.self, forKey: .url)
+        description = try members.decodeIfPresent(String.self, forKey: .description)
+        (events, environments) = (try texts(.events), try texts(.environments))
+        schemaVersion = try members.decodeIfPresent(String.self, forKey: .schemaVersion)
+        isOrdered = try members.decodeIfPresent(Bool.self, forKey: .isOrdered)
+        ed25519 = try members.decodeIfPresent(Bool.self, forKey: .ed25519)
     }
 
     /// Takes what is chosen over into settings, once it is checked; what is not said stays as it is.
@@ -129,8 +128,6 @@ struct EndpointRotation: Decodable, Sendable {
             throw ProblemDetails.fieldInvalid(
                 "expires_in", "a whole number of seconds from \(range.lowerBound) to \(range.upperBound)")
         }
-        do { ed25519 = try members.decodeIfPresent(Bool.self, forKey: .ed25519) ?? false } catch {
-            throw ProblemDetails.fieldInvalid("ed25519", "true or false")
-        }
+        ed25519 = try members.decodeIfPresent(Bool.self, forKey: .ed25519) ?? false
     }
 }

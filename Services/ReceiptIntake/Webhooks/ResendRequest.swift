@@ -53,9 +53,7 @@ struct ResendRequest: Decodable, Sendable {
         (since, until, after) = (try text(.since), try text(.until), try text(.after))
         reason = try text(.reason)
         do { limit = try members.decodeIfPresent(Int.self, forKey: .limit) } catch { throw Self.limitInvalid }
-        do { dryRun = try members.decodeIfPresent(Bool.self, forKey: .dryRun) } catch {
-            throw ProblemDetails.fieldInvalid("dry_run", "true or false")
-        }
+        dryRun = try members.decodeIfPresent(Bool.self, forKey: .dryRun)
     }
 
     /// What is meant, of this app.
