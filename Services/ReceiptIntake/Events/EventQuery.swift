@@ -37,7 +37,7 @@ struct EventQuery: Sendable {
     // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     init(_ request: Request, app: String, account: Account?) throws {
-        func text(_ name: String) -> String? { request.uri.queryParameters[name[...]].map(String.init) }
+        func text(_ name: String) -> String? { ReadingQuery.text(name, in: request) }
         var filter = EventFilter(app: app, environment: try StoreEnvironment(field: text("environment")))
         filter.account = account
         if account == nil, let name = text("account") {

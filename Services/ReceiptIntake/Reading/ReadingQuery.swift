@@ -49,13 +49,15 @@ enum ReadingQuery {
         return version
     }
 
-    /// `?limit=`: the most transactions of a page.
+    /// `?limit=`: the most rows of a page.
     ///
     /// - Throws: `ProblemDetails` for anything but 1 to the maximum.
-    static func limit(_ request: Request) throws -> Int {
-        guard let text = text("limit", in: request) else { return limitDefault }
-        guard isDigits(text), let limit = Int(text), (1...AccountStore.pageMaximum).contains(limit) else {
-            throw ProblemDetails.fieldInvalid("limit", "a whole number from 1 to \(AccountStore.pageMaximum)")
+    static func limit(
+        _ request: Request, default standard: Int = limitDefault, maximum: Int = AccountStore.pageMaximum
+    ) throws -> Int {
+        guard let text = text("limit", in: request) else { return standard }
+        guard isDigits(text), let limit = Int(text), (1...maximum).contains(limit) else {
+            throw ProblemDetails.fieldInvalid("limit", "a whole number from 1 to \(maximum)")
         }
         return limit
     }
@@ -110,7 +112,8 @@ enum ReadingQuery {
     /// The year 9999: the database can add so much to 1970.
     private static let microsecondsMaximum: Int64 = 253_402_300_799_000_000
 
-    private static func text(_ name: String, in request: Request) -> String? {
+    /// A parameter as it was written; nil where there is none.
+    static func text(_ name: String, in request: Request) -> String? {
         request.uri.queryParameters[name[...]].map(String.init)
     }
 

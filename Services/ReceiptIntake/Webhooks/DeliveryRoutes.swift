@@ -77,19 +77,14 @@ enum DeliveryQuery {
     ///
     /// - Throws: `ProblemDetails` for anything but 1 to the maximum.
     static func limit(_ request: Request) throws -> Int {
-        guard let text = request.uri.queryParameters["limit"] else { return Limit.deliveries }
-        let digits = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        guard digits, let limit = Int(text), (1...DeliveryReading.Limit.page).contains(limit) else {
-            throw ProblemDetails.fieldInvalid("limit", "a whole number from 1 to \(DeliveryReading.Limit.page)")
-        }
-        return limit
+        try ReadingQuery.limit(request, default: Limit.deliveries, maximum: DeliveryReading.Limit.page)
     }
 
     /// `?before=`: the `next` of the page before.
     ///
     /// - Throws: `ProblemDetails` for what is none of our cursors.
     static func position(_ request: Request) throws -> DeliveryReading.Position? {
-        guard let text = request.uri.queryParameters["before"].map(String.init) else { return nil }
+        guard let text = ReadingQuery.text("before", in: request) else { return nil }
         guard text.utf8.count <= ResendRequest.Limit.cursorBytes, let position = ResendRequest.position(of: text) else {
             throw ProblemDetails.fieldInvalid("before", "the `next` of the page before, as it was")
         }
@@ -107,7 +102,7 @@ enum DeliveryQuery {
     }
 
     private static func text(_ name: String, in request: Request) throws -> String? {
-        guard let text = request.uri.queryParameters[name[...]].map(String.init) else { return nil }
+        guard let text = ReadingQuery.text(name, in: request) else { return nil }
         guard PrintableText.isOne(text, lengthMaximum: Limit.text) else {
             throw ProblemDetails.fieldInvalid(name, "1 to \(Limit.text) characters without control characters")
         }
