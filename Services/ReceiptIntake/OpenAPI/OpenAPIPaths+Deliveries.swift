@@ -39,11 +39,7 @@ extension OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/WebhookDeliveries' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(401, 403, 422, 429, 503))
           /v1/webhooks/deliveries/{event}/{endpoint}/attempts:
             get:
               operationId: getWebhookAttempts
@@ -71,12 +67,7 @@ extension OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/WebhookAttempts' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '404': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(401, 403, 404, 422, 429, 503))
 
         """#
 }

@@ -29,12 +29,7 @@ extension OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/EventPage' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '410': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(401, 403, 410, 422, 429, 503))
           /v1/accounts/{id}/events:
             get:
               operationId: getAccountEvents
@@ -69,13 +64,7 @@ extension OpenAPIPaths {
                       schema: { $ref: '#/components/schemas/AccountEventPage' }
                     text/event-stream:
                       schema: { type: string }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '404': { $ref: '#/components/responses/Problem' }
-                '410': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(401, 403, 404, 410, 422, 429, 503))
 
         """#
 }

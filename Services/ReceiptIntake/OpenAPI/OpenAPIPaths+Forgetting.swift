@@ -20,12 +20,7 @@ extension OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/AccountExport' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '404': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(401, 403, 404, 422, 429, 503))
           /v1/accounts/{id}/forget:
             post:
               operationId: postForget
@@ -52,15 +47,7 @@ extension OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/ForgetStatus' }
-                '400': { $ref: '#/components/responses/Problem' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '404': { $ref: '#/components/responses/Problem' }
-                '413': { $ref: '#/components/responses/Problem' }
-                '415': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(400, 401, 403, 404, 413, 415, 422, 429, 503))
           /v1/forget-requests/{id}:
             get:
               operationId: getForgetRequest
@@ -81,12 +68,7 @@ extension OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/ForgetStatus' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '404': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(401, 403, 404, 422, 429, 503))
 
         """#
 }

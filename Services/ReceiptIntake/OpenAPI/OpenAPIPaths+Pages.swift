@@ -24,8 +24,7 @@ extension OpenAPIPaths {
                   schema: { type: string, pattern: '^[a-z-]+$' }
               responses:
                 '200': { $ref: '#/components/responses/Page' }
-                '404': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
+                \#(problems(404, 429))
           /reasons:
             get:
               operationId: getReasons
@@ -49,8 +48,7 @@ extension OpenAPIPaths {
                   schema: { type: string, pattern: '^[a-z0-9_]+$' }
               responses:
                 '200': { $ref: '#/components/responses/Page' }
-                '404': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
+                \#(problems(404, 429))
           /schemas/events.json:
             get:
               operationId: getEventSchema

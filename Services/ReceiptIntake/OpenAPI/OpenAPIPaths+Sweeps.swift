@@ -27,14 +27,7 @@ extension OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/Sweep' }
-                '400': { $ref: '#/components/responses/Problem' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '413': { $ref: '#/components/responses/Problem' }
-                '415': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(400, 401, 403, 413, 415, 422, 429, 503))
           /v1/sweeps/{id}:
             get:
               operationId: getSweep
@@ -55,12 +48,7 @@ extension OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/Sweep' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '404': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(401, 403, 404, 422, 429, 503))
 
         """#
 }

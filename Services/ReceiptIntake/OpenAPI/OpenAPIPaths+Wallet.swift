@@ -28,16 +28,9 @@ extension OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/Spend' }
-                '400': { $ref: '#/components/responses/Problem' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '404': { $ref: '#/components/responses/Problem' }
+                \#(problems(400, 401, 403, 404))
                 '409': { $ref: '#/components/responses/BalanceInsufficient' }
-                '413': { $ref: '#/components/responses/Problem' }
-                '415': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(413, 415, 422, 429, 503))
 
         """#
 }

@@ -29,14 +29,7 @@ extension OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/WebhooksResent' }
-                '400': { $ref: '#/components/responses/Problem' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '413': { $ref: '#/components/responses/Problem' }
-                '415': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(400, 401, 403, 413, 415, 422, 429, 503))
 
         """#
 }

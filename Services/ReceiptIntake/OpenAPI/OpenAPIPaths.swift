@@ -46,14 +46,7 @@ enum OpenAPIPaths {
               responses:
                 '200': { $ref: '#/components/responses/Settled' }
                 '202': { $ref: '#/components/responses/Received' }
-                '400': { $ref: '#/components/responses/Problem' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '413': { $ref: '#/components/responses/Problem' }
-                '415': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(400, 401, 403, 413, 415, 422, 429, 503))
           /v1/purchases/{id}:
             get:
               operationId: getPurchase
@@ -72,12 +65,7 @@ enum OpenAPIPaths {
               responses:
                 '200': { $ref: '#/components/responses/Settled' }
                 '202': { $ref: '#/components/responses/Received' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '404': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(401, 403, 404, 422, 429, 503))
           /v1/account-tokens/{uuid}:
             put:
               operationId: putAccountToken
@@ -102,15 +90,7 @@ enum OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/AccountToken' }
-                '400': { $ref: '#/components/responses/Problem' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '409': { $ref: '#/components/responses/Problem' }
-                '413': { $ref: '#/components/responses/Problem' }
-                '415': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(400, 401, 403, 409, 413, 415, 422, 429, 503))
           /v1/accounts/{id}:
             get:
               operationId: getAccount
@@ -141,13 +121,9 @@ enum OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/Account' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '404': { $ref: '#/components/responses/Problem' }
+                \#(problems(401, 403, 404))
                 '409': { $ref: '#/components/responses/VersionNotReached' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(422, 429, 503))
           /v1/accounts/{id}/transactions:
             get:
               operationId: getTransactions
@@ -174,12 +150,7 @@ enum OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/TransactionPage' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '404': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(401, 403, 404, 422, 429, 503))
           /v1/orders/{transaction_id}:
             get:
               operationId: getOrder
@@ -199,12 +170,7 @@ enum OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/Order' }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '404': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(401, 403, 404, 422, 429, 503))
           /v1/orders/{transaction_id}/why:
             get:
               operationId: getOrderStory
@@ -226,12 +192,7 @@ enum OpenAPIPaths {
                       schema: { $ref: '#/components/schemas/Why' }
                     text/plain:
                       schema: { type: string }
-                '401': { $ref: '#/components/responses/Problem' }
-                '403': { $ref: '#/components/responses/Problem' }
-                '404': { $ref: '#/components/responses/Problem' }
-                '422': { $ref: '#/components/responses/Problem' }
-                '429': { $ref: '#/components/responses/TryLater' }
-                '503': { $ref: '#/components/responses/TryLater' }
+                \#(problems(401, 403, 404, 422, 429, 503))
           /openapi.yaml:
             get:
               operationId: getDocumentInYAML

@@ -1,4 +1,31 @@
 extension OpenAPISchemas {
+    /// What every answer tells of an endpoint, each line as deep as members stand in the document; the first without its indentation.
+    private static let endpointMembers = #"""
+        id: { type: string, pattern: '^we_[0-9a-f]{32}$' }
+                app: { type: string }
+                url: { type: string }
+                description: { type: string }
+                events: { type: array, items: { type: string }, description: Patterns of types; all where empty. }
+                environments:
+                  description: Both where empty.
+                  type: array
+                  items: { $ref: '#/components/schemas/Environment' }
+                schema_version: { type: string, description: The shape of events that it was made for. }
+                ordered: { type: boolean, description: "Whether an account's events are sent one after the other, in their order." }
+                enabled: { type: boolean }
+                disabled_at: { $ref: '#/components/schemas/Time' }
+                disabled_reason: { type: string }
+                failing_since: { description: Since when it has only failed., $ref: '#/components/schemas/Time' }
+                succeeded_at: { description: A success of late., $ref: '#/components/schemas/Time' }
+                created_at: { $ref: '#/components/schemas/Time' }
+                changed_at: { $ref: '#/components/schemas/Time' }
+                secrets:
+                  description: What signs; the newest of each scheme first.
+                  type: array
+                  items: { $ref: '#/components/schemas/WebhookEndpointSecret' }
+                last_ping: { $ref: '#/components/schemas/WebhookPing' }
+        """#
+
     /// The shapes of webhook endpoints, in YAML; it goes on in `schemas`.
     static let endpoints = #"""
             EndpointDescription:
@@ -92,56 +119,12 @@ extension OpenAPISchemas {
               type: object
               required: [id, app, url, description, events, environments, schema_version, ordered, enabled, created_at, changed_at, secrets]
               properties:
-                id: { type: string, pattern: '^we_[0-9a-f]{32}$' }
-                app: { type: string }
-                url: { type: string }
-                description: { type: string }
-                events: { type: array, items: { type: string }, description: Patterns of types; all where empty. }
-                environments:
-                  description: Both where empty.
-                  type: array
-                  items: { $ref: '#/components/schemas/Environment' }
-                schema_version: { type: string, description: The shape of events that it was made for. }
-                ordered: { type: boolean, description: "Whether an account's events are sent one after the other, in their order." }
-                enabled: { type: boolean }
-                disabled_at: { $ref: '#/components/schemas/Time' }
-                disabled_reason: { type: string }
-                failing_since: { description: Since when it has only failed., $ref: '#/components/schemas/Time' }
-                succeeded_at: { description: A success of late., $ref: '#/components/schemas/Time' }
-                created_at: { $ref: '#/components/schemas/Time' }
-                changed_at: { $ref: '#/components/schemas/Time' }
-                secrets:
-                  description: What signs; the newest of each scheme first.
-                  type: array
-                  items: { $ref: '#/components/schemas/WebhookEndpointSecret' }
-                last_ping: { $ref: '#/components/schemas/WebhookPing' }
+                \#(endpointMembers)
             WebhookEndpointMade:
               type: object
               required: [id, app, url, description, events, environments, schema_version, ordered, enabled, created_at, changed_at, secrets, secret]
               properties:
-                id: { type: string, pattern: '^we_[0-9a-f]{32}$' }
-                app: { type: string }
-                url: { type: string }
-                description: { type: string }
-                events: { type: array, items: { type: string }, description: Patterns of types; all where empty. }
-                environments:
-                  description: Both where empty.
-                  type: array
-                  items: { $ref: '#/components/schemas/Environment' }
-                schema_version: { type: string, description: The shape of events that it was made for. }
-                ordered: { type: boolean, description: "Whether an account's events are sent one after the other, in their order." }
-                enabled: { type: boolean }
-                disabled_at: { $ref: '#/components/schemas/Time' }
-                disabled_reason: { type: string }
-                failing_since: { description: Since when it has only failed., $ref: '#/components/schemas/Time' }
-                succeeded_at: { description: A success of late., $ref: '#/components/schemas/Time' }
-                created_at: { $ref: '#/components/schemas/Time' }
-                changed_at: { $ref: '#/components/schemas/Time' }
-                secrets:
-                  description: What signs; the newest of each scheme first.
-                  type: array
-                  items: { $ref: '#/components/schemas/WebhookEndpointSecret' }
-                last_ping: { $ref: '#/components/schemas/WebhookPing' }
+                \#(endpointMembers)
                 secret: { type: string, description: 'The new secret, which no other answer tells.', pattern: '^whsec_' }
                 public_key: { type: string, description: Of the new key of ed25519., pattern: '^whpk_' }
             WebhookEndpoints:
