@@ -1,14 +1,9 @@
-import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import NIOCore
 import ServiceRuntime
 
 /// `GET /openapi.yaml` and `GET /openapi.json`: the description of every route, for everybody.
 struct OpenAPIRoutes: Sendable {
-    /// For how many seconds a cache may keep the document.
-    static let cacheSeconds = 300
-
     /// The document, the only copy: the parts of one text, with an example beside each schema.
     static let document = OpenAPIExamples.besideSchemas(of: paths + OpenAPIParts.yaml) + schemas + OpenAPIExamples.yaml
 
@@ -28,8 +23,7 @@ struct OpenAPIRoutes: Sendable {
     /// The document as it was written.
     @Sendable
     func yaml(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        // The type's registration is RFC 9512.
-        Self.response(Array(Self.document.utf8), contentType: "application/yaml")
+        Self.inYAML.response
     }
 
     /// The document for programs.
@@ -37,15 +31,14 @@ struct OpenAPIRoutes: Sendable {
     /// - Throws: `YamlError`, `YAMLText.NotJSON`, which the tests rule out.
     @Sendable
     func json(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        Self.response(try Self.inJSON.get(), contentType: "application/json")
+        try Self.inJSON.get().response
     }
 
-    /// Made once: reading YAML takes longer than everything else that intake does for a request.
-    private static let inJSON = Result { try YAMLText.json(document) }
+    /// The type's registration is RFC 9512.
+    private static let inYAML = PublicDocument(Array(document.utf8), contentType: "application/yaml")
 
-    private static func response(_ bytes: [UInt8], contentType: String) -> Response {
-        Response(
-            status: .ok, headers: [.contentType: contentType, .cacheControl: "public, max-age=\(cacheSeconds)"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    /// Made once: reading YAML takes longer than everything else that intake does for a request.
+    private static let inJSON = Result {
+        PublicDocument(try YAMLText.json(document), contentType: "application/json")
     }
 }
