@@ -4,12 +4,6 @@ import ServiceRuntime
 
 /// The routes of intake and what every request passes through.
 enum IntakeRouter {
-    /// The methods that a path without them answers with 405.
-    private static let methods: [HTTPRequest.Method] =
-        [
-            .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect,
-        ] + ["QUERY", "SEARCH", "REPORT", "PROPFIND", "PURGE"].compactMap { HTTPRequest.Method($0) }
-
     /// Every route that intake has, each with who may call it; the OpenAPI document and deploy/ACCESS.md say the same, which
     /// tests make sure of.
     static func routes(
@@ -77,15 +71,8 @@ enum IntakeRouter {
         router.add(middleware: ClientAddressMiddleware(reader: addresses))
         router.add(middleware: IntakeProblemMiddleware(pause: pause))
         router.add(middleware: limit)
+        router.add(middleware: MethodMiddleware(routes))
         for route in routes { router.on(RouterPath(route.path), method: route.method, use: route.answer) }
-        for (path, ofPath) in Dictionary(grouping: routes, by: \.path) {
-            let allowed = ofPath.map(\.method)
-            for other in methods where !allowed.contains(other) {
-                router.on(RouterPath(path), method: other) { _, _ -> Response in
-                    throw ProblemDetails.methodNotAllowed(allowed)
-                }
-            }
-        }
         return router
     }
 }

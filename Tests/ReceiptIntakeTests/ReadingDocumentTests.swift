@@ -40,7 +40,8 @@ struct ReadingDocumentTests {
                         .replacing("{event}", with: "evt_none")
                     let own = item.keys.map { $0.uppercased() }
                     #expect(!own.isEmpty)
-                    for method: HTTPRequest.Method in [.get, .head, .post, .put, .patch, .delete, .options] {
+                    let others = ["QUERY", "LOCK", "ANYTHING"].compactMap { HTTPRequest.Method($0) }
+                    for method in [.get, .head, .post, .put, .patch, .delete, .options] + others {
                         let answer = try await intake.send(method, path, token: nil)
                         if own.contains(method.rawValue) {
                             // Nothing was sent: who need no credentials hear of that.
