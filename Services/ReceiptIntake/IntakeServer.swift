@@ -87,7 +87,7 @@ struct IntakeServer: Service, CustomStringConvertible {
         endpoints = EndpointRoutes(
             authenticator: authenticator, stores: stores.endpoints,
             rules: WebhookEndpointRules(allowsPrivateAddresses: configuration.allowsPrivateAddresses),
-            seal: configuration.seal, body: body)
+            seal: configuration.seal, body: body, turns: turns)
         self.events = EventRoutes(
             authenticator: authenticator, reading: EventReading(store: events.feed, tail: events.tail, turns: turns),
             places: events.places,

@@ -34,7 +34,9 @@ struct EndpointRoutesTests {
             #expect(answer.status == 201, "\(answer.text)")
             let secret = try #require(answer.fields["secret"] as? String)
             _ = try WebhookSecret(secret)
-            #expect(answer.headers[.location] == "\(EndpointSamples.path)/\(answer.id)")
+            let location = try #require(answer.headers[.location])
+            #expect(location == "\(EndpointSamples.path)/\(answer.id)?app=\(TestIntake.app)")
+            #expect(try await intake.send(.get, location, token: TestIntake.key(.read)).status == 200)
             #expect(answer.fields["schema_version"] as? String == "2026-11-01")
             #expect(answer.fields["enabled"] as? Bool == true)
             let read = try await intake.send(

@@ -74,7 +74,7 @@ struct ForgetRoutes: Sendable {
             app: app, account: account, actor: "a server API key of \(app)", reason: reason)
         var response = try ReadingAnswer.response(Answer(status))
         response.status = .accepted
-        response.headers[.location] = "/v1/forget-requests/\(status.id)?app=\(Self.encoded(app))"
+        response.headers[.location] = ReadingAnswer.location("/v1/forget-requests/\(status.id)", app: app)
         response.headers[.retryAfter] = "\(Limit.retryAfterSeconds)"
         return response
     }
@@ -90,10 +90,5 @@ struct ForgetRoutes: Sendable {
             throw ProblemDetails.notFound
         }
         return try ReadingAnswer.response(Answer(status))
-    }
-
-    private static func encoded(_ app: String) -> String {
-        app.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))
-            ?? app
     }
 }

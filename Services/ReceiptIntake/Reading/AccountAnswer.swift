@@ -172,6 +172,12 @@ enum ReadingAnswer {
         response(try MessageCoding.encode(value), contentType: "application/json")
     }
 
+    /// Where something of an app can be asked for, as `Location` says it.
+    static func location(_ path: String, app: String) -> String {
+        let plain = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
+        return "\(path)?app=\(app.addingPercentEncoding(withAllowedCharacters: plain) ?? app)"
+    }
+
     /// Bytes that no cache keeps.
     static func response(_ bytes: [UInt8], contentType: String) -> Response {
         Response(

@@ -53,7 +53,7 @@ struct SweepRoutes: Sendable {
         guard let status = try await store.find(id, app: app) else { throw ProblemDetails.notFound }
         var response = try ReadingAnswer.response(SweepAnswer(status))
         response.status = .accepted
-        response.headers[.location] = "/v1/sweeps/\(id)?app=\(Self.encoded(app))"
+        response.headers[.location] = ReadingAnswer.location("/v1/sweeps/\(id)", app: app)
         response.headers[.retryAfter] = "\(Limit.retryAfterSeconds)"
         return response
     }
@@ -69,11 +69,6 @@ struct SweepRoutes: Sendable {
             let status = try await store.find(id, app: caller.app)
         else { throw ProblemDetails.notFound }
         return try ReadingAnswer.response(SweepAnswer(status))
-    }
-
-    private static func encoded(_ app: String) -> String {
-        app.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))
-            ?? app
     }
 }
 

@@ -23,6 +23,7 @@ extension EndpointRoutes {
         let (id, app, act) = try await act(request, context)
         let asker = try act.asker()
         _ = try await stores.states.enable(id, actor: asker.actor, reason: asker.reason)
+        note("switched on", id, app, context)
         return try await answer(id, app)
     }
 
@@ -35,6 +36,7 @@ extension EndpointRoutes {
         let (id, app, act) = try await act(request, context)
         let asker = try act.asker()
         _ = try await stores.states.switchOff(id, actor: asker.actor, reason: asker.reason)
+        note("switched off", id, app, context)
         return try await answer(id, app)
     }
 
@@ -44,10 +46,10 @@ extension EndpointRoutes {
     @inline(never)
     @Sendable
     func ping(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        let (id, _, _) = try await act(request, context)
+        let (id, app, _) = try await act(request, context)
         let wait = try WaitParameter.read(request)
         let ping = try await stores.pings.ask(for: id)
-        let newest = try await outcome(of: ping, to: id, within: wait)
+        let newest = try await outcome(of: ping, to: id, app: app, within: wait)
         guard let newest else { throw ProblemDetails.notFound }
         var response = try ReadingAnswer.response(EndpointAnswer.Ping(newest))
         if newest.finishedAt == nil {
@@ -60,11 +62,11 @@ extension EndpointRoutes {
     /// What is known of a test message once it has ended, or the time is over; nil where its endpoint was removed.
     @inline(never)
     private func outcome(
-        of ping: String, to id: String, within wait: Duration
+        of ping: String, to id: String, app: String, within wait: Duration
     ) async throws -> WebhookPingStore.Ping? {
         let end = ContinuousClock.now + wait
         while true {
-            let newest = try await stores.pings.newest(of: id)
+            let newest = try await turns.takeAgain(for: .server(app: app)) { try await stores.pings.newest(of: id) }
             guard let newest, newest.id == ping, newest.finishedAt == nil, ContinuousClock.now < end else {
                 return newest
             }
@@ -95,6 +97,7 @@ extension EndpointRoutes {
             throw ProblemDetails.refused(refusal)
         }
         guard found else { throw ProblemDetails.notFound }
+        note("given other secrets", id, app, context)
         return try await answer(id, app, secrets)
     }
 
@@ -106,6 +109,7 @@ extension EndpointRoutes {
     func expireSecrets(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let (id, app, act) = try await act(request, context)
         _ = try await stores.endpoints.expireSecrets(of: id, .app(app), asker: try act.asker())
+        note("rid of its older secrets", id, app, context)
         return try await answer(id, app)
     }
 

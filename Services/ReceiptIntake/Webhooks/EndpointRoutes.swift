@@ -33,6 +33,8 @@ struct EndpointRoutes: Sendable {
     /// Seals secrets; nil where no key is configured, and no endpoint can be made then.
     let seal: SecretSeal?
     let body: JSONBody
+    /// Whoever waits for what came of a test message reads by turns.
+    let turns: ReadingTurns
 
     /// Makes an endpoint.
     ///
@@ -53,11 +55,10 @@ struct EndpointRoutes: Sendable {
         } catch let refusal as StoredEndpointStore.Refusal {
             throw ProblemDetails.refused(refusal)
         }
-        context.logger.notice(
-            "a webhook endpoint was made", metadata: .fields([.app: "\(app)", .endpoint: "\(id)"]))
+        note("made", id, app, context)
         var response = try await answer(id, app, secrets)
         response.status = .created
-        response.headers[.location] = "/v1/webhooks/endpoints/\(id)"
+        response.headers[.location] = ReadingAnswer.location("/v1/webhooks/endpoints/\(id)", app: app)
         return response
     }
 
@@ -100,6 +101,7 @@ struct EndpointRoutes: Sendable {
             try choice.apply(to: &settings, rules)
         }
         guard found else { throw ProblemDetails.notFound }
+        note("changed", id, app, context)
         return try await answer(id, app)
     }
 
@@ -113,8 +115,7 @@ struct EndpointRoutes: Sendable {
         let id = try Self.id(context)
         let asker = try EndpointAct(app: app, reason: nil).asker()
         guard try await stores.endpoints.remove(id, .app(app), asker: asker) else { throw ProblemDetails.notFound }
-        context.logger.notice(
-            "a webhook endpoint was removed", metadata: .fields([.app: "\(app)", .endpoint: "\(id)"]))
+        note("removed", id, app, context)
         return try ReadingAnswer.response(EndpointRemovedAnswer(id: id, removed: true))
     }
 
@@ -127,6 +128,12 @@ struct EndpointRoutes: Sendable {
         guard let endpoint = try await stores.endpoints.find(id, .app(app)) else { throw ProblemDetails.notFound }
         return try ReadingAnswer.response(
             EndpointAnswer(endpoint, app: app, secret: secrets?.secret, publicKey: secrets?.publicKey))
+    }
+
+    /// Tells the operator what a server key has done: whoever has a stolen one moves webhooks by it.
+    func note(_ what: String, _ id: String, _ app: String, _ context: IntakeContext) {
+        context.logger.notice(
+            "a webhook endpoint was \(what)", metadata: .fields([.app: "\(app)", .endpoint: "\(id)"]))
     }
 
     /// The endpoint's id in the path.
