@@ -120,13 +120,13 @@ struct EndpointRotation: Decodable, Sendable {
     init(from decoder: any Decoder) throws {
         act = try EndpointAct(from: decoder)
         let members = try decoder.container(keyedBy: CodingKeys.self)
-        let range = WebhookEndpointRules.Limit.overlapSeconds
         let seconds: Int?
         do { seconds = try members.decodeIfPresent(Int.self, forKey: .expiresIn) } catch { seconds = -1 }
         expiresIn = seconds ?? WebhookEndpointRules.Limit.overlapSecondsDefault
-        guard range.contains(expiresIn) else {
-            throw ProblemDetails.fieldInvalid(
-                "expires_in", "a whole number of seconds from \(range.lowerBound) to \(range.upperBound)")
+        do throws(WebhookEndpointRules.Mistake) {
+            try WebhookEndpointRules.check(overlapSeconds: expiresIn)
+        } catch {
+            throw ProblemDetails.fieldInvalid(error.field, error.expected)
         }
         ed25519 = try members.decodeIfPresent(Bool.self, forKey: .ed25519) ?? false
     }

@@ -141,10 +141,12 @@ package struct WebhookEndpointRules: Sendable {
     /// Checks for how long secrets sign after newer ones took their place.
     ///
     /// - Throws: `Mistake`.
-    package func check(overlapSeconds: Int) throws(Mistake) {
-        guard Limit.overlapSeconds.contains(overlapSeconds) else {
+    package static func check(overlapSeconds: Int) throws(Mistake) {
+        let range = Limit.overlapSeconds
+        guard range.contains(overlapSeconds) else {
             throw Mistake(
-                field: "expires_in", expected: "a whole number of seconds from 0 to \(Limit.overlapSeconds.upperBound)")
+                field: "expires_in",
+                expected: "a whole number of seconds from \(range.lowerBound) to \(range.upperBound)")
         }
     }
 }
