@@ -68,7 +68,8 @@ struct AccountLimits: Sendable {
         let wait: Duration
         do throws(TurnsExceeded) { wait = try turns.take(name) } catch { throw refusal(error.wait) }
         guard wait > .zero else { return }
-        guard await held.hold(name, for: wait) else {
+        // No player is held by such a name: a key of two apps has a blank in its own.
+        guard await held.hold("backend of \(name)", for: wait) else {
             turns.giveBack(name)
             throw refusal(wait)
         }
