@@ -166,6 +166,18 @@ import TrustedRootSettings
         }
     }
 
+    @Test func endpointsInTheDatabaseNeedAKey() {
+        func webhooks(_ settings: [String: String]) -> Finding? {
+            SettingsCheck(settings: SettingReader(["webhooks": "database"].merging(settings) { $1 })).run()
+                .first { $0.subject == "webhooks" }
+        }
+        #expect(webhooks([:])?.level == .warning)
+        #expect(webhooks([:])?.remedy?.contains("notification does not start") == true)
+        #expect(webhooks(["webhooks.key": "short"])?.level == .wrong)
+        let key = String(repeating: "A", count: 43) + "="
+        #expect(webhooks(["webhooks.key": key])?.level == .good)
+    }
+
     @Test func missingSettingsAreFindingsAndNoCrash() {
         let findings = SettingsCheck(settings: SettingReader([:])).run()
         #expect(findings.map(\.subject) == ["apps", "catalogue", "webhooks", "trusted roots"])

@@ -30,11 +30,19 @@ struct SettingsCheck: Sendable {
 
     private func webhooks() -> Finding {
         let word = try? settings.string("webhooks", default: "")
-        do { _ = try WebhookSettings.seal(settings) } catch {
+        let hasKey: Bool
+        do { hasKey = try WebhookSettings.seal(settings) != nil } catch {
             return .wrong("webhooks", "\(error)", remedy: "mend the key: the services refuse to start with it")
         }
         // A file beside it is a mistake to the notification service.
         if word?.lowercased() == "database", (try? settings.string("webhooks.file", default: "")) == "" {
+            // The service's may be a credential that this tool does not see.
+            guard hasKey else {
+                return .warning(
+                    "webhooks", "COUNTERSIGN_WEBHOOKS=database, and no COUNTERSIGN_WEBHOOKS_KEY is seen here",
+                    remedy: "give receipt-intake and notification the same key (`openssl rand -base64 32`): without it "
+                        + "notification does not start")
+            }
             return .good("webhooks", "COUNTERSIGN_WEBHOOKS=database: all endpoints are in the database")
         }
         if word?.lowercased() == "none", (try? settings.string("webhooks.file", default: "")) == "" {
