@@ -51,7 +51,8 @@ struct DatabaseTroubleTests {
     func states() {
         for (state, words) in [
             ("42501", "rights of countersign_reader"), ("25006", "standby"), ("53100", "disk is full"),
-            ("42P01", "migrate"),
+            ("42P01", "migrate"), ("42703", "migrate"), ("57014", "took too long"), ("55P03", "repeat the command"),
+            ("40P01", "repeat the command"),
         ] {
             let error = PostgresError(code: .statementFailed, reason: "refused", sqlState: state)
             #expect(DatabaseTrouble.sentence(error).contains(words), "\(DatabaseTrouble.sentence(error))")

@@ -19,7 +19,8 @@ struct ExitCodeTests {
             "revenue", "--from",
             "2026-01-01", "--to", "2026-01-02",
         ], ["rates", "list"], ["cut-over", "list"], ["import", "report"], ["waiting"],
-        ["waiting", "events"], ["database"], ["certificates", "list"], ["notifications", "replay"], ["migrate"],
+        ["waiting", "events"], ["database"], ["acts"], ["certificates", "list"], ["certificates", "chains"],
+        ["webhooks", "deliveries"], ["notifications", "replay"], ["migrate"],
         ["redrive", "--parked", "--reason", "r"], ["waiting", "now", "events", "--reason", "r"], ["topics", "--acls"],
     ]
 

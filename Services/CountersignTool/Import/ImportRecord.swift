@@ -178,7 +178,7 @@ struct ImportRecord: Sendable, Equatable {
     }
 
     /// The transaction id that a signed transaction says, whoever made it.
-    private static func transactionId(in text: String) -> String? {
+    static func transactionId(in text: String) -> String? {
         struct Payload: Decodable { let transactionId: String? }
         let parts = text.split(separator: ".")
         guard parts.count == 3 else { return nil }

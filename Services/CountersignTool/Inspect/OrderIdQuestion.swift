@@ -44,18 +44,8 @@ struct OrderIdQuestion {
         case .success(let found) where found.status != .valid || found.signedTransactions.isEmpty:
             throw ToolFailure("Apple knows no order \(orderId) of \(app)")
         case .success(let found):
-            return found.signedTransactions.compactMap(Self.transactionId)
+            // Not verified: it is looked for among what was, and nothing is granted by it.
+            return found.signedTransactions.compactMap(ImportRecord.transactionId)
         }
-    }
-
-    /// The id in a signed transaction, which is not verified: it is looked for among what was, and nothing is granted by it.
-    static func transactionId(_ signed: String) -> String? {
-        struct Payload: Decodable { let transactionId: String }
-        let parts = signed.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3 else { return nil }
-        var text = String(parts[1].map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-        text += String(repeating: "=", count: (4 - text.count % 4) % 4)
-        guard let data = Data(base64Encoded: text) else { return nil }
-        return try? JSONDecoder().decode(Payload.self, from: data).transactionId
     }
 }

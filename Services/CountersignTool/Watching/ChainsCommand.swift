@@ -62,16 +62,11 @@ struct ChainLine: Encodable, Sendable {
     /// The SHA-256 of the last certificate of a JWS's header (RFC 7515, section 4.1.6).
     static func root(of header: String) -> String? {
         struct Header: Decodable { let x5c: [String] }
-        var text = String(header.prefix { $0 != "." }.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-        text += String(repeating: "=", count: (4 - text.count % 4) % 4)
-        guard let data = Data(base64Encoded: text),
-            let last = try? JSONDecoder().decode(Header.self, from: data).x5c.last,
+        guard let bytes = Base64Decoding.urlSafe(Array(header.utf8).prefix { $0 != UInt8(ascii: ".") }),
+            let last = try? JSONDecoder().decode(Header.self, from: Data(bytes)).x5c.last,
             let certificate = Data(base64Encoded: last)
         else { return nil }
-        return SHA256.hash(data: certificate).map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+        return SHA256.hash(data: certificate).lowercaseHexadecimal
     }
 
     var text: String {
