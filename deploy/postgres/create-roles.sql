@@ -23,5 +23,11 @@ BEGIN
 END $$;
 
 GRANT countersign_reader TO countersign_operator;
+-- What other users' sessions are at, for `countersign database`.
+DO $$ BEGIN
+    GRANT pg_read_all_stats TO countersign_reader;
+EXCEPTION WHEN insufficient_privilege THEN
+    RAISE NOTICE 'a superuser has to grant pg_read_all_stats to countersign_reader; until then "countersign database" shows less';
+END $$;
 -- Leave this out where the game holds the wallet itself: POST /v1/accounts/{id}/spend fails then.
 GRANT countersign_wallet TO countersign_intake;

@@ -78,7 +78,10 @@ struct DatabaseReport: Encodable, Sendable {
         }
         lines.append("")
         if transactions.isEmpty {
-            lines.append("no transaction is open for long, and none waits for a lock")
+            lines.append(
+                server.seesAllSessions
+                    ? "no transaction is open for long, and none waits for a lock"
+                    : "nothing is known of other users' transactions")
         } else {
             let rows = transactions.map { transaction in
                 [
