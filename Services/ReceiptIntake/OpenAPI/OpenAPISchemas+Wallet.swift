@@ -20,7 +20,7 @@ extension OpenAPISchemas {
               type: object
               required: [item, amount]
               properties:
-                item: { type: string, minLength: 1, maxLength: 255, description: 'Its name in the catalogue, at most 255 bytes.' }
+                item: { type: string, minLength: 1, maxLength: 255, pattern: '^[^\x00]*$', description: 'Its name in the catalogue, at most 255 bytes.' }
                 amount: { type: integer, format: int64, minimum: 1, maximum: 1000000000000 }
             Spend:
               type: object
