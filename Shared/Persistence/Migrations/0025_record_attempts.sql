@@ -36,9 +36,11 @@ DECLARE
     low    text := begins;
     high   text := ends;
     key    text := 'received_at';
+    key_type text := 'timestamptz';
 BEGIN
     IF divided IN ('events', 'webhook_deliveries') THEN
         key := CASE divided WHEN 'events' THEN 'id' ELSE 'event_id' END;
+        key_type := 'text';
         low := event_floor(begins);
         high := event_floor(ends);
     ELSIF divided = 'webhook_attempts' THEN
@@ -57,8 +59,7 @@ BEGIN
     -- What came before its month was made: a clock that is ahead, or a month that nobody made in time.
     EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', divided || '_other');
     EXECUTE format('WITH moved AS (DELETE FROM %I WHERE %I >= $1::%s AND %I < $2::%s RETURNING *) INSERT INTO %I SELECT * FROM moved',
-        divided || '_other', key, CASE WHEN key IN ('received_at', 'attempted_at') THEN 'timestamptz' ELSE 'text' END,
-        key, CASE WHEN key IN ('received_at', 'attempted_at') THEN 'timestamptz' ELSE 'text' END, name) USING low, high;
+        divided || '_other', key, key_type, key, key_type, name) USING low, high;
     IF divided = 'events' THEN
         EXECUTE format('ALTER TABLE %I ADD CONSTRAINT %I UNIQUE (account, app, environment, sequence)',
             name, name || '_sequence');
@@ -68,56 +69,11 @@ BEGIN
     RETURN true;
 END $$;
 
--- Drops one partition whose time is over. Returns why it stays, or NULL where it is gone or never was.
-CREATE OR REPLACE FUNCTION drop_month(divided text, dropped text) RETURNS text LANGUAGE plpgsql SECURITY DEFINER
-    SET lock_timeout = '100ms' AS $$
-DECLARE
-    month  table_months;
-    low    text;
-    high   text;
-    wanted boolean := false;
-BEGIN
-    PERFORM pg_advisory_xact_lock(x'436F756E6D6F'::bigint);
-    SELECT * INTO month FROM table_months WHERE table_name = divided AND partition_name = dropped;
-    IF NOT FOUND THEN RETURN NULL; END IF;
-    -- Whoever may call this can lose no more than what every retention would drop.
-    IF month.ends_at > now() - interval '7 days' THEN RETURN 'its month is not over for a week'; END IF;
-    low := CASE WHEN month.begins_at = '-infinity' THEN '' ELSE event_floor(month.begins_at) END;
-    high := event_floor(month.ends_at);
-    IF divided = 'events' THEN
-        IF EXISTS (SELECT FROM event_outbox WHERE event_id >= low AND event_id < high) THEN
-            RETURN 'the notification service has not taken over all of its events';
-        END IF;
-        -- What was delivered after its own month had been dropped.
-        DELETE FROM webhook_deliveries_other WHERE event_id >= low AND event_id < high AND due_at IS NULL;
-        IF EXISTS (SELECT FROM webhook_deliveries WHERE event_id >= low AND event_id < high) THEN
-            RETURN 'deliveries of its events are still there';
-        END IF;
-    ELSIF divided = 'webhook_deliveries' THEN
-        EXECUTE format('SELECT EXISTS (SELECT FROM %I WHERE due_at IS NOT NULL)', dropped) INTO wanted;
-        IF wanted THEN RETURN 'some of its deliveries are pending'; END IF;
-    ELSIF divided = 'submission_proofs' THEN
-        IF EXISTS (SELECT FROM submissions WHERE due_at IS NOT NULL
-                AND proof_at >= month.begins_at AND proof_at < month.ends_at)
-            OR EXISTS (SELECT FROM submissions WHERE state = 'parked'
-                AND proof_at >= month.begins_at AND proof_at < month.ends_at) THEN
-            RETURN 'some of its submissions have no outcome yet';
-        END IF;
-    END IF;
-    EXECUTE format('DROP TABLE %I', dropped);
-    DELETE FROM table_months WHERE partition_name = dropped;
-    INSERT INTO retention_marks (name, dropped_before) VALUES (divided, month.ends_at)
-        ON CONFLICT (name) DO UPDATE
-        SET dropped_before = greatest(retention_marks.dropped_before, excluded.dropped_before), updated_at = now();
-    RETURN NULL;
-END $$;
-
 DO $$
 DECLARE
     month date;
 BEGIN
     EXECUTE format('ALTER FUNCTION make_month(text, date) SET search_path = %I, pg_temp', current_schema());
-    EXECUTE format('ALTER FUNCTION drop_month(text, text) SET search_path = %I, pg_temp', current_schema());
     FOR month IN SELECT date_trunc('month', now() AT TIME ZONE 'UTC') + n * interval '1 month' FROM generate_series(0, 2) n LOOP
         PERFORM make_month('webhook_attempts', month);
     END LOOP;
