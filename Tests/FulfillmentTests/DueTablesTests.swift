@@ -106,6 +106,9 @@ struct DueTablesTests {
                 #expect(queue.counts.first == 10_000, "\(queue.table)")
             }
         },
+        MeasuredStep("open refund requests, counted", Bound.gauge) { pool in
+            _ = try await AppleCallStore(pool: pool).openRequests()
+        },
         MeasuredStep("deliveries, counted", Bound.gauge) { pool in
             let counts = try await DeliveryStore(pool: pool).pendingCounts()
             #expect(counts == ["up": 10_000, "down": 10_000])

@@ -136,8 +136,10 @@ extension IndexChange {
 }
 
 extension IndexChange {
-    /// Of migration 26: which calls to Apple, and which questions that are asked once, retention removes.
+    /// Of migration 26: which refund requests are open, and which calls to Apple, and which questions that are asked once, retention removes.
     static let askForSweeps: [IndexChange] = [
+        .make(
+            "apple_calls_requests_open", on: "apple_calls (due_at) WHERE due_at IS NOT NULL AND kind = 'consumption'"),
         .make("apple_calls_finished", on: "apple_calls (finished_at) WHERE finished_at IS NOT NULL"),
         .make("sweep_tasks_over", on: "sweep_tasks (finished_at) WHERE due_at IS NULL AND customer <> ''"),
     ]
