@@ -162,6 +162,7 @@ struct SweepRoutesTests {
             #expect(other.status == 404)
             _ = try await pool.query("UPDATE sweep_requests SET requested_at = requested_at - interval '30 days'")
             #expect(try await SweepRequestStore(pool: pool).takeUp() == 3)
+            #expect(try await SweepRequestStore(pool: pool).removeOld() == 3)
             #expect(
                 try await intake.send(
                     .get, "/v1/sweeps/\(first.id)?app=\(TestIntake.app)", token: TestIntake.key(.operate)

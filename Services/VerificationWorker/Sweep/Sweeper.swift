@@ -78,6 +78,7 @@ struct Sweeper: Sendable {
     // MARK: - What is to be asked
 
     private func plan(_ task: SweepTask) async throws {
+        try await requests.removeOld()
         let until = now()
         let since = task.coveredUntil ?? until.addingTimeInterval(-settings.planInterval.inSeconds)
         let planned =

@@ -243,7 +243,7 @@ extension SweepRequestStore {
 }
 
 extension SweepRequestStore {
-    /// Makes the tasks of requests due, the oldest first, and removes those that are too old to be looked at.
+    /// Makes the tasks of requests due, the oldest first.
     ///
     /// - Returns: how many requests were taken up.
     /// - Throws: `PostgresError`; then none was.
@@ -256,13 +256,22 @@ extension SweepRequestStore {
                 """, [.int8(Int64(Limit.takenAtOnce))])
             guard !waiting.rows.isEmpty else { return 0 }
             for row in waiting.rows { try await Self.takeUp(try row.decode("id"), on: connection) }
-            _ = try await connection.query(
-                """
-                DELETE FROM sweep_requests WHERE id = ANY(ARRAY(
-                    SELECT id FROM sweep_requests WHERE requested_at < now() - $1 * interval '1 day' LIMIT $2))
-                """, [.int8(Int64(Limit.days)), .int8(Int64(Limit.removedAtOnce))])
             return waiting.rows.count
         }
+    }
+
+    /// Removes some of the requests that are too old to be looked at.
+    ///
+    /// - Returns: how many.
+    /// - Throws: `PostgresError`.
+    @discardableResult
+    package func removeOld() async throws -> Int {
+        let result = try await pool.query(
+            """
+            DELETE FROM sweep_requests WHERE id = ANY(ARRAY(
+                SELECT id FROM sweep_requests WHERE requested_at < now() - $1 * interval '1 day' LIMIT $2))
+            """, [.int8(Int64(Limit.days)), .int8(Int64(Limit.removedAtOnce))])
+        return Int(result.affectedRows)
     }
 
     private static func takeUp(_ id: String, on connection: PostgresConnection) async throws {
