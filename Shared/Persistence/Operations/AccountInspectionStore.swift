@@ -94,7 +94,8 @@ package struct AccountInspectionStore: Sendable {
                 ORDER BY created_at DESC LIMIT $3) e
             LEFT JOIN event_outbox o ON o.event_id = e.id
         ), found_deliveries AS (
-            SELECT event_id, endpoint_id, state, due_at, attempts, last_status, last_error, created_at, delivered_at
+            SELECT event_id, endpoint_id, state, nullif(due_at, \(DeliveryStore.behind)) AS due_at, attempts, last_status,
+                last_error, created_at, delivered_at
             FROM webhook_deliveries WHERE event_id IN (SELECT id FROM found_events) AND state <> 'delivered'
         ), counted AS (
             SELECT 'orders_' || state AS name, count(*) AS count FROM all_orders GROUP BY state

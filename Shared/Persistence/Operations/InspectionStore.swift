@@ -145,7 +145,8 @@ package struct InspectionStore: Sendable {
                 SELECT * FROM events WHERE id = $1
             ) e LEFT JOIN event_outbox o ON o.event_id = e.id
         ), found_deliveries AS (
-            SELECT event_id, endpoint_id, state, due_at, attempts, last_status, last_error, created_at, delivered_at
+            SELECT event_id, endpoint_id, state, nullif(due_at, \(DeliveryStore.behind)) AS due_at, attempts, last_status,
+                last_error, created_at, delivered_at
             FROM webhook_deliveries WHERE event_id IN (SELECT id FROM found_events)
         ), found_calls AS (
             SELECT c.id, c.kind, c.environment, c.transaction_id, c.state, c.attempts, c.status, c.code, c.outcome,
