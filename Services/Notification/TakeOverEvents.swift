@@ -24,13 +24,19 @@ struct TakeOverEvents: Sendable {
     private let endpoints: WebhookEndpoints
     private let queue: DeliveryQueue
     private let lease: Duration
+    private let predecessorsMaximum: Int
     private let clock = ContinuousClock()
     private let takenOver = Counter(label: "countersign_webhook_events_taken_over_total")
 
     /// - Parameters:
     ///   - queue: says what there is room for, and is handed it.
     ///   - lease: after how long another process may attempt what this one has leased.
-    init(store: DeliveryStore, endpoints: WebhookEndpoints, queue: DeliveryQueue, lease: Duration) {
+    ///   - predecessorsMaximum: what one look finds of what comes before a batch.
+    init(
+        store: DeliveryStore, endpoints: WebhookEndpoints, queue: DeliveryQueue, lease: Duration,
+        predecessorsMaximum: Int = DeliveryStore.OrderLimit.predecessors
+    ) {
+        self.predecessorsMaximum = predecessorsMaximum
         self.store = store
         self.endpoints = endpoints
         self.queue = queue
@@ -44,7 +50,19 @@ struct TakeOverEvents: Sendable {
         let endpoints = endpoints.all
         let ordered = endpoints.filter(\.isOrdered).map(\.id)
         var events = batch
-        if !ordered.isEmpty { events += try await predecessors(of: batch) }
+        if !ordered.isEmpty {
+            var before = try await predecessors(of: batch)
+            if before.count >= predecessorsMaximum, batch.count > 1 {
+                // The oldest are missing, and an order without them is none: fewer events have fewer before them.
+                try await takeOver(Array(batch.prefix(batch.count / 2)))
+                return try await takeOver(Array(batch.suffix(from: batch.count / 2)))
+            }
+            events += before
+            while before.count >= predecessorsMaximum, let oldest = before.last {
+                before = try await predecessors(of: [oldest])
+                events += before
+            }
+        }
         let tellings = tellings(of: events, endpoints)
         let hasRoom = reserve(tellings)
         let leasedAt = clock.now
@@ -69,7 +87,7 @@ struct TakeOverEvents: Sendable {
     /// What comes before these events for the same accounts, and was not taken over yet: an ordered endpoint hears of it first.
     private func predecessors(of events: [Event]) async throws -> [Event] {
         let ids = Set(events.map(\.summary.id)).sorted()
-        return try await store.predecessors(of: ids).map { event in
+        return try await store.predecessors(of: ids, limit: predecessorsMaximum).map { event in
             Event(
                 summary: EventSummary(id: event.id, type: event.type, app: event.app, environment: event.environment),
                 body: nil, traceParent: nil)

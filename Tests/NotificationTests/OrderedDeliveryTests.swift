@@ -185,6 +185,24 @@ struct OrderedDeliveryTests: DeliverySuite {
         }
     }
 
+    @Test func whateverComesBeforeABatchIsTakenOverWithItHoweverMuchThatIs() async throws {
+        try await TestDatabase.with { database in
+            let events = OrderedEvents(accounts: ["a", "b"], count: 9)
+            try await events.insert(database)
+            let store = DeliveryStore(pool: database.pool)
+            let takeOver = TakeOverEvents(
+                store: store, endpoints: WebhookEndpoints([try ordered(1)]),
+                queue: DeliveryQueue(settings: settings(), inbox: DeliveryInbox()), lease: .seconds(60),
+                predecessorsMaximum: 3)
+            // The newest alone came by Kafka: of each, eight before it, and a look finds three.
+            try await takeOver.takeOver(["evt_a_9", "evt_b_9"].map { event($0) })
+            let turns = try await database.pool.query("SELECT event_id FROM webhook_turns ORDER BY event_id")
+            #expect(try turns.rows.map { try $0.decode("event_id", as: String.self) } == events.ids.sorted())
+            let claimed = try await store.claimInOrder(endpointId: "backend", limit: 20, lease: .seconds(60))
+            #expect(claimed.due.map(\.eventId).sorted() == ["evt_a_1", "evt_b_1"])
+        }
+    }
+
     @Test func endpointThatIsOrderedNoLongerHasEverythingDue() async throws {
         try await withDesk { (desk) async throws in
             #expect(try await desk.claim() == ["evt_a_1"])

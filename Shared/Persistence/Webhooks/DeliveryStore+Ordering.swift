@@ -11,7 +11,7 @@ extension DeliveryStore {
     package enum OrderLimit {
         /// Due deliveries that one claim looks at.
         package static let candidates = 200
-        /// Events that one take-over adds since they precede others.
+        /// Events that one look adds to a take-over since they precede others.
         package static let predecessors = 10_000
         /// Turns that one look mends.
         package static let mendedPerLook = 1_000
@@ -41,9 +41,11 @@ extension DeliveryStore {
     /// So whatever is taken over, all before it is, too. An account's numbers are committed in their order, so that what
     /// precedes an event that is seen is seen, too.
     ///
-    /// - Returns: ``OrderLimit/predecessors`` at the most, the nearest first.
+    /// - Returns: `limit` at the most, the nearest first: where it is as many, what is before them is missing.
     /// - Throws: `PostgresError`.
-    package func predecessors(of eventIds: [String]) async throws -> [Predecessor] {
+    package func predecessors(
+        of eventIds: [String], limit: Int = OrderLimit.predecessors
+    ) async throws -> [Predecessor] {
         let result = try await pool.query(
             """
             WITH RECURSIVE walk AS (
@@ -61,7 +63,7 @@ extension DeliveryStore {
                     AND EXISTS (SELECT FROM event_outbox o WHERE o.event_id = before.id)
             )
             SELECT id, type, app, environment FROM walk WHERE steps > 0 LIMIT $2
-            """, [.textArray(eventIds), .int8(Int64(OrderLimit.predecessors))])
+            """, [.textArray(eventIds), .int8(Int64(limit))])
         return try result.rows.map { row in
             Predecessor(
                 id: try row.decode("id"), type: try row.decode("type"), app: try row.decode("app"),
