@@ -60,6 +60,17 @@ def post(port, body, headers):
         return error.code
 
 
+def post_of_length(port, length):
+    """What is answered to a head that promises so much, and brings nothing."""
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.sendall(f"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n".encode())
+        try:
+            answer = connection.recv(64)
+        except TimeoutError:
+            return "no answer, it waits for the rest"
+    return int(answer.split()[1]) if answer else "closed"
+
+
 def wait_for(port):
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
@@ -94,6 +105,9 @@ def try_one(name, command, scratch):
             less = {key: value for key, value in headers.items() if key != header}
             if (status := post(port, body, less)) != 401:
                 wrong.append(f"without {header}: {status}")
+        for length in ("-1", "9" * 12):
+            if (status := post_of_length(port, length)) not in (400, 401, 413):
+                wrong.append(f"content-length {length}: {status}")
     finally:
         process.terminate()
         process.wait(timeout=10)

@@ -6,7 +6,7 @@ import base64, hmac, json, os, sys, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SECRETS = [base64.b64decode(text.removeprefix("whsec_")) for text in os.environ["COUNTERSIGN_WEBHOOK_SECRET"].split()]
-TOLERANCE_SECONDS = 300
+TOLERANCE_SECONDS, BODY_BYTES = 300, 1 << 20
 seen, newest = set(), {}  # Yours are tables: written in one transaction with what an event does.
 
 
@@ -37,7 +37,11 @@ def take(event):
 
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
-        body = self.rfile.read(min(int(self.headers.get("content-length", 0)), 1 << 20))
+        length = self.headers.get("content-length", "")
+        if not length.isdecimal() or int(length) > BODY_BYTES:
+            self.send_response(413)
+            return self.end_headers()
+        body = self.rfile.read(int(length))
         is_good = is_genuine(self.headers, body)
         if is_good:
             print(take(json.loads(body)), flush=True)
