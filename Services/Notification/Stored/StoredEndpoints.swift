@@ -97,7 +97,7 @@ final class StoredEndpoints: Sendable {
         }
         for (id, reason) in news {
             logger.error(
-                "nothing can be sent to a webhook endpoint of the database; what it would be told waits",
+                "nothing can be sent to a webhook endpoint of the database",
                 metadata: .fields([.endpoint: "\(id)", .reason: "\(reason)"]))
         }
     }
