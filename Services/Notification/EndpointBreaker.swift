@@ -27,11 +27,6 @@ struct EndpointBreaker: Sendable, Equatable {
         nextAttempt.map { $0 <= now } ?? true
     }
 
-    /// An attempt was successful: the endpoint is there.
-    mutating func succeeded() {
-        self = EndpointBreaker()
-    }
-
     /// An attempt has failed.
     mutating func failed(now: ContinuousClock.Instant, _ settings: Settings) {
         failures += 1

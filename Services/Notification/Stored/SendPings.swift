@@ -31,7 +31,8 @@ struct SendPings: Sendable {
     /// - Throws: `PostgresError`.
     func look() async throws {
         while !Task.isCancelled {
-            let all = endpoints.all
+            let all = endpoints.all.filter { $0.id.hasPrefix(StoredEndpoint.idPrefix) }
+            guard !all.isEmpty else { return }
             let due = try await store.claimDue(endpointIds: all.map(\.id), limit: 1, lease: lease)
             guard let ping = due.first, let endpoint = all.first(where: { $0.id == ping.endpointId }) else { return }
             try await send(ping, to: endpoint)

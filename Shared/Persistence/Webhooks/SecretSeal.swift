@@ -49,7 +49,7 @@ package struct SecretSeal: Sendable {
             guard let bytes = Data(base64Encoded: String(part)), bytes.count == Self.keyByteCount else {
                 throw Mistake(description: "must be the base64 of \(Self.keyByteCount) random bytes")
             }
-            let hash = SHA256.hash(data: bytes).prefix(4).map { String(format: "%02x", $0) }.joined()
+            let hash = SHA256.hash(data: bytes).prefix(4).lowercaseHexadecimal
             keys.append(Key(name: hash, key: SymmetricKey(data: bytes)))
         }
         guard (1...Self.keysMaximum).contains(keys.count) else {
