@@ -105,9 +105,9 @@ def try_one(name, command, scratch):
             less = {key: value for key, value in headers.items() if key != header}
             if (status := post(port, body, less)) != 401:
                 wrong.append(f"without {header}: {status}")
-        for length in ("-1", "9" * 12):
-            if (status := post_of_length(port, length)) not in (400, 401, 413):
-                wrong.append(f"content-length {length}: {status}")
+        # A receiver that took it for a length would read until the connection ends.
+        if (status := post_of_length(port, "-1")) not in (400, 401, 413):
+            wrong.append(f"content-length -1: {status}")
     finally:
         process.terminate()
         process.wait(timeout=10)
@@ -115,7 +115,7 @@ def try_one(name, command, scratch):
     outcome = ["seen before" if line == "seen before" else line.rsplit(" ", 1)[-1] for line in did]
     if outcome != ["newest", "seen before", "late", "newest"]:
         wrong.append(f"it did {did}")
-    print(f"receivers: {name}: {'; '.join(wrong) or 'all 11 deliveries as they should be'}", flush=True)
+    print(f"receivers: {name}: {'; '.join(wrong) or 'all 12 deliveries as they should be'}", flush=True)
     if wrong:
         print(log.read_text()[-2000:])
     return not wrong
