@@ -74,6 +74,54 @@ extension EndToEnd {
             }
         }
 
+        @Test(
+            "the example of a puller is killed again and again while two fulfillment processes write: it has each event once",
+            .timeLimit(.minutes(2)))
+        func killedReader() async throws {
+            try await withStack { stack, client, database in
+                let account = "puller-\(UUID().uuidString.prefix(8).lowercased())"
+                let books = stack.folder.appending(path: "\(account).sqlite").path
+                let key = try stack.setting("COUNTERSIGN_API_KEY")
+                let puller = PullerProcess(intake: client.intake, app: Self.app, books: books, apiKey: key)
+                let readers = Task { try await puller.runAndKill() }
+                do {
+                    let went = try await FurtherProcess.run(1, of: "fulfillment", stack, client) { _ in
+                        try await Self.buy(rounds: 5, of: 8, account, client)
+                    }
+                    #expect(went, "the second fulfillment process leaves by itself")
+                    let ids = try await database.rows(
+                        "SELECT id FROM events WHERE account = $1 AND app = $2 ORDER BY sequence",
+                        [.text(account), .text(Self.app)]
+                    ).map { try $0.decode("id", as: String.self) }
+                    #expect(ids.count == 40)
+                    try await puller.wait(for: ids.count, of: account)
+                    #expect(try await puller.events(of: account) == ids, "each once, in the account's order")
+                } catch {
+                    readers.cancel()
+                    throw error
+                }
+                readers.cancel()
+                let kills = try await readers.value
+                print("pullers that were killed: \(kills)")
+                #expect(kills > 2)
+            }
+        }
+
+        /// Purchases that are posted at the same time, round after round.
+        private static func buy(rounds: Int, of count: Int, _ account: String, _ client: IntakeClient) async throws {
+            for _ in 0..<rounds {
+                let sales = try await client.sell(gems, count: count)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for sale in sales {
+                        group.addTask {
+                            _ = try await client.purchase(sale.signedTransaction, app: app, account: account)
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        }
+
         /// Pulls with a cursor that it keeps after each page.
         private static func pull(_ client: IntakeClient, _ account: String, _ seen: Seen) async {
             while !Task.isCancelled {

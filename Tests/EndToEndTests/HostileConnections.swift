@@ -3,8 +3,6 @@ import NIOCore
 import NIOPosix
 
 /// Connections that say nothing, or begin a request and go on no further: `Tests/Load/idle_connections.py`.
-///
-/// They are another process's: Foundation cannot start one beside so many open files.
 enum IdleConnections {
     /// Keeps so many open while a body runs.
     ///
@@ -12,33 +10,12 @@ enum IdleConnections {
     static func during(
         _ count: Int, to address: String, _ body: (_ opened: Int) async throws -> Void
     ) async throws -> Int {
-        guard let url = URL(string: address), let host = url.host(), let port = url.port else {
-            throw StackFailure("\(address) is no address")
+        let output = try await BesideProcess.run(
+            "idle_connections.py", try BesideProcess.place(of: address) + ["\(count)"], begins: true
+        ) { begun in
+            try await body(try number(after: "opened ", in: begun))
         }
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        let script = Stack.root.appending(path: "Tests/Load/idle_connections.py").path
-        process.arguments = ["python3", script, host, "\(port)", "\(count)"]
-        let (input, output) = (Pipe(), Pipe())
-        (process.standardInput, process.standardOutput) = (input, output)
-        let (parts, part) = AsyncStream.makeStream(of: String.self)
-        output.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            guard !data.isEmpty else {
-                handle.readabilityHandler = nil
-                return part.finish()
-            }
-            part.yield(String(decoding: data, as: UTF8.self))
-        }
-        try process.run()
-        defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
-        var iterator = parts.makeAsyncIterator()
-        var text = ""
-        while !text.contains("\n"), let next = await iterator.next() { text += next }
-        try await body(try number(after: "opened ", in: text))
-        try input.fileHandleForWriting.close()
-        while let next = await iterator.next() { text += next }
-        return try number(after: "open ", in: text)
+        return try number(after: "open ", in: output)
     }
 
     private static func number(after word: String, in text: String) throws -> Int {

@@ -122,7 +122,7 @@ extension EndToEnd {
         private func scale(_ stack: Stack, _ client: IntakeClient, _ database: Database) async throws {
             try await stack.command(["stop", Self.workers[1]])
             #expect(try await database.grantsMore(20), "with one worker")
-            let went = try await FurtherWorker.run(3, stack, client) { further in
+            let went = try await FurtherProcess.run(3, of: "verification-worker", stack, client) { further in
                 let first = try AdminPort(client, stack, Self.workers[0])
                 try await expectAssigned(12, further.map(\.admin) + [first])
                 #expect(try await database.grantsMore(20), "with four workers")

@@ -1,8 +1,8 @@
 import Foundation
 import KafkaTesting
 
-/// A verification worker beside those of its stack: a process of the test's own.
-struct FurtherWorker: Sendable {
+/// A service's process beside those of its stack: the test's own.
+struct FurtherProcess: Sendable {
     /// How long it has to leave after SIGTERM, as in `deploy/stack`.
     private static let stopTimeout = Duration.seconds(20)
 
@@ -11,10 +11,10 @@ struct FurtherWorker: Sendable {
     let admin: AdminPort
 
     /// Starts one and waits until it is ready; it is killed where that fails.
-    init(_ stack: Stack, _ client: IntakeClient, number: Int) async throws {
+    init(_ name: String, _ stack: Stack, _ client: IntakeClient, number: Int) async throws {
         let port = try freePort()
-        let program = try stack.built("verification-worker", [], ["COUNTERSIGN_ADMIN_PORT": "\(port)"])
-        let log = stack.folder.appending(path: "logs/further-worker-\(number).log")
+        let program = try stack.built(name, [], ["COUNTERSIGN_ADMIN_PORT": "\(port)"])
+        let log = stack.folder.appending(path: "logs/further-\(name)-\(number).log")
         try Data().write(to: log)
         let output = try FileHandle(forWritingTo: log)
         let process = Process()
@@ -54,17 +54,18 @@ struct FurtherWorker: Sendable {
 
     /// Starts some, runs a body with them, and stops them however it ends; true when all went by themselves.
     static func run(
-        _ count: Int, _ stack: Stack, _ client: IntakeClient, _ body: ([FurtherWorker]) async throws -> Void
+        _ count: Int, of name: String, _ stack: Stack, _ client: IntakeClient,
+        _ body: ([FurtherProcess]) async throws -> Void
     ) async throws -> Bool {
-        var workers: [FurtherWorker] = []
+        var processes: [FurtherProcess] = []
         func stopAll() async -> Bool {
             var went = true
-            for worker in workers { went = await worker.stop() && went }
+            for process in processes { went = await process.stop() && went }
             return went
         }
         do {
-            for number in 0..<count { workers.append(try await FurtherWorker(stack, client, number: number)) }
-            try await body(workers)
+            for number in 0..<count { processes.append(try await FurtherProcess(name, stack, client, number: number)) }
+            try await body(processes)
         } catch {
             _ = await stopAll()
             throw error
