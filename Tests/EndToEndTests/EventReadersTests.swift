@@ -86,14 +86,14 @@ extension EndToEnd {
                 let readers = Task { try await puller.runAndKill() }
                 do {
                     let went = try await FurtherProcess.run(1, of: "fulfillment", stack, client) { _ in
-                        try await Self.buy(rounds: 5, of: 8, account, client)
+                        try await Self.buy(rounds: 10, of: 8, account, client)
                     }
                     #expect(went, "the second fulfillment process leaves by itself")
                     let ids = try await database.rows(
                         "SELECT id FROM events WHERE account = $1 AND app = $2 ORDER BY sequence",
                         [.text(account), .text(Self.app)]
                     ).map { try $0.decode("id", as: String.self) }
-                    #expect(ids.count == 40)
+                    #expect(ids.count == 80)
                     try await puller.wait(for: ids.count, of: account)
                     #expect(try await puller.events(of: account) == ids, "each once, in the account's order")
                 } catch {

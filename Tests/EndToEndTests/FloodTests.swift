@@ -45,16 +45,16 @@ extension EndToEnd {
 
                 try await Self.floodByApp(stack, client, database)
 
-                // The producer is started first: Foundation cannot start a process beside so many open files.
-                async let slowPurchases: Void = Self.purchases("during slow connections", stack)
-                #expect(try await database.grantsMore(5))
-                let slow = await SlowConnections.open(Limit.slowConnections, to: client.intake, token: token)
-                #expect(slow.opened > 0)
-                try await slowPurchases
-                print("slow connections that were opened: \(slow.opened), and still open: \(slow.open)")
-                await slow.close()
+                let slow = try await HostileConnections.during(
+                    Limit.slowConnections, to: client.intake, token: token
+                ) { opened in
+                    print("slow connections that were opened: \(opened)")
+                    #expect(opened > 0)
+                    try await Self.purchases("during slow connections", stack)
+                }
+                print("slow connections that were still open: \(slow)")
 
-                let open = try await IdleConnections.during(Limit.idleConnections, to: client.intake) { opened in
+                let open = try await HostileConnections.during(Limit.idleConnections, to: client.intake) { opened in
                     print("idle connections that were opened: \(opened)")
                     #expect(opened > 0)
                     try await Self.purchases("during idle connections", stack)

@@ -4,7 +4,7 @@ import Foundation
 struct PullerProcess: Sendable {
     private enum Limit {
         /// How long one may live, in milliseconds: sometimes too short for a page.
-        static let life = 300...1_500
+        static let life = 100...500
         static let wait = Duration.seconds(60)
         static let pause = Duration.milliseconds(100)
     }
