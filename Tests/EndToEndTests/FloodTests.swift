@@ -13,7 +13,7 @@ extension EndToEnd {
             static let purchases = 400
             /// A second: players buy when they want to, and not when the one before them has been served.
             static let rate = 50
-            static let warmUp = 600
+            static let warmUp = 2_000
             static let idleConnections = 10_000
             static let slowConnections = 1_000
             /// What an app's backends may post a minute where nobody says otherwise, and how much of it at once.
