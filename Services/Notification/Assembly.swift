@@ -42,7 +42,6 @@ struct Assembly {
         }
         let takeOver = TakeOverEvents(
             store: deliveries, endpoints: endpoints, queue: deliver.queue, lease: configuration.delivery.lease)
-        let pace = EventPace()
         let consumer = try EventConsumer<EventSummary>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(
@@ -52,14 +51,12 @@ struct Assembly {
             monitor: monitor, context: context
         ) { batch in
             try await stored.readOnce()
-            try await pace.run(batchOf: batch.count) {
-                try await takeOver.takeOver(
-                    batch.map { received in
-                        TakeOverEvents.Event(
-                            summary: received.message, body: received.event.data,
-                            traceParent: received.event.traceParent.flatMap(TraceContext.traceParent))
-                    })
-            }
+            try await takeOver.takeOver(
+                batch.map { received in
+                    TakeOverEvents.Event(
+                        summary: received.message, body: received.event.data,
+                        traceParent: received.event.traceParent.flatMap(TraceContext.traceParent))
+                })
         }
         let count = Self.counting(deliveries, metrics, logger)
         let reload = Self.reload(configuration, logger) { others in

@@ -18,7 +18,7 @@ final class DeliverWebhooks: Service {
     /// The sleep after the database failed.
     private static let failureDelay = Duration.seconds(1)
     /// How long ended attempts wait for others that are under way, to be recorded in one statement.
-    private static let gatherTime = Duration.milliseconds(10)
+    private static let gatherTime = Duration.milliseconds(3)
     /// Statements of one look that let go what waits for its turn at endpoints that have no order any more.
     private static let turnBatchesPerLook = 10
 
