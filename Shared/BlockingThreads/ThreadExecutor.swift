@@ -4,7 +4,10 @@ import Foundation
 ///
 /// Swift's cooperative pool is as wide as the machine has cores; a call that blocks there stops everybody else. An
 /// actor that names this executor as its `unownedExecutor` blocks only itself.
-public final class ThreadExecutor: SerialExecutor {
+///
+/// A task may prefer it, too (`withTaskExecutorPreference`, SE-0417): what it does between its calls of the actor then runs on the same
+/// thread, and no call has to wake another one.
+public final class ThreadExecutor: SerialExecutor, TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
         var isStopped = false
@@ -24,7 +27,7 @@ public final class ThreadExecutor: SerialExecutor {
         self.name = name
     }
 
-    /// Takes a job of the actor; called by Swift's runtime.
+    /// Takes a job of the actor, or of a task that prefers this thread; called by Swift's runtime.
     public func enqueue(_ job: consuming ExecutorJob) {
         let unowned = UnownedJob(job)
         condition.lock()
@@ -52,7 +55,8 @@ public final class ThreadExecutor: SerialExecutor {
     private func runJobs() {
         while let batch = nextJobs() {
             for job in batch {
-                job.runSynchronously(on: asUnownedSerialExecutor())
+                // Of an executor that is both, jobs do not say for which they came: SE-0417 asks for this form.
+                job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
             }
         }
     }

@@ -22,6 +22,9 @@ public actor PostgresConnection {
     /// Tells connections of one process apart in logs.
     public nonisolated let id: Int
 
+    /// The thread, for tasks that make many calls: what they do in between runs there, too.
+    nonisolated var thread: any TaskExecutor { executor }
+
     /// The thread that this actor's calls run on.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 

@@ -81,20 +81,29 @@ extension PostgresPool {
         _ body: @Sendable (PostgresConnection) async throws -> R
     ) async throws -> R {
         let connection = try await leaseInTransaction()
+        let (outcome, isReusable) = await withTaskExecutorPreference(connection.thread) {
+            await Self.finish(body, on: connection)
+        }
+        await giveBack(connection, isReusable: isReusable)
+        return try outcome.get()
+    }
+
+    /// The body and the end of its transaction, on the connection's thread: a statement costs no change of threads.
+    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    private static func finish<R: Sendable>(
+        _ body: @Sendable (PostgresConnection) async throws -> R, on connection: PostgresConnection
+    ) async -> (outcome: Result<R, any Error>, isReusable: Bool) {
         let value: R
         do {
             value = try await body(connection)
         } catch {
-            await giveBack(connection, isReusable: await connection.rollBack())
-            throw error
+            return (.failure(error), await connection.rollBack())
         }
         do {
             let isReusable = try await connection.commit()
-            await giveBack(connection, isReusable: isReusable)
-            return value
+            return (.success(value), isReusable)
         } catch {
-            await giveBack(connection, isReusable: await connection.isReusable)
-            throw error
+            return (.failure(error), await connection.isReusable)
         }
     }
 
