@@ -80,7 +80,9 @@ struct EndpointCommandTests {
             #expect(try await tool.run("remove", id).output.contains("--yes"))
             #expect(try await tool.run("remove", id, "--yes").status == 0)
             #expect(try await tool.run("show", id).status == 1)
-            let actions = try await pool.query("SELECT action FROM audit_log ORDER BY id").rows
+            let actions = try await pool.query("SELECT action, reason FROM audit_log ORDER BY id").rows
+            let change = try actions[1].decode("reason", as: String.self)
+            #expect(change.hasSuffix(" (apps, environments, events)"), "what was changed, and no value: \(change)")
             #expect(
                 try actions.map { try $0.decode("action", as: String.self) } == [
                     "create_endpoint", "change_endpoint", "rotate_secret", "expire_secret", "disable_endpoint",

@@ -30,6 +30,16 @@ package struct EndpointSettings: Sendable, Equatable {
         self.schemaVersion = schemaVersion
         self.isOrdered = isOrdered
     }
+
+    /// The names of what differs, for the audit log: an address may have a secret in it, so that values are not told.
+    func changes(from old: EndpointSettings) -> [String] {
+        let differs = [
+            ("url", url != old.url), ("description", description != old.description), ("apps", apps != old.apps),
+            ("environments", environments != old.environments), ("events", events != old.events),
+            ("schema_version", schemaVersion != old.schemaVersion), ("ordered", isOrdered != old.isOrdered),
+        ]
+        return differs.filter(\.1).map(\.0)
+    }
 }
 
 /// An endpoint of the database, as its owner may see it: without secrets.

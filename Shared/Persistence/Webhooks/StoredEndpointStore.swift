@@ -121,8 +121,9 @@ package struct StoredEndpointStore: Sendable {
                 UPDATE webhook_endpoint_settings SET url = $2, description = $3, apps = $4, environments = $5,
                     events = $6, schema_version = $7, is_ordered = $8, changed_at = now() WHERE id = $1
                 """, [.text(id)] + Self.values(new))
+            let changes = new.changes(from: old).joined(separator: ", ")
             _ = try await AuditLog.write(
-                "change_endpoint", of: id, actor: asker.actor, reason: asker.reason, on: connection)
+                "change_endpoint", of: id, actor: asker.actor, reason: "\(asker.reason) (\(changes))", on: connection)
             return true
         }
     }
