@@ -38,7 +38,7 @@ extension PostgresPool {
     ) async throws -> R {
         let connection = try await leaseAlive()
         do {
-            let value = try await body(connection)
+            let value = try await withTaskExecutorPreference(connection.thread) { try await body(connection) }
             await giveBack(connection, isReusable: await connection.isReusable)
             return value
         } catch {
@@ -77,33 +77,56 @@ extension PostgresPool {
         }
     }
 
+    /// On the connection's thread: a statement costs no change of threads.
     private func runTransaction<R: Sendable>(
         _ body: @Sendable (PostgresConnection) async throws -> R
     ) async throws -> R {
-        let connection = try await leaseInTransaction()
-        let (outcome, isReusable) = await withTaskExecutorPreference(connection.thread) {
-            await Self.finish(body, on: connection)
+        var deadMaximum = statistics.maximum
+        while true {
+            let connection = try await lease()
+            let end = await withTaskExecutorPreference(connection.thread) {
+                await Self.transact(body, on: connection)
+            }
+            await giveBack(connection, isReusable: end.isReusable)
+            switch end.outcome {
+            case .success(let value): return value
+            case .failure(let error):
+                // A dead connection that is found on the way is replaced, since nothing was lost.
+                guard !end.hasBegun, (error as? PostgresError)?.isConnectionLoss ?? false, deadMaximum > 0 else {
+                    throw error
+                }
+                deadMaximum -= 1
+            }
         }
-        await giveBack(connection, isReusable: isReusable)
-        return try outcome.get()
     }
 
-    /// The body and the end of its transaction, on the connection's thread: a statement costs no change of threads.
+    /// How a transaction ended.
+    private struct End<R: Sendable>: Sendable {
+        let outcome: Result<R, any Error>
+        let isReusable: Bool
+        var hasBegun = true
+    }
+
     @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
-    private static func finish<R: Sendable>(
+    private static func transact<R: Sendable>(
         _ body: @Sendable (PostgresConnection) async throws -> R, on connection: PostgresConnection
-    ) async -> (outcome: Result<R, any Error>, isReusable: Bool) {
+    ) async -> End<R> {
+        do {
+            try await connection.begin()
+        } catch {
+            return End(outcome: .failure(error), isReusable: false, hasBegun: false)
+        }
         let value: R
         do {
             value = try await body(connection)
         } catch {
-            return (.failure(error), await connection.rollBack())
+            return End(outcome: .failure(error), isReusable: await connection.rollBack())
         }
         do {
             let isReusable = try await connection.commit()
-            return (.success(value), isReusable)
+            return End(outcome: .success(value), isReusable: isReusable)
         } catch {
-            return (.failure(error), await connection.isReusable)
+            return End(outcome: .failure(error), isReusable: await connection.isReusable)
         }
     }
 
@@ -116,22 +139,6 @@ extension PostgresPool {
         }
         // After as many dead ones as the pool can hold this one is new.
         return try await lease()
-    }
-
-    /// A connection on which BEGIN has succeeded; dead ones found on the way are replaced, since nothing was lost.
-    private func leaseInTransaction() async throws -> PostgresConnection {
-        var deadMaximum = statistics.maximum
-        while true {
-            let connection = try await lease()
-            do {
-                try await connection.begin()
-                return connection
-            } catch {
-                await giveBack(connection, isReusable: false)
-                guard error.isConnectionLoss, deadMaximum > 0 else { throw error }
-                deadMaximum -= 1
-            }
-        }
     }
 
     /// A connection that was dead before anything was sent on it: another may be tried.
