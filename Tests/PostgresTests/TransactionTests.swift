@@ -173,6 +173,21 @@ struct TransactionTests {
         }
     }
 
+    @Test("a body runs on its connection's thread, between its statements, too")
+    func runsOnItsThread() async throws {
+        try await TestServer.withPool { pool in
+            let names = try await pool.withTransaction { connection in
+                let first = threadName()
+                _ = try await connection.query("SELECT 1")
+                return [first, threadName()]
+            }
+            #expect(names.allSatisfy { $0.hasPrefix("postgres-") } && Set(names).count == 1, "\(names)")
+            let borrowed = try await pool.withConnection { _ in threadName() }
+            #expect(borrowed.hasPrefix("postgres-"))
+            #expect(!threadName().hasPrefix("postgres-"), "and the test goes on elsewhere")
+        }
+    }
+
     @Test("a schema change under a prepared statement runs the transaction again")
     func retriesStaleStatement() async throws {
         try await TestServer.withPool {
@@ -236,6 +251,13 @@ struct TransactionTests {
             }
         }
     }
+}
+
+/// What the system calls the thread that this runs on.
+private func threadName() -> String {
+    var name = [CChar](repeating: 0, count: 16)
+    pthread_getname_np(pthread_self(), &name, name.count)
+    return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
 
 /// Lets tasks go on once `count` of them have arrived, and every later one at once.
