@@ -12,10 +12,11 @@ public enum BlockingThread {
     public static func start(name: String, _ body: @escaping @Sendable () -> Void) -> BlockingThreadHandle {
         let handle = BlockingThreadHandle()
         let thread = Thread {
+            // By the thread itself: of a name that is given before the start Foundation on Linux does not tell the system.
+            Thread.current.name = String(name.prefix(15))
             body()
             handle.finish()
         }
-        thread.name = String(name.prefix(15))
         thread.stackSize = 1 << 20
         thread.start()
         return handle
