@@ -29,7 +29,11 @@ extension EndToEnd {
                             "listen", "--events", "--bundle-id", Self.app, "--types", "iap.transaction.fulfilled",
                             "--forward-to", url, "--secret-file", file.path, "--once", "6",
                         ])
-                    async let result = listener.run()
+                    // It ends by itself after six events; where these do not come the test must fail, and not wait for ever.
+                    let bounded = Program(
+                        path: "/usr/bin/env", arguments: ["timeout", "100", listener.path] + listener.arguments,
+                        environment: listener.environment)
+                    async let result = bounded.run()
                     let account = "listen-\(UUID().uuidString.prefix(8).lowercased())"
                     try await Self.buy(until: 3, hook, account, client)
                     try await stack.crash("receipt-intake")

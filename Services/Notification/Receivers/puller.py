@@ -3,6 +3,7 @@
 usage: COUNTERSIGN_API_KEY=csk_… python3 puller.py INTAKE_URL APP BOOKS_FILE
 """
 import json, os, sqlite3, sys, time
+from http.client import HTTPException
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
@@ -24,7 +25,7 @@ while True:
     row = books.execute("SELECT cursor FROM place").fetchone()
     try:
         got = page(row[0] if row else "")
-    except OSError as error:  # Also what is refused; intake that is away comes back.
+    except (OSError, HTTPException) as error:  # Also what is refused, or breaks off; intake that is away comes back.
         print(error, file=sys.stderr, flush=True)
         time.sleep(PAUSE_SECONDS)
         continue
