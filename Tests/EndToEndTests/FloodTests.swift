@@ -17,7 +17,7 @@ extension EndToEnd {
             static let idleConnections = 10_000
             static let slowConnections = 1_000
             /// What an app's backends may post a minute where nobody says otherwise, and how much of it at once.
-            static let backendPosts = (perMinute: 6_000.0, atOnce: 100.0)
+            static let backendPosts = (perMinute: 6_000.0, atOnce: 25.0)
         }
 
         private static let game = "com.example.game"
@@ -35,7 +35,7 @@ extension EndToEnd {
 
                 let player = try await Self.during("a flood by one player", stack, Self.pestering(token))
                 #expect(player[429, default: 0] > 0, "what is too much is put off")
-                // Of 600 proofs a minute 60 at once, the others one by one; with 30 order ids.
+                // Of 600 proofs a minute 20 at once, the others one by one; of these 30 order ids.
                 #expect(try await Self.rows(of: account, database) <= 700, "a minute's and a little more")
 
                 let nobody = try await Self.during(

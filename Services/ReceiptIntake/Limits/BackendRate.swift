@@ -3,10 +3,12 @@ import Synchronization
 /// How often the backends of each app may post a proof, in this process: an app that goes wild costs the others little.
 struct BackendRate: Sendable {
     enum Limit {
-        /// This part of a minute's turns may come at once: a second's.
-        static let partAtOnce = 60
+        /// This part of a minute's turns may come at once: a quarter of a second's.
+        ///
+        /// More would show in what others' purchases take.
+        static let partAtOnce = 240
         /// So few may always come at once.
-        static let alwaysAtOnce = 30
+        static let alwaysAtOnce = 20
     }
 
     /// Proofs a minute, where the app's entry says nothing; 0 for no limit.
