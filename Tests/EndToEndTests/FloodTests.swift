@@ -13,7 +13,7 @@ extension EndToEnd {
             static let purchases = 400
             /// A second: players buy when they want to, and not when the one before them has been served.
             static let rate = 50
-            static let warmUp = 2_000
+            static let warmUp = 5_000
             static let idleConnections = 10_000
             static let slowConnections = 1_000
             /// What an app's backends may post a minute where nobody says otherwise, and how much of it at once.
@@ -126,7 +126,7 @@ extension EndToEnd {
 
         /// The first purchases of a stack are slower: the broker compiles while it works.
         private static func warmUp(_ stack: Stack) async throws {
-            _ = try await Load(stack).run(["--count", "\(Limit.warmUp)", "--concurrency", "8", "--wait", "20"])
+            _ = try await Load(stack).run(["--count", "\(Limit.warmUp)", "--concurrency", "32", "--wait", "20"])
         }
 
         /// Honest players' purchases, all of which are granted; tells how long they took.
