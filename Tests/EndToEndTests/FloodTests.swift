@@ -135,7 +135,14 @@ extension EndToEnd {
                 ["--count", "\(Limit.purchases)", "--rate", "\(Limit.rate)", "--concurrency", "64", "--wait", "20"])
             let times = report.purchases.compactMap(\.outcomeMilliseconds).sorted()
             try #require(times.count == Limit.purchases, "\(name)")
-            print("purchases \(name): p50 \(times[times.count / 2]) ms, p99 \(times[times.count * 99 / 100]) ms")
+            let p99 = times[times.count * 99 / 100]
+            print("purchases \(name): p50 \(times[times.count / 2]) ms, p99 \(p99) ms")
+            let slow = report.purchases.enumerated().compactMap { number, purchase in
+                purchase.outcomeMilliseconds.flatMap { time in
+                    time < p99 ? nil : "\(Int(time)) ms after \(Double(number) / Double(Limit.rate)) s"
+                }
+            }
+            print("the slowest of them: \(slow.joined(separator: ", "))")
         }
 
         private static func rows(of account: String, _ database: Database) async throws -> Int64 {
