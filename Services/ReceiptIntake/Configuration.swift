@@ -35,7 +35,7 @@ import TrustedRootSettings
 /// | `intake.intents_per_day` | purchase intents that an account may open within 24 hours | 1000 |
 /// | `intake.sweeps_per_day` | sweeps that the backends of an app may ask for within 24 hours | 1000 |
 /// | `intake.app_posts_per_minute` | proofs that the server API keys of an app may post, a quarter of a second's at once, where its entry has no `backend_posts_per_minute`; 0: no limit | 6000 |
-/// | `intake.account_posts_per_minute` | proofs that a player may post, two seconds' at once | 600 |
+/// | `intake.account_posts_per_minute` | proofs that a player may post, a second's at once | 600 |
 /// | `intake.account_ids_per_minute` | of these, ids about which Apple is asked | 30 |
 /// | `intake.account_reads_per_minute` | orders, accounts and outcomes that a player may ask for | 1200 |
 /// | `intake.account_signatures_per_minute` | subscription offers that a player may have signed | 30 |

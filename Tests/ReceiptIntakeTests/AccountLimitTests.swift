@@ -32,13 +32,13 @@ struct AccountRateTests {
         #expect(!isTaken(rate, "1", after: .seconds(3_600)), "an hour saves no more than a minute")
     }
 
-    @Test("of many, two seconds' are let in at once, the next are held until it is their turn, and more are refused")
+    @Test("of many, a second's are let in at once, the next are held until it is their turn, and more are refused")
     func held() throws {
         let rate = AccountRate(perMinute: 600, holdMaximum: .seconds(1))
         func take(_ time: Duration = .zero) throws -> Duration {
             try rate.take(app: "a", account: "1", now: start + time)
         }
-        for _ in 0..<20 { #expect(try take() == .zero) }
+        for _ in 0..<10 { #expect(try take() == .zero) }
         for number in 1...10 { #expect(try take() == .milliseconds(100 * number)) }
         #expect(throws: AccountRate.Exceeded(wait: .milliseconds(1_100))) { try take() }
         rate.giveBack(app: "a", account: "1")
@@ -188,7 +188,7 @@ struct BackendRateTests {
         #expect(rate.turns(apps: ["free"]) == nil && rate.turns(apps: ["free", "small"]) == nil)
         #expect(rate.turns(apps: []) == nil)
         for (apps, perMinute, atOnce) in [
-            (["other"], 6_000, 25), (["small"], 600, 20), (["large", "small"], 12_000, 50),
+            (["other"], 6_000, 25), (["small"], 600, 10), (["large", "small"], 12_000, 50),
         ] {
             let turns = try #require(rate.turns(apps: apps))
             #expect(turns.perMinute == perMinute && rate.turns(apps: apps) === turns)
@@ -206,7 +206,7 @@ struct BackendRateTests {
                     let fields = ["signed_transaction": Proofs.fresh(), "account": "player-2"]
                     return try await intake.post(fields: fields, as: TestIntake.serverKey)
                 }
-                for _ in 0..<20 { #expect(try await post().status == 202) }
+                for _ in 0..<10 { #expect(try await post().status == 202) }
                 // Two more are held until it is their turn, 2 and 4 s; the next are told when to come.
                 let answers = try await withThrowingTaskGroup(of: TestIntake.Answer.self) { group in
                     for _ in 0..<4 { group.addTask { try await post() } }

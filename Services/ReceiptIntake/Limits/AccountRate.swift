@@ -4,12 +4,12 @@ struct AccountRate: Sendable {
         /// The most accounts that are remembered; who has made up for what was done is forgotten.
         static let accountsMaximum = 100_000
         static let window = TurnRateLimit.window
-        /// This part of a minute's turns may come at once: two seconds'.
+        /// This part of a minute's turns may come at once: a second's.
         ///
         /// More would show in what others' purchases take.
-        static let partAtOnce = 30
+        static let partAtOnce = 60
         /// So few may always come at once.
-        static let alwaysAtOnce = 20
+        static let alwaysAtOnce = 10
     }
 
     typealias Exceeded = TurnsExceeded

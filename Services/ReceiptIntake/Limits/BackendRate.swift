@@ -8,7 +8,7 @@ struct BackendRate: Sendable {
         /// More would show in what others' purchases take.
         static let partAtOnce = 240
         /// So few may always come at once.
-        static let alwaysAtOnce = 20
+        static let alwaysAtOnce = 10
     }
 
     /// Proofs a minute, where the app's entry says nothing; 0 for no limit.
