@@ -141,21 +141,21 @@ let package = Package(
         // Layer 0: C headers.
         .systemLibrary(name: "CLibrdkafka", path: "Shared/CLibrdkafka", pkgConfig: "rdkafka"),
         .systemLibrary(name: "CLibpq", path: "Shared/CLibpq", pkgConfig: "libpq"),
-        // Layer 1: threads that C may block, which build this is, and what a purchase is.
+        // Layer 1: threads that C may block, which build this is, how fast something may be asked, and what a purchase is.
         shared("BlockingThreads"),
         shared("BuildVersion"),
         shared("JSONText"),
+        shared("Pacing"),
         shared("PurchaseModel"),
         // The app's side: it imports nothing of these, and nothing of these imports it.
         shared("CountersignClient"),
         shared("CountersignClientStoreKit", ["CountersignClient"] + storeKit),
         // Layer 2: one thing of the outside world each.
-        shared("Kafka", ["CLibrdkafka", "BlockingThreads", log, lifecycle]),
+        shared("Kafka", ["CLibrdkafka", "BlockingThreads", "Pacing", log, lifecycle]),
         shared("Postgres", ["CLibpq", "BlockingThreads", log, lifecycle]),
         shared("AppStore", ["JSONText", crypto, cryptoExtras, x509, asn1]),
         shared("AppStoreServerAPI", [crypto, httpClient, nio, nioHTTP]),
         shared("CertificateRevocation", [crypto, x509, asn1, httpClient, nio, nioHTTP]),
-        shared("Pacing"),
         shared("WebhookSigning", [crypto]),
         shared(
             "Messages", ["JSONText", "PurchaseModel"],

@@ -6,8 +6,8 @@ public struct KafkaProducerSettings: Sendable {
     public var messageTimeout: Duration = .seconds(10)
     /// How long a message waits for others to share a request with, while there are others.
     ///
-    /// Below some 240 messages a second each send goes at once: a purchase alone passes three producers, and would wait in
-    /// each. Defaults to 2 ms.
+    /// Below some 240 sends a second each goes at once, however many messages it has: a purchase alone passes three producers,
+    /// and would wait in each. Defaults to 2 ms.
     public var lingerTime: Duration = .milliseconds(2)
     /// How long messages without a key go to one partition of their topic before another is chosen, at random.
     ///

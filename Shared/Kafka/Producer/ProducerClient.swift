@@ -2,6 +2,7 @@ import BlockingThreads
 import CLibrdkafka
 import Foundation
 import Logging
+import Pacing
 import Synchronization
 
 /// One librdkafka producer and its thread.
@@ -18,13 +19,16 @@ final class ProducerClient: Sendable {
         var isGone = false
     }
 
+    /// With fewer sends that count, the next does not come within the linger: 240 a second.
+    private static let quietMaximum = 12.0
+
     let registry = DeliveryRegistry()
     let ended = OneShotSignal()
     private let client: ThreadSafeHandle
     private let queue: ThreadSafeHandle
     private let gate = Mutex(Gate())
     private let flusher: ProducerFlusher
-    private let load = Mutex(ProducerLoad())
+    private let load = Mutex(RecentLoad())
 
     init(configuration: KafkaConfiguration, settings: KafkaProducerSettings) throws(KafkaError) {
         let native = try NativeConfiguration.make(configuration, role: Self.properties(settings))
@@ -106,7 +110,7 @@ final class ProducerClient: Sendable {
         }
         if !refused.isEmpty { registry.complete(refused) }
         // After all of them, so that what is sent together stays together.
-        if load.withLock({ $0.isQuiet(sending: messages.count, at: .now) }) { flusher.flush() }
+        if load.withLock({ $0.note(1, at: .now) }) < Self.quietMaximum { flusher.flush() }
     }
 
     private func wakeLocked(_ gate: Gate) {
