@@ -49,6 +49,56 @@ struct BatchQueueTests {
         }
     }
 
+    @Test("while many come, one taker waits for company and the others for what comes after", arguments: [0.0, 1_000])
+    func gathers(quietMaximum: Double) async {
+        let queue = BatchQueue<Int>(
+            limits: .init(
+                elements: 100, bytes: 100, batchElements: 3, batchBytes: 100,
+                gathering: .init(gap: .milliseconds(50), longest: .seconds(50), quietMaximum: quietMaximum))
+        ) { $0 }
+        await withTaskGroup(of: [Int].self) { group in
+            for _ in 0..<2 { group.addTask { await queue.next() } }
+            while queue.takersCount < 2 { await Task.yield() }
+            #expect(queue.append([1]) == 1)
+            #expect(queue.append([2]) == 1)
+            var batches: [[Int]] = []
+            if quietMaximum == 0 {
+                batches.append(await group.next() ?? [])
+                #expect(batches == [[1, 2]])
+                // What fills a batch is not waited with.
+                #expect(queue.append([3, 4, 5]) == 3)
+                batches.append(await group.next() ?? [])
+                #expect(batches.last == [3, 4, 5])
+            } else {
+                for await batch in group { batches.append(batch) }
+                #expect(batches.sorted { $0[0] < $1[0] } == [[1], [2]])
+            }
+        }
+        queue.close()
+        #expect(await queue.next() == [])
+    }
+
+    @Test("what is more than the gathered batch goes to others who wait, and a closed queue hands all of it out")
+    func gathersTooMuch() async {
+        let queue = BatchQueue<Int>(
+            limits: .init(
+                elements: 100, bytes: 100, batchElements: 3, batchBytes: 100,
+                gathering: .init(gap: .milliseconds(50), longest: .seconds(50), quietMaximum: 0))
+        ) { $0 }
+        await withTaskGroup(of: [Int].self) { group in
+            for _ in 0..<2 { group.addTask { await queue.next() } }
+            while queue.takersCount < 2 { await Task.yield() }
+            #expect(queue.append([1]) == 1)
+            #expect(queue.append([2, 3, 4, 5, 6, 7]) == 6)
+            var batches: [[Int]] = []
+            for await batch in group { batches.append(batch) }
+            #expect(batches.sorted { $0[0] < $1[0] } == [[1, 2, 3], [4, 5, 6]])
+        }
+        queue.close()
+        #expect(await queue.next() == [7])
+        #expect(await queue.next() == [])
+    }
+
     @Test("once closed it takes nothing in and hands out the rest")
     func closes() async {
         let queue = queue(batchElements: 1)

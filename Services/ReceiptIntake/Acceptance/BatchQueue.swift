@@ -1,3 +1,4 @@
+import Pacing
 import Synchronization
 
 /// A bounded queue whose takers get everything that waits, up to a batch: the more is waiting, the larger the batches.
@@ -16,13 +17,30 @@ final class BatchQueue<Element: Sendable>: Sendable {
         var batchBytes: Int
         /// The part of a batch that one owner's elements have while others wait for it: half, a third, and so on.
         var partOfOne = 1
+        /// Whether elements that come close together are waited for.
+        var gathering: Gathering?
+    }
+
+    /// A batch waits for company, while there is some: what is sent together stays together all the way, and each further step
+    /// is one instead of many.
+    struct Gathering: Sendable {
+        /// Nothing must have come for so long.
+        var gap: Duration
+        /// It waits no longer than this.
+        var longest: Duration
+        /// With fewer elements that count (`RecentLoad`), nobody comes soon, and a batch is taken at once.
+        var quietMaximum: Double
     }
 
     private struct State {
         var elements: [Element] = []
         var bytes = 0
         var isClosed = false
-        var takers: [CheckedContinuation<[Element], Never>] = []
+        /// Those who wait for a batch; each gets one, or nil, and then is to gather it.
+        var takers: [CheckedContinuation<[Element]?, Never>] = []
+        /// Whether somebody waits for company; what comes is theirs.
+        var isGathering = false
+        var load = RecentLoad()
     }
 
     /// What it holds at most.
@@ -66,21 +84,34 @@ final class BatchQueue<Element: Sendable>: Sendable {
                 }
             }
             let count = state.elements.count - before
-            var handOvers: [(CheckedContinuation<[Element], Never>, [Element])] = []
-            while !state.elements.isEmpty, let taker = state.takers.popLast() {
-                handOvers.append((taker, takeBatch(&state)))
+            let isGathered = gathers(&state, count)
+            if isGathered, !state.isGathering, let taker = state.takers.popLast() {
+                state.isGathering = true
+                return (count, [HandOver(taker: taker, batch: nil)])
             }
-            return (count, handOvers)
+            return (count, isGathered ? [] : handOver(&state))
         }
-        for (taker, batch) in handOvers { taker.resume(returning: batch) }
+        for one in handOvers { one.taker.resume(returning: one.batch) }
         return count
     }
 
     /// The next batch, as soon as there is one; empty once the queue is closed and everything is taken.
     func next() async -> [Element] {
+        if let batch = await take() { return batch }
+        await gather()
+        let (batch, handOvers) = state.withLock { state in
+            state.isGathering = false
+            return (takeBatch(&state), handOver(&state))
+        }
+        for one in handOvers { one.taker.resume(returning: one.batch) }
+        return batch
+    }
+
+    /// A batch; nil for who is to gather it.
+    private func take() async -> [Element]? {
         await withCheckedContinuation { continuation in
             let batch: [Element]? = state.withLock { state in
-                if state.elements.isEmpty, !state.isClosed {
+                if state.elements.isEmpty || state.isGathering, !state.isClosed {
                     state.takers.append(continuation)
                     return nil
                 }
@@ -88,6 +119,45 @@ final class BatchQueue<Element: Sendable>: Sendable {
             }
             if let batch { continuation.resume(returning: batch) }
         }
+    }
+
+    /// Waits until nothing comes any more, or a batch is full.
+    private func gather() async {
+        guard let gathering = limits.gathering else { return }
+        let end = ContinuousClock.now + gathering.longest
+        var before = count
+        repeat {
+            // Who is cancelled takes what there is.
+            guard (try? await Task.sleep(for: gathering.gap)) != nil else { return }
+            let (now, isFull) = state.withLock { ($0.elements.count, self.isFull($0)) }
+            guard now > before, !isFull else { return }
+            before = now
+        } while ContinuousClock.now < end
+    }
+
+    /// Notes what came, and says whether company is waited for.
+    private func gathers(_ state: inout State, _ count: Int) -> Bool {
+        guard let gathering = limits.gathering, count > 0 else { return false }
+        let isBusy = state.load.note(count, at: .now) >= gathering.quietMaximum
+        return state.isGathering || isBusy && !isFull(state)
+    }
+
+    private func isFull(_ state: State) -> Bool {
+        state.elements.count >= limits.batchElements || state.bytes >= limits.batchBytes
+    }
+
+    private struct HandOver {
+        let taker: CheckedContinuation<[Element]?, Never>
+        let batch: [Element]?
+    }
+
+    /// Gives what waits to those who wait.
+    private func handOver(_ state: inout State) -> [HandOver] {
+        var handOvers: [HandOver] = []
+        while !state.elements.isEmpty, let taker = state.takers.popLast() {
+            handOvers.append(HandOver(taker: taker, batch: takeBatch(&state)))
+        }
+        return handOvers
     }
 
     /// Takes nothing more in; what waits is still handed out.
