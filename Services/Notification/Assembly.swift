@@ -13,6 +13,8 @@ struct Assembly {
 
     /// The consumer group.
     private static let group = TopicUse.events.name
+    /// How long an event waits for others before it is taken over.
+    private static let gatherTime = Duration.milliseconds(5)
     /// The time between counts of pending deliveries, which read an index through.
     private static let countInterval = Duration.seconds(15)
     /// The time between looks for test messages that somebody waits for.
@@ -44,8 +46,7 @@ struct Assembly {
             store: deliveries, endpoints: endpoints, queue: deliver.queue, lease: configuration.delivery.lease)
         let consumer = try EventConsumer<EventSummary>(
             kafka: configuration.kafka,
-            settings: KafkaSettings.consumer(
-                context.settings, group: Self.group, topic: Topics.events, batchMaximum: configuration.batchMaximum),
+            settings: Self.consumer(configuration, context),
             accepts: { $0.hasPrefix(EventSummary.typePrefix) },
             deadLetters: DeadLetters(producer: producer, consumer: Self.group, logger: logger),
             monitor: monitor, context: context
@@ -74,6 +75,16 @@ struct Assembly {
             services: [pool, DatabaseGuard(pool: pool, context: context), producer, monitor, count]
                 + (reload.map { [$0] } ?? []) + forwarding + [deliver]
                 + Self.tasks(stored, pings, every: configuration.webhooksInterval, logger) + [consumer])
+    }
+
+    /// Events of one commit are in several partitions, one for each account, and so come in several fetches.
+    private static func consumer(
+        _ configuration: Configuration, _ context: ServiceContext
+    ) throws -> KafkaConsumerSettings {
+        var settings = try KafkaSettings.consumer(
+            context.settings, group: group, topic: Topics.events, batchMaximum: configuration.batchMaximum)
+        settings.gatherTime = gatherTime
+        return settings
     }
 
     /// What counts pending deliveries.

@@ -13,6 +13,11 @@ public struct KafkaConsumerSettings: Sendable {
     /// More than 1 is for a handler that waits for somebody else, and for records whose order means nothing: batches of
     /// one partition then overlap. An offset is committed once everything before it is handled. Defaults to 1.
     public var batchesMaximum: Int = 1
+    /// How long the first record of a batch waits for others, unless they are as many as a batch may have.
+    ///
+    /// For a handler that need not hurry: what was sent together comes in several fetches when it is in several partitions.
+    /// Whole milliseconds. Defaults to none.
+    public var gatherTime: Duration = .zero
     /// The most records that wait for the handler; when it is full nothing is taken until it is half empty.
     ///
     /// librdkafka prefetches about as many again. Defaults to 2,000.

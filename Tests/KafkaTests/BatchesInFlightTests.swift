@@ -69,7 +69,7 @@ struct BatchesInFlightTests {
         #expect(ledger.progress.failures == 1)
         for _ in 0..<3 { ledger.finish(try taken(from: &ledger)) }
         #expect(committable(ledger).isEmpty)
-        #expect(ledger.retryAt == now + .seconds(1))
+        #expect(ledger.dueAt == now + .seconds(1))
         let again = try taken(from: &ledger, 1)
         #expect(again.records.map(\.offset) == [0, 1])
         #expect(again.failures == 1)

@@ -34,6 +34,29 @@ struct ConsumerLedgerTests {
         offsets.map { KafkaRecord(topic: "t", partition: partition, offset: $0, value: nil) }
     }
 
+    @Test func recordsWaitForCompanyUnlessABatchIsFull() throws {
+        var limits = KafkaConsumerSettings(groupId: "g", topics: ["t"])
+        limits.batchRecordsMaximum = 4
+        limits.gatherTime = .milliseconds(5)
+        var ledger = ConsumerLedger(limits: limits)
+        ledger.assign([place])
+        #expect(ledger.dueAt == nil)
+        ledger.append(records(0..<1), at: now)
+        ledger.append(records(1..<3), at: now + .milliseconds(4))
+        #expect(isNothingTaken(from: &ledger, at: now + .milliseconds(4)))
+        #expect(ledger.dueAt == now + .milliseconds(5))
+        let first = try taken(from: &ledger, at: now + .milliseconds(5))
+        #expect(first.records.map(\.offset) == [0, 1, 2])
+        ledger.append(records(3..<8), at: now + .milliseconds(6))
+        #expect(ledger.dueAt == nil, "nobody wakes for what the handler has no time for")
+        ledger.finish(first)
+        let second = try taken(from: &ledger, at: now + .milliseconds(6))
+        #expect(second.records.map(\.offset) == [3, 4, 5, 6])
+        ledger.finish(second)
+        #expect(isNothingTaken(from: &ledger, at: now + .milliseconds(6)))
+        #expect(try taken(from: &ledger, at: now + .milliseconds(11)).records.map(\.offset) == [7])
+    }
+
     @Test func oneBatchAtATimeInOrderAndNoLargerThanAllowed() throws {
         var ledger = ledger()
         ledger.append(records(0..<6))
@@ -110,7 +133,7 @@ struct ConsumerLedgerTests {
         ledger.append(records(0..<4))
         ledger.fail(try taken(from: &ledger, at: now), at: now)
         ledger.revoke()
-        #expect(ledger.retryAt == nil)
+        #expect(ledger.dueAt == nil)
         #expect(isNothingTaken(from: &ledger, at: now + .seconds(100)))
     }
 

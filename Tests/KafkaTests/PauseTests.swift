@@ -94,11 +94,11 @@ struct PauseLedgerTests {
         ledger.isPaused = true
         ledger.fail(batch, at: now)
         // A deadline in the past would keep the thread awake for as long as the pause lasts.
-        #expect(ledger.retryAt == nil)
+        #expect(ledger.dueAt == nil)
         let later = now + .seconds(60)
         #expect(offsets(takenFrom: &ledger, at: later) == nil)
         ledger.isPaused = false
-        #expect(try #require(ledger.retryAt) <= later)
+        #expect(try #require(ledger.dueAt) <= later)
         #expect(offsets(takenFrom: &ledger, at: later) == [0, 1, 2, 3])
     }
 }

@@ -40,6 +40,8 @@ struct ConsumerLedger {
     private var buffer: [KafkaRecord] = []
     private var bufferStart = 0
     private var isHeldBack = false
+    /// When the records that wait begin, however few they are.
+    private var gatheredAt: Instant?
 
     init(limits: KafkaConsumerSettings) {
         self.limits = limits
@@ -87,7 +89,8 @@ struct ConsumerLedger {
     }
 
     /// Keeps records for the handler; those of partitions that are not ours any more are dropped.
-    mutating func append(_ records: [KafkaRecord]) {
+    mutating func append(_ records: [KafkaRecord], at now: Instant = .now) {
+        if buffered == 0 { gatheredAt = now + limits.gatherTime }
         for record in records {
             let place = TopicPartition(topic: record.topic, partition: record.partition)
             guard let progress = partitions[place] else { continue }
@@ -103,7 +106,7 @@ struct ConsumerLedger {
         guard mayBegin else { return nil }
         if let batch = inFlight.takeDue(at: now) { return batch }
         let count = min(buffered, limits.batchRecordsMaximum)
-        guard count > 0, inFlight.hasRoom else { return nil }
+        guard count > 0, inFlight.hasRoom, isGathered(at: now) else { return nil }
         let records = Array(buffer[bufferStart..<bufferStart + count])
         bufferStart += count
         // Moving the rest to the front now and then, and not each time, keeps the cost per record constant.
@@ -132,8 +135,18 @@ struct ConsumerLedger {
         inFlight.fail(batch, again: now + delay)
     }
 
-    /// When a batch that failed is due again; nil while none may begin, since nobody need wake for it then.
-    var retryAt: Instant? { mayBegin ? inFlight.retryAt : nil }
+    private func isGathered(at now: Instant) -> Bool {
+        guard limits.gatherTime > .zero, buffered < limits.batchRecordsMaximum, let gatheredAt else { return true }
+        return gatheredAt <= now
+    }
+
+    /// When a batch that failed is due again, or one has waited for company; nil while none may begin, since nobody need wake
+    /// for it then.
+    var dueAt: Instant? {
+        guard mayBegin else { return nil }
+        let gatheredAt = buffered > 0 && inFlight.hasRoom && limits.gatherTime > .zero ? gatheredAt : nil
+        return [inFlight.retryAt, gatheredAt].compactMap { $0 }.min()
+    }
 
     // MARK: Commits
 

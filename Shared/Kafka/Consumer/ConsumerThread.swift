@@ -104,7 +104,7 @@ struct ConsumerThread {
         if let stopBy = hub.stopBy { deadlines.append(stopBy) }
         if let replaceBy = hub.replaceBy { deadlines.append(replaceBy) }
         hub.withLedger { ledger in
-            if let retryAt = ledger.retryAt { deadlines.append(retryAt) }
+            if let dueAt = ledger.dueAt { deadlines.append(dueAt) }
             if !isCommitSent, !ledger.uncommitted(includingSent: false).isEmpty { deadlines.append(commitNotBefore) }
         }
         return max(.zero, now.duration(to: deadlines.min() ?? now))
