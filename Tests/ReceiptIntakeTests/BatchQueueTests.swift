@@ -99,6 +99,27 @@ struct BatchQueueTests {
         #expect(await queue.next() == [])
     }
 
+    @Test("what finds no room while a batch is gathered leaves the batch to its taker")
+    func gathersWhileFull() async {
+        let queue = BatchQueue<Int>(
+            limits: .init(
+                elements: 2, bytes: 100, batchElements: 3, batchBytes: 100,
+                gathering: .init(gap: .milliseconds(50), longest: .seconds(50), quietMaximum: 0))
+        ) { $0 }
+        await withTaskGroup(of: [Int].self) { group in
+            for _ in 0..<2 { group.addTask { await queue.next() } }
+            while queue.takersCount < 2 { await Task.yield() }
+            #expect(queue.append([]) == 0)
+            #expect(queue.append([1, 2]) == 2)
+            #expect(queue.append([3]) == 0)
+            // An empty batch would tell a taker that the queue is closed.
+            #expect(await group.next() == [1, 2])
+            #expect(queue.takersCount == 1)
+            queue.close()
+            #expect(await group.next() == [])
+        }
+    }
+
     @Test("once closed it takes nothing in and hands out the rest")
     func closes() async {
         let queue = queue(batchElements: 1)

@@ -137,9 +137,10 @@ final class BatchQueue<Element: Sendable>: Sendable {
 
     /// Notes what came, and says whether company is waited for.
     private func gathers(_ state: inout State, _ count: Int) -> Bool {
-        guard let gathering = limits.gathering, count > 0 else { return false }
+        guard let gathering = limits.gathering else { return false }
         let isBusy = state.load.note(count, at: .now) >= gathering.quietMaximum
-        return state.isGathering || isBusy && !isFull(state)
+        // Also what found no room leaves to the gatherer what is theirs: an empty batch says that the queue is closed.
+        return state.isGathering || isBusy && count > 0 && !isFull(state)
     }
 
     private func isFull(_ state: State) -> Bool {
