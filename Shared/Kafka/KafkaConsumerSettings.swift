@@ -16,7 +16,7 @@ public struct KafkaConsumerSettings: Sendable {
     /// How long the first record of a batch waits for others, unless they are as many as a batch may have.
     ///
     /// For a handler that need not hurry: what was sent together comes in several fetches when it is in several partitions.
-    /// Whole milliseconds. Defaults to none.
+    /// Defaults to none.
     public var gatherTime: Duration = .zero
     /// The most records that wait for the handler; when it is full nothing is taken until it is half empty.
     ///
