@@ -281,6 +281,7 @@ let package = Package(
                 hummingbirdTesting, httpClient, httpTypes, lifecycle, log, nio, nioHTTP, nioPosix, nioTLS,
             ]),
         suite("AppStoreServerAPITests", ["AppStoreServerAPI", crypto, httpClient, nio, nioHTTP]),
+        suite("BlockingThreadsTests", ["BlockingThreads"]),
         suite("PacingTests", ["Pacing"]),
         suite(
             "CertificateRevocationTests",

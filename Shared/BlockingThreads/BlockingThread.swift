@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 
@@ -11,14 +12,17 @@ public enum BlockingThread {
     /// - Returns: a handle to wait for the end.
     public static func start(name: String, _ body: @escaping @Sendable () -> Void) -> BlockingThreadHandle {
         let handle = BlockingThreadHandle()
+        let hasStarted = DispatchSemaphore(value: 0)
         let thread = Thread {
-            // By the thread itself: of a name that is given before the start Foundation on Linux does not tell the system.
+            // Foundation on Linux tells the system of a name only once the call that starts the thread has returned.
+            hasStarted.wait()
             Thread.current.name = String(name.prefix(15))
             body()
             handle.finish()
         }
         thread.stackSize = 1 << 20
         thread.start()
+        hasStarted.signal()
         return handle
     }
 }
