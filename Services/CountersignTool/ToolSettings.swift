@@ -40,6 +40,8 @@ struct ToolSettings: Sendable {
     func postgres() throws -> PostgresConfiguration {
         var configuration = try PostgresSettings.read(reader, applicationName: "countersign-tool")
         configuration.poolSizeMaximum = 2
+        // An audit and the books of a year do read tables whole.
+        configuration.prefersIndexes = false
         configuration.statementTimeout = Self.statementTimeout
         configuration.responseTimeout = Self.statementTimeout + .seconds(30)
         return configuration

@@ -16,6 +16,7 @@ package enum PostgresSettings {
         }
         configuration.applicationName = applicationName
         configuration.poolSizeMaximum = try settings.int("postgres.pool_size", default: poolSizeByDefault, in: 1...64)
+        configuration.prefersIndexes = true
         configuration.preparesStatements = try settings.bool("postgres.prepared_statements", default: true)
         return configuration
     }

@@ -74,6 +74,12 @@ public struct PostgresConfiguration: Sendable {
     /// as PgBouncer before 1.21 in transaction mode. Each statement is then parsed and planned each time. Default: true.
     public var preparesStatements = true
 
+    /// Whether rows are found by an index wherever one leads to them (`enable_seqscan = off`).
+    ///
+    /// For programs that look rows up and read no table whole. A statement that is prepared while a table, or a partition of a new
+    /// month, is empty is planned to read all of it, and the plan is kept until the server gathers statistics. Default: false.
+    public var prefersIndexes = false
+
     /// How long a TCP connection is silent before it is probed.
     ///
     /// Default: 30 s.
@@ -146,6 +152,7 @@ public struct PostgresConfiguration: Sendable {
         SET lock_timeout = \(lockTimeout.wholeMilliseconds);
         SET idle_in_transaction_session_timeout = \(idleInTransactionTimeout.wholeMilliseconds);
         SET TimeZone = 'UTC';
+        SET enable_seqscan = \(prefersIndexes ? "off" : "on");
         SET jit = off
         """
     }

@@ -58,6 +58,9 @@ struct ConfigurationTests {
         #expect(configuration.sessionSettings.contains("statement_timeout = 1500"))
         #expect(configuration.sessionSettings.contains("lock_timeout = 0"))
         #expect(configuration.sessionSettings.contains("jit = off"))
+        #expect(configuration.sessionSettings.contains("enable_seqscan = on"))
+        configuration.prefersIndexes = true
+        #expect(configuration.sessionSettings.contains("enable_seqscan = off"))
         #expect(configuration.sessionSettings.contains("idle_in_transaction_session_timeout = 60000"))
     }
 
