@@ -49,8 +49,7 @@ class Pipeline:
         for name in ("postgres", "broker"):
             self.meter.stack("start", name)
         self.meter.stack("tool", "migrate")
-        for name in ("simulator", "webhook-receiver"):
-            self.meter.stack("start", name)
+        self.meter.stack("start", "simulator")
         if self.arguments.statements:
             self.count_statements()
         sides = [CountersignSide(self.meter)]

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import time
 import urllib.parse
 import urllib.request
@@ -16,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 WAIT = 20  # Seconds that a post to Countersign waits for its outcome.
 WEBHOOKS_SECONDS = 120  # That the last webhook may take after the last answer.
 WEBHOOKS_PAUSE = 0.2  # Seconds between two looks at what the receiver has written.
-START_SECONDS, STOP_SECONDS = 30, 20  # The peer's.
+START_SECONDS, STOP_SECONDS = 30, 20  # The peer's, and the receiver's.
 PEER_PROCESSES = 2
 PEER_DATABASE = "peer"
 MARK = '"state":"granted"'  # In every good answer of either side.
@@ -34,16 +35,22 @@ class CountersignSide:
     """The whole stack: a purchase is answered with its outcome, and a webhook tells the backend of it."""
 
     name, database, mark = "countersign", "countersign", MARK
-    processes = [*reversed(WORKERS), "simulator", "webhook-receiver", "broker", "zookeeper", "postgres"]
+    processes = [*reversed(WORKERS), "simulator", "broker", "zookeeper", "postgres"]
 
     def __init__(self, meter):
         self.meter = meter
         self.url = f"{meter.settings['COUNTERSIGN_RECEIPT_INTAKE_URL']}/v1/purchases?wait={WAIT}"
         self.authorization = f"Bearer {meter.settings['COUNTERSIGN_API_KEY']}"
         self.webhooks = pathlib.Path(meter.settings["COUNTERSIGN_WEBHOOK_RECEIVER_OUTPUT"])
-        self.read, self.part, self.delivered = 0, b"", {}
+        self.read, self.part, self.delivered, self.receiver = 0, b"", {}, None
 
     def start(self):
+        url = urllib.parse.urlsplit(self.meter.settings["COUNTERSIGN_WEBHOOK_RECEIVER_URL"])
+        # A group of its own: Ctrl-C comes to this program, which ends it.
+        self.receiver = subprocess.Popen(
+            [sys.executable, "-B", str(HERE / "pipeline_receiver.py"), url.hostname, str(url.port),
+             self.meter.settings["COUNTERSIGN_WEBHOOK_SECRET_FILE"], str(self.webhooks)],
+            stdin=subprocess.DEVNULL, start_new_session=True)
         for name in WORKERS:
             self.meter.stack("start", name)
 
@@ -51,9 +58,13 @@ class CountersignSide:
         """The services alone: the broker stays warm, and needs little without them."""
         for name in reversed(WORKERS):
             self.meter.stack("stop", name)
+        if self.receiver:
+            self.receiver.terminate()
+            self.receiver.wait(STOP_SECONDS)
+            self.receiver = None
 
     def processor_seconds(self):
-        return self.meter.processor_seconds(self.processes)
+        return {"webhook-receiver": used([self.receiver.pid]), **self.meter.processor_seconds(self.processes)}
 
     def finish(self, ids, result):
         """Waits until the webhook of every purchase was delivered; the seconds from the first post until then."""
