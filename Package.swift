@@ -151,7 +151,7 @@ let package = Package(
         shared("CountersignClient"),
         shared("CountersignClientStoreKit", ["CountersignClient"] + storeKit),
         // Layer 2: one thing of the outside world each.
-        shared("Kafka", ["CLibrdkafka", "BlockingThreads", "Pacing", log, lifecycle]),
+        shared("Kafka", ["CLibrdkafka", "BlockingThreads", log, lifecycle]),
         shared("Postgres", ["CLibpq", "BlockingThreads", log, lifecycle]),
         shared("AppStore", ["JSONText", crypto, cryptoExtras, x509, asn1]),
         shared("AppStoreServerAPI", [crypto, httpClient, nio, nioHTTP]),

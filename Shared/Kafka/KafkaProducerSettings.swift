@@ -4,15 +4,15 @@ public struct KafkaProducerSettings: Sendable {
     ///
     /// Defaults to 10 s.
     public var messageTimeout: Duration = .seconds(10)
-    /// How long a message waits for others to share a request with, while there are others.
+    /// How long a send waits, at the most, for the acknowledgement of what is on its way, to go with others that come meanwhile.
     ///
-    /// Below some 240 sends a second each goes at once, however many messages it has: a purchase alone passes three producers,
-    /// and would wait in each. Defaults to 2 ms.
-    public var lingerTime: Duration = .milliseconds(2)
+    /// While nothing is on its way it goes at once. A broker that acknowledges nothing, as in a failover, holds up the others'
+    /// messages for no longer than this. Whole milliseconds. Defaults to 50 ms.
+    public var gatherTime: Duration = .milliseconds(50)
     /// How long messages without a key go to one partition of their topic before another is chosen, at random.
     ///
     /// librdkafka makes a request of its own for each partition, so what is sent together is to be in one. Zero spreads
-    /// them one by one. Whole milliseconds; librdkafka's default is twice ``lingerTime``. Defaults to 10 ms.
+    /// them one by one. Whole milliseconds; librdkafka's default is twice its linger. Defaults to 10 ms.
     public var stickyTime: Duration = .milliseconds(10)
     /// The most messages that wait or are in flight; more fail with `.queueFull`.
     ///

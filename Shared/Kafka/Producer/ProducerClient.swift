@@ -2,7 +2,6 @@ import BlockingThreads
 import CLibrdkafka
 import Foundation
 import Logging
-import Pacing
 import Synchronization
 
 /// One librdkafka producer and its thread.
@@ -19,8 +18,8 @@ final class ProducerClient: Sendable {
         var isGone = false
     }
 
-    /// With fewer sends that count, the next does not come within the linger: 240 a second.
-    private static let quietMaximum = 12.0
+    /// For the moment until what is handed over is flushed.
+    private static let lingerTime = Duration.milliseconds(5)
 
     let registry = DeliveryRegistry()
     let ended = OneShotSignal()
@@ -28,7 +27,7 @@ final class ProducerClient: Sendable {
     private let queue: ThreadSafeHandle
     private let gate = Mutex(Gate())
     private let flusher: ProducerFlusher
-    private let load = Mutex(RecentLoad())
+    private let sends = Mutex(GatheredSends())
 
     init(configuration: KafkaConfiguration, settings: KafkaProducerSettings) throws(KafkaError) {
         let native = try NativeConfiguration.make(configuration, role: Self.properties(settings))
@@ -36,7 +35,7 @@ final class ProducerClient: Sendable {
         client = try native.makeClient(RD_KAFKA_PRODUCER, hiding: configuration)
         queue = ThreadSafeHandle(pointer: rd_kafka_queue_get_main(client.pointer))
         rd_kafka_set_log_queue(client.pointer, nil)
-        flusher = ProducerFlusher(client: client)
+        flusher = ProducerFlusher(client: client, timeLimit: settings.gatherTime)
     }
 
     /// Every property that a promise rests on is set, whatever its default is.
@@ -47,7 +46,7 @@ final class ProducerClient: Sendable {
             ("enable.idempotence", "true"),
             ("acks", "all"),
             ("message.timeout.ms", settings.messageTimeout.milliseconds),
-            ("linger.ms", settings.lingerTime.milliseconds),
+            ("linger.ms", lingerTime.milliseconds),
             ("queue.buffering.max.messages", String(settings.queueMessagesMaximum)),
             ("queue.buffering.max.kbytes", String(settings.queueKibibytesMaximum)),
             ("message.max.bytes", String(settings.messageBytesMaximum)),
@@ -64,7 +63,7 @@ final class ProducerClient: Sendable {
 
     /// Starts the thread, which runs until the client was closed and destroyed.
     func start(_ supervisor: ProducerSupervisor) {
-        flusher.start()
+        flusher.start { self.handOverNext() }
         _ = BlockingThread.start(name: "kafka-producer") {
             ProducerThread(client: self, supervisor: supervisor).run()
         }
@@ -95,22 +94,35 @@ final class ProducerClient: Sendable {
         }
     }
 
-    /// Hands the messages over; only between `enter()` and `leave()`.
+    /// Hands the messages over, at once or after what is on its way; only between `enter()` and `leave()`.
     ///
     /// Their outcomes resume `continuation`.
     func enqueue(_ messages: [KafkaMessage], _ continuation: CheckedContinuation<DeliveryRegistry.Results, Never>) {
         // Registered first, since an outcome may come before the call returns.
         let first = registry.register(count: messages.count, continuation)
+        let send = GatheredSends.Send(messages: messages, firstToken: first)
+        guard sends.withLock({ $0.begins(send) }) else { return }
+        handOver(send)
+        // After all of them, so that what is sent together stays together.
+        flusher.flush()
+    }
+
+    /// Hands over what has come while other messages were on their way; false when that is nothing.
+    private func handOverNext() -> Bool {
+        let next = sends.withLock { $0.next() }
+        for send in next { handOver(send) }
+        return !next.isEmpty
+    }
+
+    private func handOver(_ send: GatheredSends.Send) {
         var refused: [DeliveryRegistry.Outcome] = []
-        for (index, message) in messages.enumerated() {
-            let token = first + UInt(index)
+        for (index, message) in send.messages.enumerated() {
+            let token = send.firstToken + UInt(index)
             if let error = message.produce(client, token: token) {
                 refused.append(DeliveryRegistry.Outcome(token: token, result: .failure(error)))
             }
         }
         if !refused.isEmpty { registry.complete(refused) }
-        // After all of them, so that what is sent together stays together.
-        if load.withLock({ $0.note(1, at: .now) }) < Self.quietMaximum { flusher.flush() }
     }
 
     private func wakeLocked(_ gate: Gate) {
@@ -142,6 +154,8 @@ extension ProducerClient {
 
     /// Gives up everything that waits or is in flight; the reports come as events.
     func purge() {
+        // What was held is handed over for its report alone.
+        for send in sends.withLock({ $0.takeHeld() }) { handOver(send) }
         rd_kafka_purge(client.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
     }
 

@@ -2,15 +2,13 @@ import BlockingThreads
 import CLibrdkafka
 import Foundation
 
-/// Has a client send what it was given without waiting for company.
+/// Has a client send what it was given at once, and says when that is acknowledged.
 ///
-/// librdkafka knows one linger for all messages; `rd_kafka_flush` passes over it while it lasts, and blocks. So it has a thread
-/// of its own, which sleeps until somebody asks.
+/// librdkafka's linger is for all messages; `rd_kafka_flush` passes over it while it lasts, and blocks. So it has a thread of its
+/// own, which sleeps until somebody asks.
 final class ProducerFlusher: Sendable {
-    /// How long a flush may last: until all is acknowledged, which takes a millisecond or two, or the broker is away.
-    private static let flushTime = Duration.milliseconds(50)
-
     private let client: ThreadSafeHandle
+    private let timeLimit: Duration
     /// A condition and not a `Mutex`, because the thread must sleep while there is nothing to do.
     private let condition = NSCondition()
     // Safety: all three are only touched between `condition.lock()` and `condition.unlock()`.
@@ -18,13 +16,17 @@ final class ProducerFlusher: Sendable {
     private nonisolated(unsafe) var isStopped = false
     private nonisolated(unsafe) var hasEnded = false
 
-    init(client: ThreadSafeHandle) {
+    /// - Parameter timeLimit: how long a flush may last, where what it sends is not acknowledged.
+    init(client: ThreadSafeHandle, timeLimit: Duration) {
         self.client = client
+        self.timeLimit = timeLimit
     }
 
     /// Starts the thread, which runs until ``stop()``.
-    func start() {
-        _ = BlockingThread.start(name: "kafka-flush") { self.run() }
+    ///
+    /// - Parameter flushed: called on it after each flush; true asks for another.
+    func start(_ flushed: @escaping @Sendable () -> Bool) {
+        _ = BlockingThread.start(name: "kafka-flush") { self.run(flushed) }
     }
 
     /// Asks for a flush; returns at once.
@@ -44,8 +46,10 @@ final class ProducerFlusher: Sendable {
         condition.unlock()
     }
 
-    private func run() {
-        while waitUntilAsked() { rd_kafka_flush(client.pointer, Self.flushTime.wholeMilliseconds) }
+    private func run(_ flushed: () -> Bool) {
+        while waitUntilAsked() {
+            repeat { rd_kafka_flush(client.pointer, timeLimit.wholeMilliseconds) } while flushed()
+        }
     }
 
     /// False once it is stopped.
