@@ -13,6 +13,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROCESSES = ["receipt-intake", "verification-worker-1", "verification-worker-2", "fulfillment", "notification", "postgres",
              "broker"]
 TICKS = os.sysconf("SC_CLK_TCK")
+# What a thread of a service or of the broker is for, by a part of its name.
+THREAD_KINDS = [
+    ("NIO-", "sockets and HTTP"), ("rdk:", "librdkafka"), ("kafka-scheduler", "others"), ("kafka-log", "others"),
+    ("kafka-", "our side of librdkafka"), ("postgres-", "libpq, transactions"), ("-qos", "Swift's tasks"),
+    ("data-plane", "requests"), ("CompilerThre", "compiler"), ("GC Thread", "garbage"), ("G1 ", "garbage")]
 
 
 class MeasureError(Exception):
@@ -61,6 +66,20 @@ class StackMeter:
             found[name] = (ticks(pid, True) + sum(ticks(child) for child in children)) / TICKS
         return found
 
+    def thread_seconds(self, names):
+        """The same of what each kind of thread has used, by process and kind; threads that have ended are not counted."""
+        found = {}
+        for name in names:
+            for task in pathlib.Path(f"/proc/{self.pid(name)}/task").iterdir():
+                try:
+                    # Nanoseconds, where the ticks of so many threads would be guesses.
+                    seconds = int((task / "schedstat").read_text().split()[0]) / 1e9
+                    kind = thread_kind((task / "comm").read_text().strip())
+                except OSError:
+                    continue
+                found[name, kind] = found.get((name, kind), 0.0) + seconds
+        return found
+
     def relations(self):
         """Bytes of every table (with what is toasted) and of its indexes."""
         rows = self.query("SELECT relname, pg_table_size(oid), pg_indexes_size(oid) FROM pg_class "
@@ -77,6 +96,11 @@ class StackMeter:
             topic = file.parent.name.rpartition("-")[0]
             found[topic] = found.get(topic, 0) + file.stat().st_size
         return found
+
+
+def thread_kind(name):
+    """By the 15 bytes of its name."""
+    return next((kind for part, kind in THREAD_KINDS if part in name), "others")
 
 
 def ticks(pid, with_dead_children=False):

@@ -123,7 +123,8 @@ class Pipeline:
 
     def look(self, side):
         """Everything that grows, and when it was looked at; settled, so that PostgreSQL's numbers are whole."""
-        return {"counters": self.counters(side), "used": side.processor_seconds(), "at": time.monotonic()}
+        return {"counters": self.counters(side), "used": side.processor_seconds(), "threads": side.thread_seconds(),
+                "at": time.monotonic()}
 
     def idle(self, side):
         """What a second without purchases costs."""
@@ -135,7 +136,7 @@ class Pipeline:
         # Next to no WAL is written by who waits: what there is comes from a checkpoint or a vacuum, and not every second.
         del before["counters"]["wal_bytes"]
         return {part: {name: (after[part][name] - before[part][name]) / lasted for name in before[part]}
-                for part in ("counters", "used")}
+                for part in ("counters", "used", "threads")}
 
     def measure(self, side, number, connections, name, ids, idle):
         """One run; its row. Costs are of one purchase."""
@@ -144,7 +145,7 @@ class Pipeline:
         good = result["answered"] - sum(result["failures"].values())
         whole = side.finish(ids[:result["posted"]], result)
         time.sleep(TAIL_SECONDS)
-        used, used_at = side.processor_seconds(), time.monotonic()
+        used, threads, used_at = side.processor_seconds(), side.thread_seconds(), time.monotonic()
         time.sleep(STATISTICS_SECONDS)
         counters, counted_at = self.counters(side), time.monotonic()
         if not result["answered"]:
@@ -152,7 +153,7 @@ class Pipeline:
 
         def cost(part, values, at):
             lasted, since = at - before["at"], before[part]
-            return {key: max(0.0, values[key] - since[key] - idle[part].get(key, 0) * lasted) / result["answered"]
+            return {key: max(0.0, values[key] - since.get(key, 0) - idle[part].get(key, 0) * lasted) / result["answered"]
                     for key in values}
 
         rate = max(0, good) / result["seconds"]
@@ -162,6 +163,7 @@ class Pipeline:
                "seconds": result["seconds"], "p50_ms": result["p50_ms"], "p99_ms": result["p99_ms"],
                "ran_out": result["ran_out"], "counters": cost("counters", counters, counted_at),
                "processor_us": {key: value * 1e6 for key, value in cost("used", used, used_at).items()}}
+        run["thread_us"] = {key: value * 1e6 for key, value in cost("threads", threads, used_at).items()}
         run["processor_us"]["load"] = result["processor_seconds"] / result["answered"] * 1e6
         print(pipeline_report.line(run), flush=True)
         for failure, count in result["failures"].items():

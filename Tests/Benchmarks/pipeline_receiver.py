@@ -57,7 +57,8 @@ class Receiver:
             return REFUSED
         transaction = TRANSACTION.search(body)
         now = datetime.datetime.now(datetime.timezone.utc).isoformat()
-        self.output.write(json.dumps({"received_at": now, "transaction_id": transaction[1].decode() if transaction else None}) + "\n")
+        line = {"received_at": now, "transaction_id": transaction[1].decode() if transaction else None}
+        self.output.write(json.dumps(line) + "\n")
         return TAKEN
 
     def serve(self, listener):

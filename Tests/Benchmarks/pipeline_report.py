@@ -91,6 +91,20 @@ def costs(medians, sides, connections):
         yield from row(name, lambda run, key=key: run["counters"].get(key), 1)
 
 
+def threads(medians, connections):
+    """Where Countersign's processor time goes, by what the threads are for; what is below a microsecond is left out."""
+    yield "| countersign, us a purchase | threads | " + " | ".join(map(str, connections)) + " |"
+    yield "|---" * (len(connections) + 2) + "|"
+    runs = [run for run in medians.runs if run["side"] == "countersign"]
+    kinds = sorted({kind for run in runs for _, kind in run["thread_us"]})
+    for part_name, names in PARTS.items():
+        for kind in kinds:
+            values = [medians.of("countersign", count, lambda run: sum(
+                run["thread_us"].get((name, kind), 0.0) for name in names)) for count in connections]
+            if any(value and value >= 1 for value in values):
+                yield f"| {part_name} | {kind} | " + " | ".join(cell(value) for value in values) + " |"
+
+
 def goals(medians):
     """What was aimed at, and whether it is reached."""
     for count, goal in THROUGHPUT_GOALS.items():
@@ -116,6 +130,7 @@ def tables(runs, arguments):
     """Everything at the end."""
     medians, sides = Medians(runs), [side for side in SIDES if any(run["side"] == side for run in runs)]
     lines = ["", *rates(medians, sides, arguments.connections), "", *costs(medians, sides, arguments.connections), "",
+             *threads(medians, arguments.connections), "",
              *goals(medians), "",
              f"medians of {arguments.rounds} rounds, {arguments.seconds} s each; {os.cpu_count()} cores for everything; "
              "what is used without purchases is taken off; Kafka's requests are not measured"]

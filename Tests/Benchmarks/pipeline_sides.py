@@ -66,6 +66,9 @@ class CountersignSide:
     def processor_seconds(self):
         return {"webhook-receiver": used([self.receiver.pid]), **self.meter.processor_seconds(self.processes)}
 
+    def thread_seconds(self):
+        return self.meter.thread_seconds([*WORKERS, "broker"])
+
     def finish(self, ids, result):
         """Waits until the webhook of every purchase was delivered; the seconds from the first post until then."""
         failed = sum(result["failures"].values())
@@ -164,6 +167,10 @@ class PeerSide:
 
     def processor_seconds(self):
         return {"peer": used(family(self.process.pid)), **self.meter.processor_seconds(["broker", "postgres"])}
+
+    def thread_seconds(self):
+        """Its processes have one each."""
+        return {}
 
     def finish(self, ids, result):
         """Nothing comes after the answer."""
