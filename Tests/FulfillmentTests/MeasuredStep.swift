@@ -24,6 +24,8 @@ struct MeasuredStep: Sendable {
         let before = try await Self.reads(pool)
         var configuration = try PostgresConfiguration(url: url)
         configuration.applicationName = Self.sessionName
+        // As the services' connections are.
+        configuration.prefersIndexes = true
         let own = PostgresPool(configuration: configuration, logger: Logger(label: "tests"))
         do {
             try await run(own)
