@@ -49,6 +49,11 @@ package final class MockCluster {
         rd_kafka_mock_broker_set_up(cluster, Self.broker)
     }
 
+    /// Has every answer of the broker come so much later.
+    package func answer(after milliseconds: Int32) {
+        rd_kafka_mock_broker_set_rtt(cluster, Self.broker, milliseconds)
+    }
+
     /// What the metadata say about a topic; "no error" makes it as it was.
     package func say(_ error: rd_kafka_resp_err_t, about topic: String) {
         rd_kafka_mock_topic_set_error(cluster, topic, error)
