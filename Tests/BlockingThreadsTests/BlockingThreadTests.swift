@@ -4,7 +4,9 @@ import Synchronization
 import Testing
 
 @Suite struct BlockingThreadTests {
-    @Test("the system knows every thread's name before its body runs", .enabled(if: systemTellsNames, "needs /proc"))
+    @Test(
+        "the system knows every thread's name before its body runs",
+        .enabled(if: systemTellsNames, "SKIPPED: no /proc, nobody tells a thread's name"))
     func namesEveryThread() async {
         let names = Mutex([String]())
         // So many, because a name was lost only where the new thread ran before the call that started it had returned.

@@ -28,6 +28,27 @@ struct CloseTests {
         #expect(producer.statistics.failed == 100)
     }
 
+    @Test func producerAbandonsWhatItHeldBackToo() async throws {
+        var settings = KafkaProducerSettings()
+        settings.flushTimeout = .milliseconds(100)
+        // Longer than the test lasts: the second send is never handed to librdkafka before the end.
+        settings.gatherTime = .seconds(600)
+        let producer = try KafkaProducer(configuration: down, settings: settings, logger: quietLogger)
+        let first = Task { await producer.send([.text("first", topic: "t")]) }
+        #expect(await eventually { producer.statistics.outstanding == 1 })
+        let second = Task { await producer.send((0..<10).map { .text("\($0)", topic: "t") }) }
+        #expect(await eventually { producer.statistics.outstanding == 11 })
+        await producer.close()
+        let results = await first.value + second.value
+        #expect(results.count == 11)
+        for result in results {
+            let error = #expect(throws: KafkaError.self) { try result.get() }
+            #expect(error?.code == .abandoned)
+        }
+        #expect(producer.statistics.outstanding == 0)
+        #expect(producer.statistics.failed == 11)
+    }
+
     @Test func producerThatClosesAtOnceFailsItsSends() async throws {
         func send() async throws -> [Result<KafkaDelivery, KafkaError>] {
             var settings = KafkaProducerSettings()

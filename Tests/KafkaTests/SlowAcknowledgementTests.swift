@@ -1,4 +1,3 @@
-import CLibrdkafka
 import Foundation
 import Kafka
 import KafkaTesting
