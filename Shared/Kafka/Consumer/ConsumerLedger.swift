@@ -40,7 +40,7 @@ struct ConsumerLedger {
     private var buffer: [KafkaRecord] = []
     private var bufferStart = 0
     private var isHeldBack = false
-    /// When the records that wait begin, however few they are.
+    /// When the records that wait begin, however few they are; nil where none wait for company.
     private var gatheredAt: Instant?
 
     init(limits: KafkaConsumerSettings) {
@@ -90,7 +90,7 @@ struct ConsumerLedger {
 
     /// Keeps records for the handler; those of partitions that are not ours any more are dropped.
     mutating func append(_ records: [KafkaRecord], at now: Instant = .now) {
-        if buffered == 0 { gatheredAt = now + limits.gatherTime }
+        if buffered == 0 { gatheredAt = limits.gatherTime > .zero ? now + limits.gatherTime : nil }
         for record in records {
             let place = TopicPartition(topic: record.topic, partition: record.partition)
             guard let progress = partitions[place] else { continue }
@@ -136,7 +136,7 @@ struct ConsumerLedger {
     }
 
     private func isGathered(at now: Instant) -> Bool {
-        guard limits.gatherTime > .zero, buffered < limits.batchRecordsMaximum, let gatheredAt else { return true }
+        guard buffered < limits.batchRecordsMaximum, let gatheredAt else { return true }
         return gatheredAt <= now
     }
 
@@ -144,7 +144,7 @@ struct ConsumerLedger {
     /// for it then.
     var dueAt: Instant? {
         guard mayBegin else { return nil }
-        let gatheredAt = buffered > 0 && inFlight.hasRoom && limits.gatherTime > .zero ? gatheredAt : nil
+        let gatheredAt = buffered > 0 && inFlight.hasRoom ? gatheredAt : nil
         return [inFlight.retryAt, gatheredAt].compactMap { $0 }.min()
     }
 
