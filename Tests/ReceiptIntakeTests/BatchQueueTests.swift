@@ -6,11 +6,21 @@ import Testing
 @Suite("A bounded queue that hands out batches", .timeLimit(.minutes(1)))
 struct BatchQueueTests {
     private func queue(
-        elements: Int = 100, bytes: Int = 100, batchElements: Int = 100, batchBytes: Int = 100
+        elements: Int = 100, bytes: Int = 100, batchElements: Int = 100, batchBytes: Int = 100,
+        gathering: BatchQueue<Int>.Gathering? = nil
     ) -> BatchQueue<Int> {
         BatchQueue(
-            limits: .init(elements: elements, bytes: bytes, batchElements: batchElements, batchBytes: batchBytes)
+            limits: .init(
+                elements: elements, bytes: bytes, batchElements: batchElements, batchBytes: batchBytes,
+                gathering: gathering)
         ) { $0 }
+    }
+
+    /// A queue of batches of three that wait for company, from so much load on.
+    private func gatheringQueue(elements: Int = 100, quietMaximum: Double = 0) -> BatchQueue<Int> {
+        queue(
+            elements: elements, batchElements: 3,
+            gathering: .init(gap: .milliseconds(50), longest: .seconds(50), quietMaximum: quietMaximum))
     }
 
     @Test("takes in what there is room for, and not what would be too many elements or too many bytes")
@@ -51,11 +61,7 @@ struct BatchQueueTests {
 
     @Test("while many come, one taker waits for company and the others for what comes after", arguments: [0.0, 1_000])
     func gathers(quietMaximum: Double) async {
-        let queue = BatchQueue<Int>(
-            limits: .init(
-                elements: 100, bytes: 100, batchElements: 3, batchBytes: 100,
-                gathering: .init(gap: .milliseconds(50), longest: .seconds(50), quietMaximum: quietMaximum))
-        ) { $0 }
+        let queue = gatheringQueue(quietMaximum: quietMaximum)
         await withTaskGroup(of: [Int].self) { group in
             for _ in 0..<2 { group.addTask { await queue.next() } }
             while queue.takersCount < 2 { await Task.yield() }
@@ -80,11 +86,7 @@ struct BatchQueueTests {
 
     @Test("what is more than the gathered batch goes to others who wait, and a closed queue hands all of it out")
     func gathersTooMuch() async {
-        let queue = BatchQueue<Int>(
-            limits: .init(
-                elements: 100, bytes: 100, batchElements: 3, batchBytes: 100,
-                gathering: .init(gap: .milliseconds(50), longest: .seconds(50), quietMaximum: 0))
-        ) { $0 }
+        let queue = gatheringQueue()
         await withTaskGroup(of: [Int].self) { group in
             for _ in 0..<2 { group.addTask { await queue.next() } }
             while queue.takersCount < 2 { await Task.yield() }
@@ -101,11 +103,7 @@ struct BatchQueueTests {
 
     @Test("what finds no room while a batch is gathered leaves the batch to its taker")
     func gathersWhileFull() async {
-        let queue = BatchQueue<Int>(
-            limits: .init(
-                elements: 2, bytes: 100, batchElements: 3, batchBytes: 100,
-                gathering: .init(gap: .milliseconds(50), longest: .seconds(50), quietMaximum: 0))
-        ) { $0 }
+        let queue = gatheringQueue(elements: 2)
         await withTaskGroup(of: [Int].self) { group in
             for _ in 0..<2 { group.addTask { await queue.next() } }
             while queue.takersCount < 2 { await Task.yield() }
