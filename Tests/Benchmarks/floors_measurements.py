@@ -3,21 +3,18 @@
 usage: floors_measurements.py FOLDER SECONDS      somebody else removes the stack in FOLDER
 """
 
-import json
 import os
-import pathlib
 import subprocess
 import sys
 import time
 import types
-import urllib.request
 
-from pipeline_measurements import OPENER, TAIL_SECONDS, WARM_CONNECTIONS, Pipeline
+from lookups_measurements import FOLDER, SECONDS, control
+from pipeline_measurements import TAIL_SECONDS, WARM_CONNECTIONS, Pipeline
 from pipeline_report import PARTS
 from setup_environment import read_setup  # Found since the module before has said where.
 from stack_meter import MeasureError
 
-FOLDER, SECONDS = pathlib.Path(sys.argv[1]), int(sys.argv[2])
 SECONDS_MAXIMUM = 60
 CONNECTIONS = (8, 64)
 # What a commit of the pipeline holds with so many connections, as its metrics say; and how long its answer takes.
@@ -26,9 +23,6 @@ RATES = {8: 800, 64: 2000}  # Purchases a second that are prepared.
 MESSAGES_A_SECOND, MESSAGE_BYTES = 500, 1500
 TOPIC = "floor"
 TOOL_SECONDS = 120  # That one of Kafka's tools may take.
-INSERTED = ["submissions", "submission_proofs", "orders", "order_transactions", "ledger_entries", "sweep_tasks", "events",
-            "event_positions", "webhook_deliveries", "webhook_attempts"]
-SELECTED = "SELECT (r).* FROM floor.stage_{0} WHERE n BETWEEN place AND place + batch - 1"
 # The steps of a purchase, each a transaction as in the pipeline: accepted, settled, taken over, told.
 STEPS = [
     ["submissions", "submission_proofs"],
@@ -36,6 +30,7 @@ STEPS = [
     ["webhook_deliveries"],
     ["webhook_attempts"]]
 BETWEEN = "WHERE n BETWEEN place AND place + batch - 1"
+# What is changed beside that, by the step's place.
 UPDATES = {
     1: [f"UPDATE floor.submissions SET due_at = NULL WHERE id IN (SELECT (r).id FROM floor.stage_submissions {BETWEEN})",
         f"INSERT INTO floor.event_outbox SELECT (r).id, now() FROM floor.stage_events {BETWEEN}",
@@ -68,12 +63,7 @@ def run_load(pipeline, side, connections):
 def http(pipeline, side, connections):
     """A request whose body is a purchase's, read as JSON, answered in the pipeline's time by a server that does nothing else."""
     settings = pipeline.meter.settings
-    rule = {"rules": [{"fault": {"kind": "latency", "ms": ANSWER_MS[connections]}}]}
-    request = urllib.request.Request(
-        f"{settings['COUNTERSIGN_SIMULATOR_URL']}/simulator/v1/faults", method="PUT", data=json.dumps(rule).encode(),
-        headers={"content-type": "application/json"})
-    with OPENER.open(request, timeout=60):
-        pass
+    control(settings, "PUT", "faults", {"rules": [{"fault": {"kind": "latency", "ms": ANSWER_MS[connections]}}]})
     server = types.SimpleNamespace(
         name="http", url=settings["COUNTERSIGN_SIMULATOR_PRODUCTION_URL"] + "/verifyReceipt", mark='"status"',
         authorization=side.authorization)
@@ -127,7 +117,7 @@ def message(pipeline):
 
 def stage(pipeline):
     """The rows of the purchases, numbered, and empty tables with the same columns and indexes."""
-    tables = [*INSERTED, "event_outbox", "balances", "account_sequences"]
+    tables = [*(table for step in STEPS for table in step), "event_outbox", "balances", "account_sequences"]
     sql = ["CREATE SCHEMA floor"]
     for table in tables:
         sql += [f"CREATE UNLOGGED TABLE floor.stage_{table} AS SELECT row_number() OVER () AS n, t AS r FROM public.{table} t",
@@ -137,7 +127,7 @@ def stage(pipeline):
         sql.append(f"INSERT INTO floor.{table} SELECT (r).* FROM floor.stage_{table}")
     body = []
     for place, step in enumerate(STEPS):
-        body += [f"INSERT INTO floor.{table} {SELECTED.format(table)}" for table in step] + UPDATES.get(place, []) + ["COMMIT"]
+        body += [f"INSERT INTO floor.{table} SELECT (r).* FROM floor.stage_{table} {BETWEEN}" for table in step] + UPDATES.get(place, []) + ["COMMIT"]
     sql.append("CREATE PROCEDURE floor.write(first bigint, batch int, count int) LANGUAGE plpgsql AS $$ "
                "DECLARE place bigint := first; BEGIN WHILE place < first + count LOOP "
                + "; ".join(body) + "; place := place + batch; END LOOP; END $$")

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
+
+from service_metrics import DELIVERED, HANDLED, OF_VERDICTS, PUBLISHED, counted, metric_lines
 
 DEPLOY = pathlib.Path(__file__).resolve().parent.parent.parent / "deploy"
 sys.path[:0] = [str(DEPLOY), str(DEPLOY / "kafka"), str(DEPLOY / "postgres")]
@@ -23,8 +24,6 @@ SECONDS = 240  # That anything may take.
 PAUSE = 0.2  # Seconds between two looks.
 SHARE = 0.1  # Of the purchases at the end are left out: the last batches are small.
 STOP_SECONDS = 30
-PUBLISHED, HANDLED = "countersign_messages_published_total{", "countersign_messages_handled_total{"
-OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 GRANTED = "SELECT count(*) FROM orders WHERE state = 'granted'"
 
 
@@ -60,7 +59,7 @@ class Measurement:
     def published(self):
         """Verdicts that the workers have sent since they started, and the broker has."""
         urls = [self.meter.settings[f"COUNTERSIGN_{name.upper().replace('-', '_')}_ADMIN_URL"] for name in WORKERS]
-        return sum(counted(url, PUBLISHED, 'result="delivered"') for url in urls)
+        return sum(counted(metric_lines(url), PUBLISHED, OF_VERDICTS, DELIVERED) for url in urls)
 
     def settle(self, processes):
         """Purchases a second of so many processes, and the cores that they, PostgreSQL and the broker used meanwhile."""
@@ -75,7 +74,7 @@ class Measurement:
                         stdin=subprocess.DEVNULL, stdout=log, stderr=log))
             # Members join one after the other, and each new one stops the others for a moment.
             wait("verdicts in every process",
-                 lambda: all(counted(f"http://127.0.0.1:{port}", HANDLED) > 0 for port in ports))
+                 lambda: all(counted(metric_lines(f"http://127.0.0.1:{port}"), HANDLED, OF_VERDICTS) > 0 for port in ports))
             begun, first, before = time.monotonic(), self.count(GRANTED), self.cores(running)
             if first - self.settled > self.purchases / 2:
                 raise MeasureError("most was settled before every process had its share: take more purchases")
@@ -94,17 +93,6 @@ class Measurement:
     def cores(self, running):
         seconds = {name: used(family(self.meter.pid(name))) for name in ("postgres", "broker")}
         return {"fulfillment": sum(used(family(process.pid)) for process in running), **seconds}
-
-
-def counted(url, name, label=""):
-    """A counter of the topic of verdicts, of the process whose metrics are there; 0 while it does not answer."""
-    try:
-        with OPENER.open(f"{url}/metrics", timeout=10) as answer:
-            lines = answer.read().decode().splitlines()
-    except OSError:
-        return 0.0
-    return sum(float(line.rsplit(" ", 1)[1]) for line in lines
-               if line.startswith(name) and 'topic="countersign.verdicts"' in line and label in line)
 
 
 def wait(what, is_there):

@@ -14,6 +14,8 @@ import sys
 import time
 import urllib.request
 
+from service_metrics import DELIVERED, OF_VERDICTS, PUBLISHED, counted, metric_lines, selected
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER, SECONDS = pathlib.Path(sys.argv[1]), int(sys.argv[2])
 APP = "com.example.game"
@@ -121,18 +123,9 @@ def query(env, sql):
 def verdicts(env):
     """Verdicts that the worker has sent and the broker has taken, and the lines about those that found no purchase; none
     while it does not answer."""
-    try:
-        with OPENER.open(env["COUNTERSIGN_VERIFICATION_WORKER_1_ADMIN_URL"] + "/metrics", timeout=10) as answer:
-            lines = answer.read().decode().splitlines()
-    except OSError:
-        return 0.0, []
-
-    def starting(name, *labels):
-        return [line for line in lines if line.startswith(name + "{") and all(label in line for label in labels)]
-
-    sent = starting("countersign_messages_published_total", 'topic="countersign.verdicts"', 'result="delivered"')
-    without = [line for line in starting("countersign_verdicts_total") if 'verdict="genuine"' not in line]
-    return sum(float(line.rsplit(" ", 1)[1]) for line in sent), without
+    lines = metric_lines(env["COUNTERSIGN_VERIFICATION_WORKER_1_ADMIN_URL"])
+    without = [line for line in selected(lines, "countersign_verdicts_total{") if 'verdict="genuine"' not in line]
+    return counted(lines, PUBLISHED, OF_VERDICTS, DELIVERED), without
 
 
 def busy(name):

@@ -10,26 +10,20 @@ import subprocess
 import sys
 import time
 
-from lookups_measurements import (FOLDER, LATENCY_MS, OPENER, RATE_PER_SECOND, ROOT, SECONDS, START_SECONDS, WARM_SECONDS,
+from lookups_measurements import (FOLDER, LATENCY_MS, RATE_PER_SECOND, ROOT, SECONDS, START_SECONDS, WARM_SECONDS,
                                   busy, control, fill, query, settings, shares_text, stack)
+from service_metrics import DELIVERED, OF_VERDICTS, PUBLISHED, counted, metric_lines
 from stack_meter import family, used
 from stack_settings import choose_port
 
 IN_FLIGHT, WORKERS = int(sys.argv[3]), [int(text) for text in sys.argv[4:]]
 WORKERS_MAXIMUM, IN_FLIGHT_MAXIMUM, RATE_MAXIMUM = 8, 512, 1_500  # The rate is what these two cores can do.
 STOP_SECONDS = 30
-SENT = "countersign_messages_published_total{"
 
 
 def sent(port):
     """Verdicts that a worker has sent and the broker has; 0 while it does not answer."""
-    try:
-        with OPENER.open(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-            lines = answer.read().decode().splitlines()
-    except OSError:
-        return 0.0
-    return sum(float(line.rsplit(" ", 1)[1]) for line in lines
-               if line.startswith(SENT) and 'topic="countersign.verdicts"' in line and 'result="delivered"' in line)
+    return counted(metric_lines(f"http://127.0.0.1:{port}"), PUBLISHED, OF_VERDICTS, DELIVERED)
 
 
 def measure(env, program, count):

@@ -78,6 +78,8 @@ class CountersignSide:
             missing = [one for one in ids if one not in self.delivered]
             if len(missing) <= failed:  # What failed may have been granted, or not.
                 break
+            if self.receiver.poll() is not None:
+                raise MeasureError(f"the receiver of webhooks ended with {self.receiver.returncode}")
             if time.monotonic() > deadline:
                 raise MeasureError(f"{len(missing)} webhooks are not delivered after {WEBHOOKS_SECONDS} s, such as "
                                    f"that of {missing[0]}; failures: {result['failures']}")
