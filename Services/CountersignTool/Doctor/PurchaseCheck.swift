@@ -8,8 +8,8 @@ enum PurchaseCheck {
     /// Parked orders that are told of here, and what to do about them.
     private static let remedies: [String: String] = [
         "purchase_ambiguous":
-            "Apple's data says two things of one purchase: `countersign inspect` shows what contradicts the order; grant "
-            + "what is owed by `countersign adjust`",
+            "Apple's data says two things of one purchase: `countersign inspect` shows what contradicts the order; "
+            + "where it was paid for, `countersign claim` grants it",
         "transaction_incomplete":
             "Apple's data lacks what its type must have, such as the end of a period: they are granted by themselves when "
             + "newer data has it; have the app post one anew, and see `countersign inspect`",

@@ -8,7 +8,11 @@ struct ClaimCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "claim",
         abstract: "Says whose a parked order is; fulfillment grants it, and the audit log keeps who said so and why.",
-        discussion: "Only what is parked without an account can be claimed: unclaimed, or with a token of nobody's.")
+        discussion: """
+            Only an order that is parked without an account can be claimed: unclaimed, account_token_unknown, \
+            purchase_ambiguous, environment_missing or signed_with_expired_certificate. The claim says whose it is, and that \
+            it was paid for.
+            """)
 
     private enum Pace {
         /// Fulfillment looks every second or so; between looks of the tool's own.

@@ -152,7 +152,7 @@ enum LostRemedies {
         .signedWithExpiredCertificate:
             "have the app get it anew (AppStore.sync) and post that; or, where it was paid for, `countersign claim`",
         .purchaseAmbiguous:
-            "Apple's data says two things of it: see `countersign inspect`, and grant what is owed by `countersign adjust`",
+            "Apple's data says two things of it: see `countersign inspect`; where it was paid for, `countersign claim` grants it",
         .transactionIncomplete:
             "Apple's data lacks what its type must have: `countersign sweep --transaction …` asks Apple for it anew",
     ]
