@@ -172,7 +172,10 @@ enum DecideBatch {
         }
         let product = loaded.catalogue.product(app: transaction.bundleId, id: transaction.productId)
         return OrderRules.Terms(
-            owner: owner, sharers: ownership?.lineage.sharers ?? [], product: product,
+            owner: owner,
+            itemsAccount: operatorClaim == nil
+                ? ownership?.itemsAccount(of: transaction, tokens: loaded.tokens) : nil,
+            sharers: ownership?.lineage.sharers ?? [], product: product,
             catalogueVersion: loaded.catalogue.version,
             cutOver: loaded.cutOvers.cutOver(of: transaction, in: environment, type: product?.type), conflict: conflict,
             isOperators: operatorClaim != nil)

@@ -84,7 +84,9 @@ package enum WaitingSubmissionStore {
                 w.submission_id IS NOT NULL AS is_awaited,
                 ARRAY(SELECT s.account FROM lineage_shares s
                     WHERE s.environment = o.environment AND s.original_transaction_id = o.original_transaction_id
-                        AND o.product_type <> 'consumable') AS sharers
+                        AND o.product_type <> 'consumable'
+                    UNION SELECT l.account FROM ledger_entries l WHERE l.environment = o.environment
+                        AND l.transaction_id = o.transaction_id AND l.kind = 'grant') AS users
             FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[])
                 AS asked (submission_id, environment, transaction_id, is_listed)
             JOIN order_transactions t USING (environment, transaction_id)
@@ -100,7 +102,8 @@ package enum WaitingSubmissionStore {
         var orders: [String: [NamedOrder]] = [:]
         for row in result.rows {
             var summary = OrderSummary(try OrderStore.order(row, purchase: nil))
-            summary.sharers = Set(try row.decode("sharers", as: [String].self).map { Account(stored: $0) })
+            // Who got the items has what it asked for, too.
+            summary.sharers = Set(try row.decode("users", as: [String].self).map { Account(stored: $0) })
             orders[try row.decode("asked_submission_id", as: String.self), default: []].append(
                 NamedOrder(
                     id: try row.orderKey("asked_id"), summary: summary,
