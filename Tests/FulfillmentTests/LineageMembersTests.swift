@@ -162,6 +162,31 @@ struct LineageMembersTests {
         }
     }
 
+    @Test func `what was held for its line item is the purchase's copy, once both lineages are one`() async throws {
+        try await Self.with { bench in
+            try await bench.post("s1", Self.month(1, under: "o1"), by: "anna")
+            try await bench.post("s2", Self.month(1, under: "o2", id: "u1"), by: "anna")
+            #expect(try await bench.standing(of: "u1") == "parked purchase_ambiguous -")
+            #expect(try await bench.outcome("s2")?.reason == .purchaseAmbiguous)
+            var refund = Self.month(1, under: "o2", id: "u1", signed: 3)
+            refund.revocationDate = Bench.day(3)
+            try await bench.notify("n1", refund)
+            #expect(try await bench.gems(of: "anna") == 10)
+            try await bench.notify("n2", Self.month(1, under: "o2", signed: 4))
+            #expect(
+                try await all(bench) == [
+                    "lineage o1 anna", "member o2 o1", "order t1 o1 anna p:o1:w1", "subscription o1 anna t1",
+                ])
+            #expect(try await bench.standing(of: "t1") == "revoked revoked_by_apple anna")
+            #expect(try await bench.gems(of: "anna") == 0)
+            #expect(try await bench.outcome("s2")?.state == .fulfilled)
+            #expect(
+                try await bench.answers("SELECT order_transaction_id FROM order_transactions ORDER BY 1") == [
+                    "t1", "t1",
+                ])
+        }
+    }
+
     // MARK: - The subscription whose place it took
 
     @Test(arguments: [true, false])

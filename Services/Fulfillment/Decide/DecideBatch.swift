@@ -21,6 +21,8 @@ enum DecideBatch {
         decided.known = Set(loaded.purchases.compactMap(\.stored?.key))
         decided.changed += decided.transitions.filter { $0.before?.state == .parked && $0.isDecidedAnew }.map(\.key)
         decided.summaries = summaries(loaded, decided, orders)
+        decided.changed += Set(loaded.released.compactMap { decided.summaries[$0]?.key })
+            .subtracting(decided.changed).sorted()
         return decided
     }
 

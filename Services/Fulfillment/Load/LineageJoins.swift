@@ -30,6 +30,8 @@ struct LineageJoins: Sendable {
 
     private(set) var made: [Made] = []
     private(set) var conflicts: [OrderStore.NotedConflict] = []
+    /// What was held as long as two lineages were two, and is to be settled with the batch.
+    private(set) var released: [Statement] = []
     /// Pairs that stay two.
     private var refused: Set<Set<LineageKey>> = []
 
@@ -107,8 +109,22 @@ struct LineageJoins: Sendable {
             try await LineageStore.join(join, on: connection)
             made.append(
                 Made(join: join, transaction: link.statement.transaction, correlationId: verdict.correlationId))
+            try await release(in: into.key, link, on: connection)
             replaced[from.key] = into.key
             lineages.merge(try await LineageStore.lock([into.key: app], on: connection)) { $1 }
+        }
+    }
+
+    private mutating func release(
+        in lineage: LineageKey, _ link: Link, on connection: PostgresConnection
+    ) async throws {
+        let held = try await OrderStore.takeHeld(
+            in: lineage, app: link.statement.transaction.bundleId, on: connection)
+        try await WaitingSubmissionStore.move(held.map { ($0.held, $0.order) }, on: connection)
+        released += held.map { held in
+            Statement(
+                transaction: held.statement, environment: lineage.environment, judged: link.statement.judged,
+                isClaimed: false)
         }
     }
 

@@ -72,7 +72,7 @@ struct LoadBatch: Sendable {
         on connection: PostgresConnection
     ) async throws -> Loaded? {
         var loaded = Loaded(catalogue: catalogue, now: now())
-        var statements = Statement.all(in: verdicts)
+        var statements = Statement.all(in: verdicts) + joins.released
         loaded.members = try await LineageStore.members(
             among: Set(
                 statements.flatMap { [$0.lineage, $0.previous].compactMap(\.self) }
@@ -133,6 +133,7 @@ struct LoadBatch: Sendable {
         loaded.purchases = matching.purchases
         loaded.conflicts = matching.conflicts + joins.conflicts
         loaded.joins = joins.made
+        loaded.released = Set(joins.released.map(\.id))
         loaded.foreign = matching.foreign
         loaded.evidence = Self.evidence(of: matching.purchases, in: loaded.lineages)
         try await lockOrders(&loaded, named: named, on: connection)

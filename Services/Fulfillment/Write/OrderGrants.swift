@@ -15,7 +15,7 @@ enum OrderGrants {
             guard let decision = order.decision else { return [] }
             var payload = PurchaseEvent.Payload(order.transaction, decision)
             payload.entries = written.cut[order.key] ?? payload.entries
-            var drafts = order.isSilent ? [] : told(order, payload) + shares(order)
+            var drafts = order.isSilent ? [] : announcements(of: order, payload) + shares(order)
             for (recipient, names) in (frozen[order.key] ?? []).sorted(by: { $0.key < $1.key }) {
                 // It was bought before a guardian withdrew consent, and comes after.
                 var frozen = draft(
@@ -41,7 +41,7 @@ enum OrderGrants {
     }
 
     /// What is told of an order: to its owner; where its items went to another account, to each what it got.
-    private static func told(_ order: OrderTransition, _ payload: PurchaseEvent.Payload) -> [EventDraft] {
+    private static func announcements(of order: OrderTransition, _ payload: PurchaseEvent.Payload) -> [EventDraft] {
         guard order.isGrant, order.itemsAccount != order.account, !payload.entries.isEmpty else {
             return [draft(type(of: order.state), of: order, payload)]
         }

@@ -63,6 +63,50 @@ extension OrderStore {
             """, join.values)
     }
 
+    /// What was held since its line item was another lineage's order's, and is that order's now that both are one.
+    ///
+    /// Such an order is no more: its ids are the other's, once what Apple signed under them is settled again.
+    ///
+    /// - Returns: that, with the own ids of the order that was held and of the other.
+    /// - Throws: `PostgresError`; `DecodingError`, for rows that nobody of us wrote.
+    package static func takeHeld(
+        in lineage: LineageKey, app: String, on connection: PostgresConnection
+    ) async throws -> [(statement: Transaction, held: OrderKey, order: OrderKey)] {
+        let result = try await connection.query(
+            """
+            WITH held AS MATERIALIZED (
+                SELECT y.environment, y.transaction_id, min(x.transaction_id) AS order_id FROM orders y
+                JOIN orders x ON (x.environment, x.original_transaction_id, x.app, x.product_id, x.web_order_line_item_id)
+                    = (y.environment, y.original_transaction_id, y.app, y.product_id, y.web_order_line_item_id)
+                WHERE y.environment = $1 AND y.original_transaction_id = $2 AND y.app = $3 AND y.granted_at IS NULL
+                    AND y.purchase_key IS NULL AND y.fallback_key IS NULL AND x.purchase_key IS NOT NULL
+                GROUP BY 1, 2
+            ), ids AS (
+                DELETE FROM order_transactions t USING held h
+                WHERE t.environment = h.environment AND (t.transaction_id = h.transaction_id
+                    OR t.order_transaction_id = h.transaction_id AND t.transaction_id <> t.order_transaction_id)
+                RETURNING t.environment, t.transaction_id, t.order_transaction_id, t.statement
+            ), gone AS (
+                DELETE FROM orders o USING held h WHERE (o.environment, o.transaction_id) = (h.environment, h.transaction_id)
+                RETURNING o.environment, o.transaction_id, o.transaction
+            ), resolved AS (
+                UPDATE purchase_conflicts c SET resolved_at = now() FROM ids
+                WHERE (c.environment, c.transaction_id) = (ids.environment, ids.transaction_id) AND c.resolved_at IS NULL
+            )
+            SELECT coalesce(ids.statement, gone.transaction)::text AS statement, h.environment, h.transaction_id, h.order_id
+            FROM ids JOIN held h ON (h.environment, h.transaction_id) = (ids.environment, ids.order_transaction_id)
+            JOIN gone USING (environment, transaction_id)
+            ORDER BY ids.transaction_id
+            """,
+            [.text(lineage.environment.rawValue), .text(lineage.originalTransactionId), .text(app)])
+        return try result.rows.map { row in
+            (
+                statement: try row.json("statement", as: Transaction.self), held: try row.orderKey(),
+                order: try row.orderKey("order_id")
+            )
+        }
+    }
+
     private static let ofLineage = """
         o.environment = $1 AND o.original_transaction_id = $2 AND o.app = $4 AND o.product_type <> 'consumable'
         """
@@ -117,7 +161,9 @@ extension RenewalStatementStore {
 }
 
 extension LineageHistoryStore {
-    /// Which claims were heard. The history of bindings stays under the id that it is of.
+    /// Which claims were heard.
+    ///
+    /// The history of bindings stays under the id that it is of.
     static func join(_ join: LineageStore.Join, on connection: PostgresConnection) async throws {
         _ = try await connection.query(
             """

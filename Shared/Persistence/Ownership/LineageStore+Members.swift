@@ -81,8 +81,9 @@ extension LineageStore {
         }
     }
 
-    /// Makes two lineages one, in the transaction that holds both locked: everything that has the one original id has the
-    /// other from now on. Nothing is granted by it.
+    /// Makes two lineages one, in the transaction that holds both locked.
+    ///
+    /// Everything that has the one original id has the other from now on. Nothing is granted by it.
     ///
     /// - Throws: `PostgresError`.
     package static func join(_ join: Join, on connection: PostgresConnection) async throws {

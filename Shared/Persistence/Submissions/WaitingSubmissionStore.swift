@@ -114,6 +114,26 @@ package enum WaitingSubmissionStore {
         return orders
     }
 
+    /// Who waits for an order that is another's now waits for that one.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func move(
+        _ orders: [(from: OrderKey, to: OrderKey)], on connection: PostgresConnection
+    ) async throws {
+        guard !orders.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            WITH gone AS (
+                DELETE FROM submission_transactions s
+                USING unnest($1::text[], $2::text[], $3::text[]) AS moved (environment, transaction_id, order_id)
+                WHERE (s.environment, s.transaction_id) = (moved.environment, moved.transaction_id)
+                RETURNING s.environment, moved.order_id, s.submission_id
+            )
+            INSERT INTO submission_transactions (environment, transaction_id, submission_id)
+            SELECT DISTINCT environment, order_id, submission_id FROM gone ON CONFLICT DO NOTHING
+            """, OrderStore.keyColumns(orders.map(\.from)) + [.textArray(orders.map(\.to.transactionId))])
+    }
+
     /// Remembers which submission names which orders, so that it hears of their later grant.
     ///
     /// - Throws: `PostgresError`.

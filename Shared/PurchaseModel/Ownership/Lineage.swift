@@ -1,7 +1,9 @@
 package import Foundation
 
 /// Everything that has one original transaction id and is not used up, and whose it is: a subscription with all of its
-/// periods, a non-consumable. Apple changes original ids over the years: a lineage may have several, and its own one here.
+/// periods, a non-consumable.
+///
+/// Apple changes original ids over the years: a lineage may have several, and its own one here.
 package struct Lineage: Sendable, Hashable {
     package let key: LineageKey
     /// The app's bundle id.
