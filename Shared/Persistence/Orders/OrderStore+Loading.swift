@@ -212,12 +212,14 @@ extension OrderStore {
         UNION ALL SELECT asked.place, 'fallback', \(columns), false
         FROM asked JOIN orders o USING (environment, app, fallback_key)
         UNION ALL SELECT asked.place, 'fallback', \(columns), false
-        FROM asked JOIN orders o ON (o.environment, o.original_transaction_id)
-            = (asked.environment, split_part(asked.fallback_key, ':', 2))
-            AND o.purchase_date >= to_timestamp(split_part(asked.fallback_key, ':', 4)::int8 - \(PurchaseKeys.tolerance))
-            AND o.purchase_date < to_timestamp(split_part(asked.fallback_key, ':', 4)::int8 + 1 + \(PurchaseKeys.tolerance))
-            AND (o.app, o.product_id) = (asked.app, split_part(asked.fallback_key, ':', 3))
-        WHERE o.fallback_key IS NOT NULL AND (asked.line_item IS NULL OR o.web_order_line_item_id IS NULL)
+        FROM asked CROSS JOIN LATERAL (
+            SELECT * FROM orders WHERE environment = asked.environment
+                AND original_transaction_id = split_part(asked.fallback_key, ':', 2)
+                AND purchase_date >= to_timestamp(split_part(asked.fallback_key, ':', 4)::int8 - \(PurchaseKeys.tolerance))
+                AND purchase_date < to_timestamp(split_part(asked.fallback_key, ':', 4)::int8 + 1 + \(PurchaseKeys.tolerance))
+            OFFSET 0) o
+        WHERE (o.app, o.product_id) = (asked.app, split_part(asked.fallback_key, ':', 3)) AND o.fallback_key IS NOT NULL
+            AND (asked.line_item IS NULL OR o.web_order_line_item_id IS NULL)
         UNION ALL SELECT asked.place, 'line_item', \(columns), false
         FROM asked JOIN orders o ON (o.environment, o.app, o.web_order_line_item_id)
             = (asked.environment, asked.app, asked.line_item)

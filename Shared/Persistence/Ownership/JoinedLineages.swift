@@ -1,6 +1,6 @@
 import Messages
-import Postgres
-import PurchaseModel
+package import Postgres
+package import PurchaseModel
 
 // What hangs on a lineage by its original id, and goes to another when both turn out to be one.
 
