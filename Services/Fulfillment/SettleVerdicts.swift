@@ -69,7 +69,9 @@ struct SettleVerdicts: Sendable {
             on: connection)
         drafts += try await subscriptions.settle(
             decided.lineages,
-            renewals: judged.flatMap { judged in judged.verdict.renewals.map { ($0, judged.verdict.correlationId) } },
+            renewals: judged.flatMap { judged in
+                judged.verdict.renewals.map { ($0.resolved(by: loaded.members), judged.verdict.correlationId) }
+            },
             silent: decided.silentLineages, on: connection)
         drafts += try await RecoveryDrafts.drafts(of: decided, in: judged, on: connection)
         let events = try await EventStore.write(drafts, lease: eventLease, on: connection)

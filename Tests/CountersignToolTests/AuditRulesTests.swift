@@ -262,7 +262,10 @@ struct AuditRulesTests {
             named: "n1: from cleo, and it was of anna"),
         Damage(
             rule: "tokens_name_the_account", sql: "UPDATE account_tokens SET account = 'ben'",
-            named: "c1: granted to anna, token of ben"),
+            named: "c1: granted to anna, token of ben", others: ["items_are_with_their_token"]),
+        Damage(
+            rule: "items_are_with_their_token", sql: "UPDATE account_tokens SET account = 'ben'",
+            named: "n1: 1 badge went to anna, token of ben", others: ["tokens_name_the_account"]),
         Damage(
             rule: "shares_have_an_owner",
             sql: "UPDATE lineage_shares SET account = 'anna'", named: "n2: shared with anna, is of anna",
@@ -303,6 +306,23 @@ struct AuditRulesTests {
             sql: "UPDATE subscriptions SET account = 'ben'", named: "s1 of ben, active: order s2 is granted of anna"),
         Damage(
             rule: "periods_have_their_subscription", sql: "DELETE FROM subscriptions", named: "production s1 of anna"),
+        Damage(
+            rule: "lineages_have_one_subscription",
+            sql: """
+                INSERT INTO lineage_members (environment, original_transaction_id, lineage_id, app, cause, transaction_id,
+                    submission_id)
+                VALUES ('production', 's0', 's1', 'a', 'transaction', 's1', 'sub_s1');
+                INSERT INTO subscriptions SELECT environment, 's0', app, account, state, product_id, transaction_id,
+                    expires_date, access_until, due_at, changed_at, standing FROM subscriptions
+                """, named: "s0: a subscription is under it, its lineage is s1",
+            others: ["subscriptions_have_their_order"]),
+        Damage(
+            rule: "lineages_have_one_subscription",
+            sql: """
+                INSERT INTO lineage_members (environment, original_transaction_id, lineage_id, app, cause, transaction_id,
+                    submission_id)
+                VALUES ('production', 'p1', 'n2', 'a', 'previous_original', 'n2', 'sub_n2')
+                """, named: "p1: order p1 is under it, its lineage is n2"),
         Damage(
             rule: "subscriptions_end_by_the_clock", sql: "UPDATE subscriptions SET due_at = NULL",
             named: "s1, active: expires"),

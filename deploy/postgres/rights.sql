@@ -75,6 +75,7 @@ GRANT SELECT ON recoveries TO countersign_intake;
 -- Accounts are exported, and asked to be forgotten; fulfillment carries that out.
 GRANT SELECT, INSERT ON forget_requests TO countersign_intake;
 GRANT SELECT ON lineages TO countersign_intake;
+GRANT SELECT ON lineage_members TO countersign_intake;
 GRANT SELECT ON lineage_claims TO countersign_intake;
 GRANT SELECT ON renewal_statements TO countersign_intake;
 GRANT SELECT ON spends TO countersign_intake;
@@ -122,21 +123,27 @@ GRANT SELECT (environment, transaction_id, order_transaction_id, statement) ON o
 GRANT SELECT (id, app, account, created_at) ON purchase_intents TO countersign_worker;
 GRANT SELECT (environment, transaction_id, state, expires_date) ON subscriptions TO countersign_worker;
 GRANT SELECT (environment, original_transaction_id, statement) ON renewal_statements TO countersign_worker;
+GRANT SELECT (environment, original_transaction_id, lineage_id) ON lineage_members TO countersign_worker;
 
 -- fulfillment: everything that follows from a verdict.
 GRANT SELECT ON schema_migrations TO countersign_fulfillment;
 GRANT SELECT ON submissions TO countersign_fulfillment;
 GRANT UPDATE (due_at, attempts, state, reason, outcome, settled_at, alarmed_at, not_found_count, not_found_attempt,
     first_not_found_at, reopened_at) ON submissions TO countersign_fulfillment;
-GRANT SELECT, INSERT ON submission_transactions TO countersign_fulfillment;
-GRANT SELECT, INSERT, UPDATE ON orders TO countersign_fulfillment;
-GRANT SELECT, INSERT ON order_transactions TO countersign_fulfillment;
+GRANT SELECT, INSERT, DELETE ON submission_transactions TO countersign_fulfillment;
+-- An order that was held, and turns out to be another's purchase, is removed.
+GRANT SELECT, INSERT, UPDATE, DELETE ON orders TO countersign_fulfillment;
+GRANT SELECT, INSERT, DELETE ON order_transactions TO countersign_fulfillment;
 GRANT UPDATE (statement) ON order_transactions TO countersign_fulfillment;
 GRANT SELECT, INSERT ON purchase_conflicts TO countersign_fulfillment;
+GRANT UPDATE (resolved_at) ON purchase_conflicts TO countersign_fulfillment;
 GRANT SELECT, INSERT ON rescinded_consents TO countersign_fulfillment;
 GRANT UPDATE (signed_date) ON rescinded_consents TO countersign_fulfillment;
 GRANT SELECT, INSERT, UPDATE, DELETE ON entitlements TO countersign_fulfillment;
-GRANT SELECT, INSERT, UPDATE ON lineages TO countersign_fulfillment;
+GRANT SELECT, INSERT, UPDATE, DELETE ON lineages TO countersign_fulfillment;
+-- A lineage that turns out to be another: what hangs on it goes to the other.
+GRANT SELECT, INSERT ON lineage_members TO countersign_fulfillment;
+GRANT UPDATE (lineage_id) ON lineage_members TO countersign_fulfillment;
 GRANT SELECT, INSERT, DELETE ON lineage_shares TO countersign_fulfillment;
 GRANT SELECT, INSERT ON lineage_claims TO countersign_fulfillment;
 GRANT UPDATE (refused) ON lineage_claims TO countersign_fulfillment;
@@ -149,8 +156,8 @@ GRANT UPDATE (due_at, environment, transaction_id) ON release_requests TO counte
 GRANT SELECT, INSERT ON ledger_entries TO countersign_fulfillment;
 GRANT SELECT, INSERT ON balances TO countersign_fulfillment;
 GRANT UPDATE (amount) ON balances TO countersign_fulfillment;
-GRANT SELECT, INSERT, UPDATE ON subscriptions TO countersign_fulfillment;
-GRANT SELECT, INSERT ON renewal_statements TO countersign_fulfillment;
+GRANT SELECT, INSERT, UPDATE, DELETE ON subscriptions TO countersign_fulfillment;
+GRANT SELECT, INSERT, DELETE ON renewal_statements TO countersign_fulfillment;
 GRANT UPDATE (signed_date, statement) ON renewal_statements TO countersign_fulfillment;
 GRANT SELECT, INSERT ON events TO countersign_fulfillment;
 GRANT SELECT, INSERT ON event_outbox TO countersign_fulfillment;
@@ -293,6 +300,7 @@ GRANT SELECT ON purchase_conflicts TO countersign_reader;
 GRANT SELECT ON rescinded_consents TO countersign_reader;
 GRANT SELECT ON entitlements TO countersign_reader;
 GRANT SELECT ON lineages TO countersign_reader;
+GRANT SELECT ON lineage_members TO countersign_reader;
 GRANT SELECT ON lineage_shares TO countersign_reader;
 GRANT SELECT ON lineage_claims TO countersign_reader;
 GRANT SELECT ON binding_history TO countersign_reader;

@@ -21,6 +21,8 @@ enum DecideBatch {
         decided.known = Set(loaded.purchases.compactMap(\.stored?.key))
         decided.changed += decided.transitions.filter { $0.before?.state == .parked && $0.isDecidedAnew }.map(\.key)
         decided.summaries = summaries(loaded, decided, orders)
+        decided.changed += Set(loaded.released.compactMap { decided.summaries[$0]?.key })
+            .subtracting(decided.changed).sorted()
         return decided
     }
 
@@ -172,7 +174,10 @@ enum DecideBatch {
         }
         let product = loaded.catalogue.product(app: transaction.bundleId, id: transaction.productId)
         return OrderRules.Terms(
-            owner: owner, sharers: ownership?.lineage.sharers ?? [], product: product,
+            owner: owner,
+            itemsAccount: operatorClaim == nil
+                ? ownership?.itemsAccount(of: transaction, tokens: loaded.tokens) : nil,
+            sharers: ownership?.lineage.sharers ?? [], product: product,
             catalogueVersion: loaded.catalogue.version,
             cutOver: loaded.cutOvers.cutOver(of: transaction, in: environment, type: product?.type), conflict: conflict,
             isOperators: operatorClaim != nil)

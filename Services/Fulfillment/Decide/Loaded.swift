@@ -10,6 +10,12 @@ struct Loaded: Sendable {
     var foreign: [OrderKey: StoredOrder] = [:]
     /// The lineages that are concerned, locked.
     var lineages: [LineageKey: Lineage] = [:]
+    /// The lineages of original ids that are not their own, by what the batch names.
+    var members: [LineageKey: LineageStore.Member] = [:]
+    /// Lineages that were made one in this transaction of the database, with what told of it.
+    var joins: [LineageJoins.Made] = []
+    /// The transaction ids of what was held as long as two lineages were two: whoever waits for them hears of their order.
+    var released: Set<OrderKey> = []
     /// What is known of those that several accounts may claim, or of which orders wait; with their orders.
     var histories: [LineageKey: LineageHistory] = [:]
     /// What is brought about each lineage, in the order it came.

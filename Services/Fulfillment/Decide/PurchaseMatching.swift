@@ -77,15 +77,22 @@ struct PurchaseMatching {
         }
     }
 
-    /// The purchases that its keys lead to.
+    /// The purchases that its keys lead to; where one has its line item, the second of the purchase says nothing beside it.
     private func targets(of statement: Statement, _ matches: [OrderStore.Match]) -> Set<Target> {
-        var found: Set<Target> = []
-        for match in matches where match.path == .key || match.path == .fallback {
+        let keys = PurchaseKeys(of: statement.transaction)
+        var found = Set(matches.filter { $0.path == .key }.map { target(of: $0.order) })
+        if let key = keys.key, let place = byKey[Key(statement, key.text)] { found.insert(.purchase(place)) }
+        guard found.isEmpty else { return found }
+        let lineItem = statement.transaction.lineItem
+        for match in matches
+        where match.path == .fallback && (lineItem == nil || match.lineItem ?? lineItem == lineItem) {
             found.insert(target(of: match.order))
         }
-        let keys = PurchaseKeys(of: statement.transaction)
-        for key in [keys.key, keys.fallback].compactMap(\.self) {
-            if let place = byKey[Key(statement, key.text)] { found.insert(.purchase(place)) }
+        for (index, key) in ([keys.fallback].compactMap(\.self) + keys.neighbours).enumerated() {
+            guard let place = byKey[Key(statement, key.text)] else { continue }
+            let other = purchases[place].lineItem
+            let isSame = index == 0 ? other == nil || other == lineItem : false
+            if lineItem == nil || other == nil || isSame { found.insert(.purchase(place)) }
         }
         return found
     }
@@ -103,12 +110,13 @@ struct PurchaseMatching {
             return (.originalDiffers, original)
         }
         guard transaction.isAutoRenewable, let lineItem = transaction.lineItem else { return nil }
-        for match in matches where match.path == .lineItem {
+        // A family member's copy has an original id of its own, and may have the purchaser's line item.
+        for match in matches where match.path == .lineItem && !match.isFamilyCopy && !transaction.isFamilyCopy {
             if match.order.lineage != statement.lineage || match.productId != transaction.productId {
                 return (.lineItemOfAnother, match.order.key)
             }
         }
-        if let other = lineItems[Key(statement, lineItem)],
+        if !transaction.isFamilyCopy, let other = lineItems[Key(statement, lineItem)],
             other.originalTransactionId != transaction.originalTransactionId
                 || other.productId != transaction.productId
         {
@@ -116,6 +124,12 @@ struct PurchaseMatching {
                 .lineItemOfAnother,
                 OrderKey(environment: statement.environment, transactionId: other.transactionId)
             )
+        }
+        // What the line item says goes before the second of the purchase.
+        if let key = PurchaseKeys(of: transaction).key,
+            byKey[Key(statement, key.text)] != nil || matches.contains(where: { $0.path == .key })
+        {
+            return nil
         }
         for match in matches where match.path == .fallback {
             if let other = match.lineItem, other != lineItem { return (.twoLineItems, match.order.key) }
@@ -168,7 +182,9 @@ struct PurchaseMatching {
         guard !purchases[place].isContradicted else { return }
         let keys = PurchaseKeys(of: statement.transaction)
         for key in [keys.key, keys.fallback].compactMap(\.self) { byKey[Key(statement, key.text)] = place }
-        if statement.transaction.isAutoRenewable, let lineItem = statement.transaction.lineItem {
+        if statement.transaction.isAutoRenewable, !statement.transaction.isFamilyCopy,
+            let lineItem = statement.transaction.lineItem
+        {
             lineItems[Key(statement, lineItem)] = statement.transaction
         }
     }

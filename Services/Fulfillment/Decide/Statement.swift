@@ -82,6 +82,34 @@ final class Statement: Sendable {
             transaction: transaction.withoutToken, environment: environment, judged: judged, isClaimed: isClaimed)
     }
 
+    /// The same under the lineage's own original id.
+    func under(_ lineage: LineageKey) -> Statement {
+        var transaction = transaction
+        transaction.originalTransactionId = lineage.originalTransactionId
+        return Statement(transaction: transaction, environment: environment, judged: judged, isClaimed: isClaimed)
+    }
+
+    /// The same where its original id is another lineage's by now.
+    func resolved(by members: [LineageKey: LineageStore.Member]) -> Statement {
+        guard let member = members[lineage], member.app == transaction.bundleId else { return self }
+        return under(member.lineage)
+    }
+
+    /// The lineage whose place its own took; nil where it names none.
+    var previous: LineageKey? {
+        guard let previous = transaction.previousOriginalTransactionId, !previous.isEmpty else { return nil }
+        return LineageKey(environment: environment, originalTransactionId: previous)
+    }
+
+    /// Whether it can say that its lineage has another original id: what is bought anew each time has one for each purchase,
+    /// and what nobody vouches for, or names no environment, says nothing of a lineage.
+    func mayJoin(by catalogue: Catalogue) -> Bool {
+        let product = catalogue.product(app: transaction.bundleId, id: transaction.productId)
+        let type = transaction.productType == .unstated ? product?.type ?? .unstated : transaction.productType
+        return transaction.isVouchedFor && transaction.environment != nil
+            && (transaction.isAutoRenewable || type == .autoRenewable || type == .nonConsumable)
+    }
+
     var lineage: LineageKey {
         LineageKey(environment: environment, originalTransactionId: transaction.originalTransactionId)
     }

@@ -40,11 +40,12 @@ struct ClaimedLineages: Sendable {
     mutating func admit(_ verdict: VerdictMessage) -> Bool {
         guard let poster = verdict.poster, case .genuine(let transactions) = verdict.verdict else { return true }
         let claims = verdict.claims.map { Set($0) }
-        let keys = transactions.compactMap { transaction -> LineageKey? in
+        let keys = transactions.flatMap { transaction -> [LineageKey] in
             guard let environment = transaction.environment, transaction.productType != .consumable,
                 claims?.contains(transaction.transactionId) ?? true
-            else { return nil }
-            return LineageKey(environment: environment, originalTransactionId: transaction.originalTransactionId)
+            else { return [] }
+            return [transaction.originalTransactionId, transaction.previousOriginalTransactionId].compactMap(\.self)
+                .map { LineageKey(environment: environment, originalTransactionId: $0) }
         }
         guard keys.allSatisfy({ claimants[$0, default: poster].utf8.elementsEqual(poster.utf8) }) else { return false }
         for key in keys { claimants[key] = poster }

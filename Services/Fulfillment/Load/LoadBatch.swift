@@ -59,20 +59,71 @@ struct LoadBatch: Sendable {
     func load(
         _ verdicts: [Judged], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> Loaded {
+        var joins = LineageJoins()
+        // Each time lineages become one, or are known to stay two: so it ends.
+        while true {
+            if let loaded = try await load(verdicts, &joins, by: catalogue, on: connection) { return loaded }
+        }
+    }
+
+    /// - Returns: nil where lineages turned out to be one: all that was read is to be read again.
+    private func load(
+        _ verdicts: [Judged], _ joins: inout LineageJoins, by catalogue: Catalogue,
+        on connection: PostgresConnection
+    ) async throws -> Loaded? {
         var loaded = Loaded(catalogue: catalogue, now: now())
-        var statements = Statement.all(in: verdicts)
+        var statements = Statement.all(in: verdicts) + joins.released
+        loaded.members = try await LineageStore.members(
+            among: Set(
+                statements.flatMap { [$0.lineage, $0.previous].compactMap(\.self) }
+                    + verdicts.flatMap { $0.verdict.renewals.map(\.lineage) }), on: connection)
         guard !statements.isEmpty else { return loaded }
+        statements = statements.map { $0.resolved(by: loaded.members) }
+        let links = LineageJoins.named(by: statements, members: loaded.members, catalogue: catalogue)
+        let news = joins.news(links)
+        guard news.isEmpty else {
+            try await joins.join(news, on: connection)
+            return nil
+        }
+        return try await load(statements, linked: links, loaded, &joins, on: connection)
+    }
+
+    /// - Parameter links: those that the statements name themselves, all of them known.
+    private func load(
+        _ statements: [Statement], linked links: [LineageJoins.Link], _ begun: Loaded, _ joins: inout LineageJoins,
+        on connection: PostgresConnection
+    ) async throws -> Loaded? {
+        var (statements, loaded) = (statements, begun)
+        let catalogue = begun.catalogue
         loaded.cutOvers = try await CutOverStore.all(on: connection)
         let named = Set(statements.compactMap(\.transaction.appToken))
         loaded.tokens = try await AccountTokenStore.accounts(of: named, on: connection)
         // Lineages first: who holds one is alone with its orders, and with the ids of their purchases.
         loaded.lineages = try await lineages(of: statements, by: catalogue, on: connection)
+        for made in joins.made { loaded.lineages[made.join.into]?.joinedBy = made.correlationId }
+        // Somebody may have registered one since, and bound a lineage by it.
+        let bound = named.filter { token in
+            loaded.tokens[token] == nil
+                && loaded.lineages.values.contains { $0.token == token.token && $0.app == token.app }
+        }
+        loaded.tokens.merge(try await AccountTokenStore.accounts(of: bound, on: connection)) { first, _ in first }
         Self.voidTokens(in: &statements, &loaded) { [lineages = loaded.lineages] _, statement in
             lineages[statement.lineage]?.voidsToken(of: statement.transaction) ?? false
         }
-        loaded.bodies = try TransactionBodies(of: statements.map(\.transaction))
-        let matches = try await OrderStore.matches(
-            of: statements.map { ($0.environment, $0.transaction) }, loaded.bodies, on: connection)
+        var matches = try await self.matches(of: statements, &loaded, on: connection)
+        let found = LineageJoins.found(for: statements, by: matches, catalogue: catalogue)
+        let news = joins.news(found)
+        guard news.isEmpty else {
+            try await joins.join(news, on: connection)
+            return nil
+        }
+        let apart = LineageJoins.apart(links + found)
+        if !apart.isEmpty {
+            statements = statements.map { statement in apart[statement.id].map(statement.under) ?? statement }
+            let further = try await lineages(of: statements, by: catalogue, on: connection)
+            loaded.lineages.merge(further) { first, _ in first }
+            matches = try await self.matches(of: statements, &loaded, on: connection)
+        }
         // What has no lineage says it by its order.
         let forgotten = Set(
             matches.filter { $0.path == .id && $0.order.account?.isPseudonym ?? false && $0.order.token == nil }
@@ -80,11 +131,21 @@ struct LoadBatch: Sendable {
         Self.voidTokens(in: &statements, &loaded) { place, _ in forgotten.contains(place) }
         let matching = PurchaseMatching(statements, matches: matches, catalogue: catalogue)
         loaded.purchases = matching.purchases
-        loaded.conflicts = matching.conflicts
+        loaded.conflicts = matching.conflicts + joins.conflicts
+        loaded.joins = joins.made
+        loaded.released = Set(joins.released.map(\.id))
         loaded.foreign = matching.foreign
         loaded.evidence = Self.evidence(of: matching.purchases, in: loaded.lineages)
         try await lockOrders(&loaded, named: named, on: connection)
         return loaded
+    }
+
+    private func matches(
+        of statements: [Statement], _ loaded: inout Loaded, on connection: PostgresConnection
+    ) async throws -> [OrderStore.Match] {
+        loaded.bodies = try TransactionBodies(of: statements.map(\.transaction))
+        return try await OrderStore.matches(
+            of: statements.map { ($0.environment, $0.transaction) }, loaded.bodies, on: connection)
     }
 
     /// Takes tokens of forgotten accounts out of statements, and notes whose submissions had them.
@@ -194,7 +255,7 @@ enum LineageConcern {
         // Orders of a lineage that is made now may have come while nobody knew that it is one.
         guard let owner = lineage.owner else { return !claimants.isEmpty || !named.isEmpty }
         guard lineage.isStored else { return true }
-        if lineage.openSince != nil { return true }
+        if lineage.openSince != nil || lineage.joinedBy != nil { return true }
         if statements.contains(where: { mayBePaidAnew($0) }) { return true }
         if statements.contains(where: { statement in
             statement.transaction.appToken.map { tokens[$0] != nil && $0.token != lineage.token } ?? false

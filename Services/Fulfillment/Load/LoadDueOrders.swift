@@ -15,6 +15,7 @@ struct LoadDueOrders: Sendable {
         on connection: PostgresConnection
     ) async throws -> Loaded {
         var loaded = Loaded(catalogue: catalogue, now: now())
+        let candidates = try await underTheirLineage(candidates, on: connection)
         loaded.cutOvers = try await CutOverStore.all(on: connection)
         loaded.candidates = Set(candidates.map(\.key))
         loaded.operatorClaims = Dictionary(claims.map { ($0.key, $0) }) { first, _ in first }
@@ -39,6 +40,27 @@ struct LoadDueOrders: Sendable {
             of: Array(loaded.lineages.keys), evidence: loaded.evidence, orders: orders, now: loaded.now,
             on: connection)
         return loaded
+    }
+
+    /// The candidates under the own original ids of their lineages: an order whose type nobody knew was written without a
+    /// lineage's lock, and may have come while its lineage became another.
+    private func underTheirLineage(
+        _ candidates: [OrderStore.Candidate], on connection: PostgresConnection
+    ) async throws -> [OrderStore.Candidate] {
+        let members = try await LineageStore.members(among: Set(candidates.map(\.lineage)), on: connection)
+        guard !members.isEmpty else { return candidates }
+        let apps = members.flatMap { [($0.key, $0.value.app), ($0.value.lineage, $0.value.app)] }
+        let lineages = try await LineageStore.lock(
+            Dictionary(apps) { first, _ in first }, isJoining: true, on: connection)
+        for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+            try await LineageStore.join(
+                LineageStore.Join(
+                    into: member.lineage, from: key, app: member.app, cause: .transaction, transactionId: "",
+                    submissionId: "", loser: nil, owner: lineages[member.lineage]?.owner), on: connection)
+        }
+        return candidates.map { candidate in
+            members[candidate.lineage].map { candidate.under($0.lineage) } ?? candidate
+        }
     }
 
     /// What the candidates and the operators bring about the lineages.

@@ -195,7 +195,7 @@ extension TransactionOutcome {
         outcome.reason = order.reason
         outcome.testPurchase = order.testPurchase
         // What Apple posts has no poster, and is nobody's to be refused.
-        if let owner = order.account, let poster, owner != poster, !order.sharers.contains(poster) {
+        if let owner = order.account, let poster, owner != poster, !order.isUsable(by: poster) {
             let isLimited = order.limitedAccounts.contains(poster)
             outcome.reason = isLimited ? .restoreLimitReached : .belongsToAnotherAccount
         }
@@ -204,8 +204,8 @@ extension TransactionOutcome {
 }
 
 extension OrderSummary {
-    /// Whether an account has it, or shares it.
+    /// Whether an account has it, shares it, or got its items.
     fileprivate func isUsable(by account: Account) -> Bool {
-        self.account == account || sharers.contains(account)
+        self.account == account || sharers.contains(account) || itemsAccount == account
     }
 }

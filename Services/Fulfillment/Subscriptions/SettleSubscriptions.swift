@@ -78,6 +78,16 @@ struct SettleSubscriptions: Sendable {
     }
 }
 
+extension RenewalStatement {
+    /// The same under the lineage's own original id, where it names another.
+    func resolved(by members: [LineageKey: LineageStore.Member]) -> RenewalStatement {
+        guard let member = members[lineage] else { return self }
+        var statement = self
+        statement.originalTransactionId = member.lineage.originalTransactionId
+        return statement
+    }
+}
+
 extension EventDraft {
     /// Whether it tells of one of these lineages.
     fileprivate func isOf(_ lineages: Set<LineageKey>) -> Bool {

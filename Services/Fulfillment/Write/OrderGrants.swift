@@ -15,7 +15,7 @@ enum OrderGrants {
             guard let decision = order.decision else { return [] }
             var payload = PurchaseEvent.Payload(order.transaction, decision)
             payload.entries = written.cut[order.key] ?? payload.entries
-            var drafts = order.isSilent ? [] : [draft(type(of: order.state), of: order, payload)] + shares(order)
+            var drafts = order.isSilent ? [] : announcements(of: order, payload) + shares(order)
             for (recipient, names) in (frozen[order.key] ?? []).sorted(by: { $0.key < $1.key }) {
                 // It was bought before a guardian withdrew consent, and comes after.
                 var frozen = draft(
@@ -40,14 +40,31 @@ enum OrderGrants {
             correlationId: order.correlationId, payload: payload)
     }
 
-    /// What the order brings to its owner, and to those who share the lineage: these get no items.
+    /// What is told of an order: to its owner; where its items went to another account, to each what it got.
+    private static func announcements(of order: OrderTransition, _ payload: PurchaseEvent.Payload) -> [EventDraft] {
+        guard order.isGrant, order.itemsAccount != order.account, !payload.entries.isEmpty else {
+            return [draft(type(of: order.state), of: order, payload)]
+        }
+        var (own, items) = (payload, payload)
+        own.entries = []
+        items.entitlements = []
+        var second = draft(type(of: order.state), of: order, items)
+        second.account = order.itemsAccount
+        return [draft(type(of: order.state), of: order, own), second]
+    }
+
+    /// What the order brings to its owner, to those who share the lineage, and to whom its items go: nobody else gets any.
     private static func grants(_ order: OrderTransition) -> [GrantStore.Grant] {
         guard order.isGrant, let decision = order.decision, let account = order.account else { return [] }
-        return [account: decision.items].merging(decision.sharers.map { ($0, []) }) { own, _ in own }
-            .sorted { $0.key < $1.key }.map { account, items in
+        let users = Set([account] + decision.sharers)
+        let receiver = order.itemsAccount ?? account
+        return users.union(decision.items.isEmpty ? [] : [receiver])
+            .sorted().map { account in
                 GrantStore.Grant(
-                    key: order.key, app: order.transaction.bundleId, account: account, items: items,
-                    entitlements: decision.entitlements, expiresDate: decision.entitledUntil,
+                    key: order.key, app: order.transaction.bundleId, account: account,
+                    items: account == receiver ? decision.items : [],
+                    entitlements: users.contains(account) ? decision.entitlements : [],
+                    expiresDate: decision.entitledUntil,
                     isFromElsewhere: order.isGrantedElsewhere)
             }
     }

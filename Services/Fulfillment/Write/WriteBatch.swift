@@ -24,6 +24,7 @@ struct WriteBatch: Sendable {
         try await OrderStore.give(decided.moved.map { ($0.order.key, $0.account) }, on: connection)
         try await moveEntitlements(of: ownerships, on: connection)
         var drafts = try await bindingDrafts(of: decided, at: loaded.now, on: connection)
+        drafts += try await joinDrafts(of: loaded, on: connection)
         let transitions = decided.transitions
         try await OrderStore.update(transitions.filter { $0.before != nil }, loaded.bodies, on: connection)
         try await OrderStore.insert(transitions.filter { $0.before == nil }, loaded.bodies, on: connection)
@@ -85,6 +86,23 @@ struct WriteBatch: Sendable {
                     payload: PurchaseEvent.Payload(
                         transaction: change.transaction, entitlements: names[ownership.lineage.key] ?? [],
                         binding: change.binding))
+            }
+        }
+    }
+
+    /// What is told of lineages that went to others because they are one with another: to both accounts.
+    private func joinDrafts(of loaded: Loaded, on connection: PostgresConnection) async throws -> [EventDraft] {
+        let moved = loaded.joins.filter { $0.join.loser != nil && $0.join.owner != nil }
+        let names = try await EntitlementStore.entitlements(
+            of: Set(moved.map(\.join.into)), at: loaded.now, on: connection)
+        return moved.flatMap { made in
+            [made.join.loser, made.join.owner].compactMap(\.self).map { account in
+                EventDraft(
+                    type: PurchaseEvent.transferred, environment: made.join.into.environment, app: made.join.app,
+                    account: account, correlationId: made.correlationId,
+                    payload: PurchaseEvent.Payload(
+                        transaction: made.transaction, entitlements: names[made.join.into] ?? [],
+                        binding: made.join.owner.map { BindingChange(from: made.join.loser, to: $0, cause: .token) }))
             }
         }
     }

@@ -10,6 +10,7 @@ extension Transaction {
             bundleId: signed.bundleId, productId: signed.productId,
             productType: ProductType(appleName: signed.type.rawValue), quantity: Int(signed.quantity ?? 1),
             purchaseDate: signed.purchaseDate, signedDate: signed.signedDate)
+        previousOriginalTransactionId = signed.previousOriginalTransactionId
         originalPurchaseDate = signed.originalPurchaseDate
         expiresDate = signed.expiresDate
         appAccountToken = signed.appAccountToken

@@ -121,6 +121,9 @@ package struct Migrator: Sendable {
                 version: 26, name: "ask_for_sweeps",
                 sql: String(decoding: PackageResources._026_ask_for_sweeps_sql, as: UTF8.self),
                 indexes: IndexChange.askForSweeps),
+            Migration(
+                version: 27, name: "lineage_members",
+                sql: String(decoding: PackageResources._027_lineage_members_sql, as: UTF8.self)),
         ]
     }
 

@@ -50,8 +50,8 @@ extension ConsistencyCheck {
     private static let oneEvent = Rule(
         name: "granted_orders_have_one_event",
         sentence:
-            "every order that was granted has exactly one fulfilled event, or those of the orders that were merged into "
-            + "it, one that an older system granted one at the most, and no other order has one",
+            "every order that was granted has exactly one fulfilled event, one more where its items went to another "
+            + "account than its entitlements, or those of the orders that were merged into it, one that an older system granted one at the most, and no other order has one",
         sql: """
             SELECT format('%s %s: %s events', environment, transaction_id, coalesce(e.events, 0)) AS subject
             FROM (
@@ -60,8 +60,14 @@ extension ConsistencyCheck {
                 FROM orders
                 WHERE granted_at IS NOT NULL) o
             FULL JOIN (
-                SELECT environment, transaction_id, count(*) AS events FROM \(eventsOfOrders) e
-                WHERE type = 'iap.transaction.fulfilled' GROUP BY 1, 2) e USING (environment, transaction_id)
+                SELECT environment, transaction_id,
+                    count(*) - (count(DISTINCT account) = 2 AND bool_or(has_items AND NOT has_names)
+                        AND bool_or(NOT has_items))::int AS events
+                FROM (
+                    SELECT e.*, e.body::jsonb -> 'data' -> 'entries' <> '[]' AS has_items,
+                        e.body::jsonb -> 'data' -> 'entitlements' <> '[]' AS has_names
+                    FROM \(eventsOfOrders) e WHERE type = 'iap.transaction.fulfilled') e
+                GROUP BY 1, 2) e USING (environment, transaction_id)
             LEFT JOIN (
                 SELECT environment, order_transaction_id AS transaction_id, count(*) AS merged FROM merged_orders
                 WHERE row ->> 'granted_at' IS NOT NULL GROUP BY 1, 2) m USING (environment, transaction_id)
@@ -92,9 +98,7 @@ extension ConsistencyCheck {
             WHERE o.granted_at >= \(eventsSince)
                 AND (o.state = 'revoked' AND told.environment IS NULL
                     OR (heard.type <> 'iap.refund.reversed') <> (o.state = 'revoked')
-                        AND NOT EXISTS (SELECT FROM binding_history h
-                            WHERE (h.environment, h.original_transaction_id) = (o.environment, o.original_transaction_id)
-                                AND h.from_account = o.account AND h.cause <> 'share'))
+                        AND NOT \(lineageHistory("h.from_account = o.account AND h.cause <> 'share'")))
             """)
 
     private static let sequences = Rule(

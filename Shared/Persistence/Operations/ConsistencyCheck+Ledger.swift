@@ -1,3 +1,5 @@
+import PurchaseModel
+
 /// Rules of the ledger: every line has its cause, and brings or takes what that cause says.
 extension ConsistencyCheck {
     static let ledgerRules = [
@@ -34,7 +36,9 @@ extension ConsistencyCheck {
 
     private static let linesOfOrders = Rule(
         name: "entries_belong_to_their_order",
-        sentence: "an entry of an order has one that was granted, and is of an account that has it or had its lineage",
+        sentence:
+            "an entry of an order has one that was granted, and is of an account that has it, had its lineage, or has "
+            + "its token, which a forgotten one has no more",
         sql: """
             SELECT format('entry %s: %s %s %s', l.id, l.environment, l.transaction_id,
                 CASE WHEN o.state IS NULL THEN 'has no order'
@@ -44,10 +48,11 @@ extension ConsistencyCheck {
             LEFT JOIN orders o ON (o.environment, o.transaction_id) = (l.environment, l.transaction_id)
             WHERE l.kind IN ('grant', 'revocation', 'reversal', 'correction')
                 AND (o.state IS NULL OR o.granted_at IS NULL OR l.app <> o.app
-                    OR l.account IS DISTINCT FROM o.account AND NOT EXISTS (
-                        SELECT FROM binding_history h
-                        WHERE (h.environment, h.original_transaction_id) = (o.environment, o.original_transaction_id)
-                            AND h.app = o.app AND l.account IN (h.to_account, h.from_account)))
+                    OR l.account IS DISTINCT FROM o.account
+                        AND NOT \(lineageHistory("h.app = o.app AND l.account IN (h.to_account, h.from_account)"))
+                        AND NOT EXISTS (SELECT FROM account_tokens t
+                            WHERE (t.app, t.token, t.account) = (o.app, o.app_account_token, l.account))
+                        AND NOT (o.app_account_token IS NULL AND l.account LIKE '\(Account.pseudonymPrefix)%'))
             """)
 
     private static let linesOfSpends = Rule(

@@ -49,7 +49,7 @@ extension ConsistencyCheck {
     private static let settled = Rule(
         name: "fulfilled_submissions_have_orders",
         sentence: "every fulfilled submission of an account has an order that was granted or revoked, "
-            + "and is or was the account's, or shared with it",
+            + "and is or was the account's, shared with it, or brought it items",
         sql: """
             SELECT format('%s of %s', s.id, s.account) AS subject FROM submissions s
             WHERE s.state = 'fulfilled' AND s.account <> '' AND NOT EXISTS (
@@ -62,9 +62,9 @@ extension ConsistencyCheck {
                 WHERE same.id = s.id AND same.state = 'fulfilled'
                     AND (o.state <> 'parked' OR same.reason = 'revoked_by_apple')
                     AND (o.account IS NULL OR o.account = s.account OR same.reason = 'revoked_by_apple' OR EXISTS (
-                        SELECT FROM binding_history h
-                        WHERE (h.environment, h.original_transaction_id) = (o.environment, o.original_transaction_id)
-                            AND s.account IN (h.to_account, h.from_account))))
+                        SELECT FROM ledger_entries l WHERE l.kind = 'grant' AND l.account = s.account
+                            AND (l.environment, l.transaction_id) = (o.environment, o.transaction_id))
+                        OR \(lineageHistory("s.account IN (h.to_account, h.from_account)"))))
             """)
 
     private static let waiting = Rule(

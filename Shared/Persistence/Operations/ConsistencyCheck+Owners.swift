@@ -1,6 +1,17 @@
 /// Rules of owners: lineages, the history of their bindings, tokens, shares.
 extension ConsistencyCheck {
-    static let ownerRules = [lineages, bindings, chain, tokens, shares]
+    static let ownerRules = [lineages, bindings, chain, tokens, items, shares]
+
+    /// Whether a row `h` of the history of the lineage of an order `o`, under any of its original ids, fits, as SQL.
+    static func lineageHistory(_ condition: String) -> String {
+        """
+        (EXISTS (SELECT FROM binding_history h
+                WHERE (h.environment, h.original_transaction_id) = (o.environment, o.original_transaction_id)
+                    AND \(condition))
+            OR EXISTS (SELECT FROM lineage_members m JOIN binding_history h USING (environment, original_transaction_id)
+                WHERE (m.environment, m.lineage_id) = (o.environment, o.original_transaction_id) AND \(condition)))
+        """
+    }
 
     // Where Apple's data states no type, the catalogue's word counted, and a lineage says what it was.
     private static let lineages = Rule(
@@ -55,9 +66,7 @@ extension ConsistencyCheck {
             FROM orders o LEFT JOIN account_tokens t ON t.app = o.app AND t.token = o.app_account_token
             WHERE o.state = 'granted' AND o.app_account_token IS NOT NULL AND t.account IS DISTINCT FROM o.account
                 AND o.granted_at >= \(eventsSince)
-                AND NOT EXISTS (SELECT FROM binding_history h
-                    WHERE (h.environment, h.original_transaction_id) = (o.environment, o.original_transaction_id)
-                        AND h.to_account = o.account AND (h.from_account IS NOT NULL OR h.cause = 'operator'))
+                AND NOT \(lineageHistory("h.to_account = o.account AND (h.from_account IS NOT NULL OR h.cause = 'operator')"))
                 AND NOT EXISTS (SELECT FROM lineages l
                     WHERE (l.environment, l.original_transaction_id) = (o.environment, o.original_transaction_id)
                         AND l.account = o.account AND l.token <> o.app_account_token)
@@ -65,6 +74,28 @@ extension ConsistencyCheck {
                     WHERE (e.environment, e.transaction_id) = (o.environment, o.transaction_id)
                         AND e.type = 'iap.transaction.fulfilled'
                         AND e.body::jsonb -> 'customer' ->> 'id' = o.account
+                        AND e.body::jsonb -> 'customer' ->> 'app_account_token' IS NULL)
+            """)
+
+    // Whoever had a lineage when an order of it was granted that had no token yet keeps the items: the event names none then.
+    private static let items = Rule(
+        name: "items_are_with_their_token",
+        sentence:
+            "what a purchase of a lineage brought went to the account of its token, unless the lineage was moved on "
+            + "purpose, or the token was named later",
+        sql: """
+            SELECT format('%s %s: %s %s went to %s, token of %s', o.environment, o.transaction_id, l.amount, l.item,
+                l.account, t.account) AS subject
+            FROM ledger_entries l JOIN orders o USING (environment, transaction_id)
+            JOIN account_tokens t ON t.app = o.app AND t.token = o.app_account_token
+            WHERE l.kind = 'grant' AND o.product_type <> 'consumable' AND l.account <> t.account
+                AND l.created_at >= \(eventsSince)
+                AND NOT EXISTS (SELECT FROM merged_orders m
+                    WHERE (m.environment, m.order_transaction_id) = (o.environment, o.transaction_id))
+                AND NOT \(lineageHistory("h.to_account = l.account AND h.cause IN ('transfer', 'operator')"))
+                AND NOT EXISTS (SELECT FROM events e
+                    WHERE (e.environment, e.transaction_id) = (o.environment, o.transaction_id)
+                        AND e.type = 'iap.transaction.fulfilled' AND e.account = l.account
                         AND e.body::jsonb -> 'customer' ->> 'app_account_token' IS NULL)
             """)
 
@@ -78,6 +109,10 @@ extension ConsistencyCheck {
             WHERE l.account IS NULL OR l.account = s.account OR l.app <> s.app
                 OR NOT EXISTS (SELECT FROM binding_history h
                     WHERE (h.environment, h.original_transaction_id) = (s.environment, s.original_transaction_id)
+                        AND h.cause = 'share' AND h.to_account = s.account)
+                AND NOT EXISTS (SELECT FROM lineage_members m
+                    JOIN binding_history h USING (environment, original_transaction_id)
+                    WHERE (m.environment, m.lineage_id) = (s.environment, s.original_transaction_id)
                         AND h.cause = 'share' AND h.to_account = s.account)
             """)
 }

@@ -37,6 +37,7 @@ extension ConsistencyCheck {
         "granted_orders_have_entries": .ranges(of: [.orders, .ledger, .entitlements, .events]),
         "orders_have_their_own_id": .ranges(of: [.orders, .ids]),
         "tokens_name_the_account": .ranges(of: [.orders, .events]),
+        "items_are_with_their_token": .ranges(of: [.ledger, .orders, .events]),
         "entitlements_belong_to_their_order": .ranges(of: [.entitlements, .orders]),
         "granted_orders_have_entitlements": .ranges(of: [.orders, .entitlements, .events]),
         "revoked_orders_entitle_to_nothing": .ranges(of: [.entitlements, .orders]),

@@ -47,7 +47,8 @@ extension ConsistencyCheck {
     private static let keys = Rule(
         name: "purchase_keys_follow_from_the_order",
         sentence:
-            "an order has the purchase keys that follow from its row, but for those of an order that it contradicts",
+            "an order has the purchase keys that follow from its row, but for those of an order that it contradicts, and the "
+            + "second of a purchase that Apple states otherwise by now",
         sql: """
             SELECT format('%s %s: keys %s and %s, should be %s and %s', environment, transaction_id,
                 coalesce(purchase_key, 'none'), coalesce(fallback_key, 'none'), coalesce(derived_key, 'none'),
@@ -60,7 +61,8 @@ extension ConsistencyCheck {
                 USING (environment, transaction_id)
             WHERE purchase_key IS DISTINCT FROM derived_key
                     AND NOT (purchase_key IS NULL AND contradicting.environment IS NOT NULL)
-                OR fallback_key IS DISTINCT FROM derived_fallback
+                OR regexp_replace(fallback_key, '-?[0-9]+$', '')
+                    IS DISTINCT FROM regexp_replace(derived_fallback, '-?[0-9]+$', '')
                     AND NOT (fallback_key IS NULL AND contradicting.environment IS NOT NULL)
             """)
 
@@ -73,7 +75,8 @@ extension ConsistencyCheck {
                 min(transaction_id), max(transaction_id), key) AS subject
             FROM (
                 SELECT o.environment, o.app, o.transaction_id, unnest(ARRAY[o.purchase_key, o.fallback_key,
-                    nullif(\(Derived.key), o.purchase_key), nullif(\(Derived.fallback), o.fallback_key)]) AS key
+                    nullif(\(Derived.key), o.purchase_key), CASE WHEN o.web_order_line_item_id IS NULL
+                        THEN nullif(\(Derived.fallback), o.fallback_key) END]) AS key
                 FROM orders o
                 WHERE NOT EXISTS (
                     SELECT FROM (\(Derived.contradicting)) c
@@ -84,12 +87,14 @@ extension ConsistencyCheck {
 
     private static let lineItems = Rule(
         name: "line_items_have_one_original",
-        sentence: "no line item of Apple's is granted under two original transaction ids, unless a person is to look",
+        sentence:
+            "no line item of Apple's is granted under two original transaction ids, but to family members; unless a person is to look",
         sql: """
             SELECT format('%s %s: line item %s is granted to %s orders, under %s and %s', environment, app,
                 web_order_line_item_id, count(*), min(original_transaction_id), max(original_transaction_id)) AS subject
             FROM orders o
             WHERE state = 'granted' AND web_order_line_item_id IS NOT NULL AND \(Derived.isPeriod)
+                AND ownership IS DISTINCT FROM 'FAMILY_SHARED'
                 AND NOT EXISTS (SELECT FROM (\(Derived.contradicting)) c
                     WHERE (c.environment, c.transaction_id) = (o.environment, o.transaction_id))
             GROUP BY environment, app, web_order_line_item_id

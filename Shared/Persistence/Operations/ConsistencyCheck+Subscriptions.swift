@@ -1,6 +1,6 @@
 /// Rules of subscriptions: their current order, their owner, their ends.
 extension ConsistencyCheck {
-    static let subscriptionRules = [currentOrders, everySubscription, ends]
+    static let subscriptionRules = [currentOrders, everySubscription, oneSubscription, ends]
 
     private static let currentOrders = Rule(
         name: "subscriptions_have_their_order",
@@ -25,6 +25,26 @@ extension ConsistencyCheck {
             LEFT JOIN subscriptions s USING (environment, original_transaction_id)
             WHERE o.state = 'granted' AND o.product_type = 'auto_renewable' AND o.expires_date IS NOT NULL
                 AND s.app IS NULL
+            """)
+
+    // An original id that is another lineage's by now, and what goes by the same line item as another.
+    private static let oneSubscription = Rule(
+        name: "lineages_have_one_subscription",
+        sentence: "a lineage has one subscription, whichever original ids it has, and every order is under its own one",
+        sql: """
+            SELECT format('%s %s: %s is under it, its lineage is %s', m.environment, m.original_transaction_id, found.what,
+                m.lineage_id) AS subject
+            FROM lineage_members m
+            CROSS JOIN LATERAL (
+                SELECT 'a subscription' AS what FROM subscriptions s
+                WHERE (s.environment, s.original_transaction_id) = (m.environment, m.original_transaction_id)
+                UNION ALL SELECT 'order ' || o.transaction_id FROM orders o
+                WHERE (o.environment, o.original_transaction_id) = (m.environment, m.original_transaction_id)
+                    AND o.app = m.app AND o.product_type <> 'consumable'
+                UNION ALL SELECT 'a lineage' FROM lineages l
+                WHERE (l.environment, l.original_transaction_id) = (m.environment, m.original_transaction_id)
+                UNION ALL SELECT 'another original id' FROM lineage_members n
+                WHERE (n.environment, n.lineage_id) = (m.environment, m.original_transaction_id)) found
             """)
 
     private static let ends = Rule(

@@ -126,6 +126,12 @@ package struct IdentifierStore: Sendable {
         WHERE environment IN ('production', 'sandbox') AND original_transaction_id = $1
         ORDER BY o.purchase_date DESC LIMIT $2)
         UNION ALL
+        (SELECT 'original_transaction', o.environment, o.app, o.account, o.transaction_id
+        FROM lineage_members m JOIN orders o
+            ON (o.environment, o.original_transaction_id) = (m.environment, m.lineage_id)
+        WHERE m.environment IN ('production', 'sandbox') AND m.original_transaction_id = $1
+        ORDER BY o.purchase_date DESC LIMIT $2)
+        UNION ALL
         (SELECT 'web_order_line_item', o.environment, o.app, o.account, o.transaction_id
         FROM apps a JOIN orders o ON (o.environment, o.app) = (a.environment, a.app)
         WHERE o.web_order_line_item_id = $1 LIMIT $2)

@@ -69,6 +69,9 @@ package struct InspectionStore: Sendable {
             JOIN order_transactions i USING (environment, transaction_id)
             UNION SELECT c.environment, c.order_transaction_id FROM asked
             JOIN purchase_conflicts c USING (environment, transaction_id)
+            UNION SELECT o.environment, o.transaction_id FROM lineage_members m
+            JOIN orders o ON (o.environment, o.original_transaction_id) = (m.environment, m.lineage_id)
+            WHERE (m.environment, m.original_transaction_id) IN (('production', $1), ('sandbox', $1))
         ), found_ids AS (
             SELECT i.environment, i.transaction_id, i.order_transaction_id, i.submission_id, i.created_at, m.merged_at
             FROM (
@@ -128,6 +131,8 @@ package struct InspectionStore: Sendable {
             FROM entitlements JOIN keys USING (environment, transaction_id)
         ), lineages_of_orders AS (
             SELECT DISTINCT environment, original_transaction_id FROM found_orders
+            UNION SELECT m.environment, m.original_transaction_id FROM found_orders o
+            JOIN lineage_members m ON (m.environment, m.lineage_id) = (o.environment, o.original_transaction_id)
         ), found_bindings AS (
             SELECT id, environment, original_transaction_id, from_account, to_account, cause, policy, submission_id,
                 audit_id, created_at

@@ -18,6 +18,8 @@ struct OrderColumn: Sendable {
         case atGrant
         /// A key that is known is never lost, but for a consumable's, which needs none.
         case neverCleared
+        /// The same, and the first that is known stays.
+        case firstStays
         /// Part of the order's key.
         case never
     }
@@ -61,9 +63,10 @@ struct OrderColumn: Sendable {
         OrderColumn(
             name: "purchase_key", type: "text", values: { .textArray($0.map(\.purchaseKeys.key?.text)) },
             update: .neverCleared),
+        // Of a second that Apple states otherwise later, another period may have the key.
         OrderColumn(
             name: "fallback_key", type: "text", values: { .textArray($0.map(\.purchaseKeys.fallback?.text)) },
-            update: .neverCleared),
+            update: .firstStays),
         // In production nobody pays nothing, whatever a message says.
         OrderColumn(name: "test_purchase", type: "text") {
             .textArray($0.map { $0.key.environment == .sandbox ? $0.transaction.testPurchase?.rawValue : nil })

@@ -11,13 +11,20 @@ extension OrderStore {
         /// Its key.
         package let key: OrderKey
         /// The lineage that it belongs to.
-        package let lineage: LineageKey
+        package private(set) var lineage: LineageKey
         /// The app's bundle id.
         package let app: String
         /// The product.
         package let productId: String
         /// Its type by Apple, or unstated.
         package let productType: ProductType
+
+        /// The same under the lineage's own original id.
+        package func under(_ lineage: LineageKey) -> Candidate {
+            var candidate = self
+            candidate.lineage = lineage
+            return candidate
+        }
     }
 
     /// What operators claim and is still nobody's, sorted by key.

@@ -23,6 +23,8 @@ extension OrderStore {
         /// The order as it is seen without a lock, without what Apple signed of it.
         package let order: StoredOrder
         package let lineItem: String?
+        /// Whether it is a family member's copy, which may have the purchaser's line item.
+        package let isFamilyCopy: Bool
         package let productId: String
         /// Whether just this is known of the transaction id: a repetition.
         package let isRepetition: Bool
@@ -56,6 +58,7 @@ extension OrderStore {
             Match(
                 place: Int(try row.decode("place", as: Int64.self)) - 1, path: try row.known("path"),
                 order: try order(row, purchase: nil), lineItem: try row.decodeIfPresent("web_order_line_item_id"),
+                isFamilyCopy: try row.decode("is_family_copy"),
                 productId: try row.decode("product_id"), isRepetition: try row.decode("is_repetition"))
         }
     }
@@ -159,7 +162,7 @@ extension OrderStore {
         o.environment, o.transaction_id, o.app, o.original_transaction_id, o.state, o.reason, o.account,
         o.granted_at IS NOT NULL AS was_granted, o.product_type, o.product_id, o.purchase_date, o.expires_date,
         o.app_account_token, o.transaction ->> 'transaction_reason' AS transaction_reason, o.test_purchase, o.submission_id, o.correlation_id, o.web_order_line_item_id,
-        o.granted_elsewhere, (o.purchase_key IS NOT NULL OR o.fallback_key IS NOT NULL OR o.product_type = 'consumable') AS has_keys
+        o.granted_elsewhere, o.ownership IS NOT DISTINCT FROM 'FAMILY_SHARED' AS is_family_copy, (o.purchase_key IS NOT NULL OR o.fallback_key IS NOT NULL OR o.product_type = 'consumable') AS has_keys
         """
 
     static func order(_ row: PostgresRow, purchase: Purchase?) throws -> StoredOrder {
@@ -208,6 +211,15 @@ extension OrderStore {
         FROM asked JOIN orders o USING (environment, app, purchase_key)
         UNION ALL SELECT asked.place, 'fallback', \(columns), false
         FROM asked JOIN orders o USING (environment, app, fallback_key)
+        UNION ALL SELECT asked.place, 'fallback', \(columns), false
+        FROM asked CROSS JOIN LATERAL (
+            SELECT * FROM orders WHERE environment = asked.environment
+                AND original_transaction_id = split_part(asked.fallback_key, ':', 2)
+                AND purchase_date >= to_timestamp(split_part(asked.fallback_key, ':', 4)::int8 - \(PurchaseKeys.tolerance))
+                AND purchase_date < to_timestamp(split_part(asked.fallback_key, ':', 4)::int8 + 1 + \(PurchaseKeys.tolerance))
+            OFFSET 0) o
+        WHERE (o.app, o.product_id) = (asked.app, split_part(asked.fallback_key, ':', 3)) AND o.fallback_key IS NOT NULL
+            AND (asked.line_item IS NULL OR o.web_order_line_item_id IS NULL)
         UNION ALL SELECT asked.place, 'line_item', \(columns), false
         FROM asked JOIN orders o ON (o.environment, o.app, o.web_order_line_item_id)
             = (asked.environment, asked.app, asked.line_item)

@@ -152,6 +152,8 @@ package enum OrderStore {
             case .atGrant: "\(name) = CASE WHEN new.is_grant THEN new.\(name) ELSE o.\(name) END"
             case .neverCleared:
                 "\(name) = CASE WHEN new.product_type <> 'consumable' THEN coalesce(new.\(name), o.\(name)) END"
+            case .firstStays:
+                "\(name) = CASE WHEN new.product_type <> 'consumable' THEN coalesce(o.\(name), new.\(name)) END"
             case .never: nil
             }
         }.joined(separator: ", ")

@@ -75,9 +75,12 @@ package enum LineageHistoryStore {
 
     private static let historyStatement = """
         SELECT asked.*, claims.*,
-            ARRAY(SELECT h.created_at FROM binding_history h
-                WHERE h.environment = asked.environment AND h.original_transaction_id = asked.original_transaction_id
-                    AND h.cause = 'transfer' ORDER BY h.created_at) AS transfers,
+            ARRAY(SELECT h.created_at FROM (
+                    SELECT asked.original_transaction_id AS id
+                    UNION ALL SELECT m.original_transaction_id FROM lineage_members m
+                    WHERE (m.environment, m.lineage_id) = (asked.environment, asked.original_transaction_id)) ids
+                JOIN binding_history h ON h.environment = asked.environment AND h.original_transaction_id = ids.id
+                WHERE h.cause = 'transfer' ORDER BY h.created_at) AS transfers,
             EXISTS(SELECT FROM orders o JOIN entitlements e
                     ON e.environment = o.environment AND e.transaction_id = o.transaction_id
                         AND e.account = o.account AND e.app = o.app

@@ -10,10 +10,12 @@ package enum LineageStore {
     /// without a lineage as long as nobody knew their product's type. What an operator said of its first order then is the
     /// beginning of its history.
     ///
-    /// - Parameter lineages: with the app's bundle id of each.
-    /// - Throws: `PostgresError`.
+    /// - Parameters:
+    ///   - lineages: with the app's bundle id of each.
+    ///   - isJoining: whether some may be another lineage's original ids by now; else the caller's transaction begins anew.
+    /// - Throws: `PostgresError`; of SQLSTATE 40001 where one has become another lineage's meanwhile.
     package static func lock(
-        _ lineages: [LineageKey: String], on connection: PostgresConnection
+        _ lineages: [LineageKey: String], isJoining: Bool = false, on connection: PostgresConnection
     ) async throws -> [LineageKey: Lineage] {
         guard !lineages.isEmpty else { return [:] }
         let sorted = lineages.sorted { $0.key < $1.key }
@@ -25,7 +27,9 @@ package enum LineageStore {
             """
             SELECT l.environment, l.original_transaction_id, l.app, l.account, l.cause, l.token, l.token_purchase_date,
                 l.token_signed_date, l.bound_at, l.bound_signed_date, l.open_since,
-                l.claimed_purchase_date, l.tokens_void_until
+                l.claimed_purchase_date, l.tokens_void_until,
+                EXISTS (SELECT FROM lineage_members m WHERE (m.environment, m.original_transaction_id)
+                    = (l.environment, l.original_transaction_id)) AS is_member
             FROM lineages l
             WHERE (l.environment, l.original_transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
             ORDER BY l.environment, l.original_transaction_id
@@ -36,6 +40,7 @@ package enum LineageStore {
         var locked: [LineageKey: Lineage] = [:]
         for row in result.rows {
             let key = try row.lineageKey()
+            guard try isJoining || !row.decode("is_member") else { throw joinedMeanwhile }
             var lineage = Lineage(
                 key: key, app: try row.decode("app"), owner: try row.accountIfPresent(),
                 cause: try row.decodeIfPresent("cause", as: String.self) == nil ? nil : try row.known("cause"),
@@ -50,8 +55,13 @@ package enum LineageStore {
             lineage.tokensVoidUntil = try row.decodeIfPresent("tokens_void_until")
             locked[key] = lineage
         }
+        guard locked.count == lineages.count else { throw joinedMeanwhile }
         return locked
     }
+
+    /// The transaction of the database runs again, and finds the lineage that it belongs to.
+    private static let joinedMeanwhile = PostgresError(
+        code: .statementFailed, reason: "a lineage was joined with another meanwhile", sqlState: "40001")
 
     /// Makes those that are not there.
     ///

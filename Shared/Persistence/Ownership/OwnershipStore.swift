@@ -78,6 +78,8 @@ package struct OwnershipStore: Sendable {
             FROM lineages l
             WHERE environment = $1 AND original_transaction_id IN (
                 $2, (
+                    SELECT lineage_id FROM lineage_members
+                    WHERE (environment, original_transaction_id) = ($1, $2)), (
                     SELECT o.original_transaction_id FROM order_transactions i
                     JOIN orders o ON (o.environment, o.transaction_id) = (i.environment, i.order_transaction_id)
                     WHERE i.environment = $1 AND i.transaction_id = $2))
@@ -96,7 +98,10 @@ package struct OwnershipStore: Sendable {
             """
             SELECT from_account, to_account, cause, policy, submission_id, audit_id,
                 to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS created_at
-            FROM binding_history WHERE environment = $1 AND original_transaction_id = $2 ORDER BY id LIMIT $3
+            FROM binding_history
+            WHERE environment = $1 AND (original_transaction_id = $2 OR original_transaction_id IN (
+                SELECT original_transaction_id FROM lineage_members WHERE (environment, lineage_id) = ($1, $2)))
+            ORDER BY id LIMIT $3
             """, [.text(environment.rawValue), .text(original), .int8(Int64(Limit.rows))])
         return try result.rows.map { row in
             Binding(

@@ -84,7 +84,9 @@ package enum WaitingSubmissionStore {
                 w.submission_id IS NOT NULL AS is_awaited,
                 ARRAY(SELECT s.account FROM lineage_shares s
                     WHERE s.environment = o.environment AND s.original_transaction_id = o.original_transaction_id
-                        AND o.product_type <> 'consumable') AS sharers
+                        AND o.product_type <> 'consumable'
+                    UNION SELECT l.account FROM ledger_entries l WHERE l.environment = o.environment
+                        AND l.transaction_id = o.transaction_id AND l.kind = 'grant') AS users
             FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[])
                 AS asked (submission_id, environment, transaction_id, is_listed)
             JOIN order_transactions t USING (environment, transaction_id)
@@ -100,7 +102,8 @@ package enum WaitingSubmissionStore {
         var orders: [String: [NamedOrder]] = [:]
         for row in result.rows {
             var summary = OrderSummary(try OrderStore.order(row, purchase: nil))
-            summary.sharers = Set(try row.decode("sharers", as: [String].self).map { Account(stored: $0) })
+            // Who got the items has what it asked for, too.
+            summary.sharers = Set(try row.decode("users", as: [String].self).map { Account(stored: $0) })
             orders[try row.decode("asked_submission_id", as: String.self), default: []].append(
                 NamedOrder(
                     id: try row.orderKey("asked_id"), summary: summary,
@@ -109,6 +112,26 @@ package enum WaitingSubmissionStore {
                     isAwaited: try row.decode("is_awaited")))
         }
         return orders
+    }
+
+    /// Who waits for an order that is another's now waits for that one.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func move(
+        _ orders: [(from: OrderKey, to: OrderKey)], on connection: PostgresConnection
+    ) async throws {
+        guard !orders.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            WITH gone AS (
+                DELETE FROM submission_transactions s
+                USING unnest($1::text[], $2::text[], $3::text[]) AS moved (environment, transaction_id, order_id)
+                WHERE (s.environment, s.transaction_id) = (moved.environment, moved.transaction_id)
+                RETURNING s.environment, moved.order_id, s.submission_id
+            )
+            INSERT INTO submission_transactions (environment, transaction_id, submission_id)
+            SELECT DISTINCT environment, order_id, submission_id FROM gone ON CONFLICT DO NOTHING
+            """, OrderStore.keyColumns(orders.map(\.from)) + [.textArray(orders.map(\.to.transactionId))])
     }
 
     /// Remembers which submission names which orders, so that it hears of their later grant.

@@ -32,6 +32,14 @@ package enum RenewalStatementStore {
         return try result.rows.map { try $0.lineageKey() }
     }
 
+    /// Whether what is `excluded` counts more than what is `known`.
+    static let isNewer = """
+        excluded.signed_date > known.signed_date
+            OR (excluded.signed_date IS NOT NULL AND known.signed_date IS NULL)
+            OR (excluded.signed_date = known.signed_date
+                AND excluded.statement::text COLLATE "C" > known.statement::text COLLATE "C")
+        """
+
     // Of an account that was forgotten no token comes back. A row is locked by DO UPDATE even where its WHERE does not hold; the statement after this one sees what whoever
     // held it before has committed.
     private static let keepStatement = """
@@ -60,10 +68,7 @@ package enum RenewalStatementStore {
                 statement::text COLLATE "C" DESC
             ON CONFLICT (environment, original_transaction_id)
                 DO UPDATE SET signed_date = excluded.signed_date, statement = excluded.statement
-                WHERE excluded.signed_date > known.signed_date
-                    OR (excluded.signed_date IS NOT NULL AND known.signed_date IS NULL)
-                    OR (excluded.signed_date = known.signed_date
-                        AND excluded.statement::text COLLATE "C" > known.statement::text COLLATE "C")
+                WHERE \(isNewer)
             RETURNING environment, original_transaction_id
         )
         SELECT environment, original_transaction_id FROM subscribed

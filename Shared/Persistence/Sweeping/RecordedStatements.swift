@@ -78,7 +78,8 @@ package struct RecordedStatements: Sendable {
         let result = try await pool.query(
             """
             SELECT statement::text AS statement FROM renewal_statements
-            WHERE environment = $1 AND original_transaction_id = $2
+            WHERE environment = $1 AND original_transaction_id = coalesce((
+                SELECT lineage_id FROM lineage_members WHERE (environment, original_transaction_id) = ($1, $2)), $2)
             """, [.text(lineage.environment.rawValue), .text(lineage.originalTransactionId)])
         guard let text = try result.rows.first?.decodeIfPresent("statement", as: String.self) else { return nil }
         return try MessageCoding.decode(RenewalStatement.self, from: Array(text.utf8))

@@ -4,6 +4,8 @@ package enum OrderRules {
     package struct Terms: Sendable {
         /// Whose it is.
         package let owner: OrderOwner
+        /// Who gets its items; nil where that is whose it is.
+        package let itemsAccount: Account?
         /// Who may use it, too.
         package let sharers: Set<Account>
         /// What the catalogue says of the product; nil when it does not know it.
@@ -18,10 +20,12 @@ package enum OrderRules {
         package let isOperators: Bool
 
         package init(
-            owner: OrderOwner, sharers: Set<Account>, product: Catalogue.Product?, catalogueVersion: Int64?,
-            cutOver: CutOver? = nil, conflict: PurchaseConflict? = nil, isOperators: Bool = false
+            owner: OrderOwner, itemsAccount: Account? = nil, sharers: Set<Account>, product: Catalogue.Product?,
+            catalogueVersion: Int64?, cutOver: CutOver? = nil, conflict: PurchaseConflict? = nil,
+            isOperators: Bool = false
         ) {
             self.owner = owner
+            self.itemsAccount = itemsAccount
             self.sharers = sharers
             self.product = product
             self.catalogueVersion = catalogueVersion
@@ -62,8 +66,9 @@ package enum OrderRules {
         }
         return OrderTransition(
             before: stored, key: key, purchase: purchase, transaction: transaction, change: .decided,
-            state: decision.state, reason: decision.reason, account: decision.account, decision: decision,
-            conflict: terms.conflict, submissionId: submissionId, correlationId: correlationId)
+            state: decision.state, reason: decision.reason, account: decision.account,
+            itemsAccount: terms.itemsAccount, decision: decision, conflict: terms.conflict, submissionId: submissionId,
+            correlationId: correlationId)
     }
 
     private static func isAmbiguous(_ stored: StoredOrder?, _ transaction: Transaction, _ terms: Terms) -> Bool {

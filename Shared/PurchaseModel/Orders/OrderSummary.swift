@@ -9,6 +9,8 @@ package struct OrderSummary: Sendable, Hashable {
     package let account: Account?
     /// Who may use it, too, by the restore policy `share`.
     package var sharers: Set<Account>
+    /// Who got the items; nil where nobody just settled it.
+    package var itemsAccount: Account?
     /// Accounts that the restore policy's limit keeps from it; known only to whoever just settled it.
     package var limitedAccounts: Set<Account> = []
     /// Accounts that may have paid for it, and do not have it, by the product's policy `new_purchase: owner`; known only to
@@ -39,5 +41,6 @@ package struct OrderSummary: Sendable, Hashable {
         self.init(
             key: transition.key, state: transition.state, reason: transition.reason, account: transition.account,
             testPurchase: transition.key.environment == .sandbox ? transition.transaction.testPurchase : nil)
+        itemsAccount = transition.isGrant ? transition.itemsAccount : nil
     }
 }

@@ -29,6 +29,8 @@ package final class OrderTransition: Sendable {
     package let state: OrderState
     package let reason: ReasonCode?
     package let account: Account?
+    /// Who gets the items, where it is granted now; ``account`` has the entitlements.
+    package let itemsAccount: Account?
     /// By which it is granted, parked or recorded as revoked; nil where it was granted before.
     package let decision: OrderDecision?
     /// Whether it contradicts what is known; then it has no keys that another order may have.
@@ -40,8 +42,9 @@ package final class OrderTransition: Sendable {
 
     package init(
         before: StoredOrder?, key: OrderKey, purchase: Purchase, transaction: Transaction, change: Change,
-        state: OrderState, reason: ReasonCode?, account: Account?, decision: OrderDecision?,
-        conflict: PurchaseConflict? = nil, submissionId: String, correlationId: String
+        state: OrderState, reason: ReasonCode?, account: Account?, itemsAccount: Account? = nil,
+        decision: OrderDecision?, conflict: PurchaseConflict? = nil, submissionId: String,
+        correlationId: String
     ) {
         self.before = before
         self.key = key
@@ -51,6 +54,7 @@ package final class OrderTransition: Sendable {
         self.state = state
         self.reason = reason
         self.account = account
+        self.itemsAccount = itemsAccount ?? account
         self.decision = decision
         self.conflict = conflict
         self.submissionId = submissionId
@@ -134,6 +138,8 @@ package enum PurchaseConflict: String, Sendable, Hashable, CaseIterable {
     case twoLineItems = "two_line_items"
     /// Its ids and keys lead to two orders.
     case twoOrders = "two_orders"
+    /// It says that two lineages are one, and they are two accounts', without a token that decides.
+    case twoOwners = "two_owners"
     /// What is bought anew each time names another purchase as its first.
     case originalDiffers = "original_differs"
 }

@@ -2,6 +2,8 @@ package import Foundation
 
 /// Everything that has one original transaction id and is not used up, and whose it is: a subscription with all of its
 /// periods, a non-consumable.
+///
+/// Apple changes original ids over the years: a lineage may have several, and its own one here.
 package struct Lineage: Sendable, Hashable {
     package let key: LineageKey
     /// The app's bundle id.
@@ -28,6 +30,8 @@ package struct Lineage: Sendable, Hashable {
     package var tokensVoidUntil: Date?
     /// The accounts that may use it beside its owner.
     package var sharers: Set<Account>
+    /// The correlation id of what made it one with another in this transaction of the database; nil where nothing did.
+    package var joinedBy: String?
     /// Whether its row was there before this transaction of the database.
     package let isStored: Bool
 

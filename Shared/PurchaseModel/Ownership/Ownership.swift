@@ -53,10 +53,12 @@ package struct Ownership: Sendable {
     package var hasNewOwner: Bool { lineage.owner != before.owner }
 
     /// Whether orders may be its owner's now that were not.
-    package var mayTakeOrders: Bool { hasNewOwner || lineage.token != before.token || before.openSince != nil }
+    package var mayTakeOrders: Bool {
+        hasNewOwner || lineage.token != before.token || before.openSince != nil || before.joinedBy != nil
+    }
 
-    /// The correlation id of what changed its owner, a sharer or its token last; nil where nothing did.
-    package var correlationId: String? { changes.last?.correlationId ?? tokenCorrelationId }
+    /// The correlation id of what changed its owner, a sharer, its token or its original ids last; nil where nothing did.
+    package var correlationId: String? { changes.last?.correlationId ?? tokenCorrelationId ?? before.joinedBy }
 
     /// The accounts that a limit keeps from it.
     package var limitedAccounts: Set<Account> {
@@ -242,6 +244,23 @@ extension Ownership {
             return .unclaimed
         }
         return lineage.owner.map(OrderOwner.account) ?? .unclaimed
+    }
+
+    /// Who gets the items of a purchase of it: the account of the token that Apple signed in it, else the owner.
+    ///
+    /// A lineage that was moved on purpose keeps the token of its former owner for years: what is bought after the move is
+    /// the new owner's, items too. What an operator moved is the operator's word, whenever it was bought.
+    package func itemsAccount(of transaction: Transaction, tokens: [AppToken: Account]) -> Account? {
+        guard let token = transaction.appToken, let named = tokens[token] else { return lineage.owner }
+        guard token.token == lineage.token else { return named }
+        let isMovedBefore =
+            switch lineage.cause {
+            case .operator: true
+            case .transfer:
+                lineage.boundSignedDate.map { transaction.purchaseDate.milliseconds > $0.milliseconds } ?? false
+            case .token, .possession, .purchase, .share, nil: false
+            }
+        return isMovedBefore ? lineage.owner : named
     }
 
     /// Whether an order goes where its lineage goes: all that has an owner, and what Apple took back while it was

@@ -29,6 +29,17 @@ package struct PurchaseKeys: Sendable, Hashable {
     /// What tells a period where a statement lacks the line item; nil for everything else.
     package let fallback: PurchaseKey?
 
+    /// By how many seconds the dates of one period may differ: Apple rounds some in receipts, and cuts others.
+    package static let tolerance: Int64 = 1
+
+    /// The keys of the seconds beside a period's: a statement without a line item may have one of these.
+    package var neighbours: [PurchaseKey] {
+        guard case .periodByDate(let original, let product, let second) = fallback else { return [] }
+        return (1...Self.tolerance).flatMap { [second - $0, second + $0] }.map {
+            .periodByDate(originalTransactionId: original, productId: product, purchaseSecond: $0)
+        }
+    }
+
     /// No keys: of what contradicts another order.
     package static let none = PurchaseKeys(key: nil, fallback: nil)
 

@@ -53,6 +53,7 @@ extension StatementPart {
                 copy: { $1.productType = $0.productType }),
         ] + [
             StatementPart("environment", \.environment) { $0.rawValue },
+            StatementPart("previous_original_transaction_id", \.previousOriginalTransactionId),
             StatementPart("original_purchase_date", \.originalPurchaseDate),
             StatementPart("expires_date", \.expiresDate), StatementPart("token", \.appAccountToken) { $0.uuidString },
             StatementPart("ownership", \.ownership), StatementPart("storefront", \.storefront),

@@ -9,8 +9,10 @@ package struct Transaction: Codable, Sendable, Hashable {
     package var environment: StoreEnvironment?
     /// Apple's id of this transaction, unique within an environment.
     package var transactionId: String
-    /// The id of the first transaction of its lineage.
+    /// The id of the first transaction of its lineage: what Apple wrote, and in fulfillment the lineage's own.
     package var originalTransactionId: String
+    /// The original id of the subscription whose place this one took, standalone or in a bundle; nil for everything else.
+    package var previousOriginalTransactionId: String?
     /// The app's bundle id, as signed.
     package var bundleId: String
     /// The product's id in App Store Connect.
@@ -98,6 +100,7 @@ package struct Transaction: Codable, Sendable, Hashable {
         case environment, quantity, ownership, storefront, currency, evidence, sources
         case transactionId = "transaction_id"
         case originalTransactionId = "original_transaction_id"
+        case previousOriginalTransactionId = "previous_original_transaction_id"
         case bundleId = "bundle_id"
         case productId = "product_id"
         case productType = "product_type"

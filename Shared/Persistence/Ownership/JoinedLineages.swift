@@ -1,0 +1,203 @@
+import Messages
+package import Postgres
+package import PurchaseModel
+
+// What hangs on a lineage by its original id, and goes to another when both turn out to be one.
+
+extension OrderStore {
+    /// Gives orders of the lineage that ends to the account that has the other.
+    static func give(
+        _ join: LineageStore.Join, from loser: Account, to owner: Account, on connection: PostgresConnection
+    ) async throws {
+        _ = try await connection.query(
+            """
+            UPDATE orders SET account = $4
+            WHERE environment = $1 AND original_transaction_id = $2 AND app = $3 AND account = $5
+                AND product_type <> 'consumable'
+            """,
+            [
+                .text(join.from.environment.rawValue), .text(join.from.originalTransactionId), .text(join.app),
+                .text(owner.text), .text(loser.text),
+            ])
+    }
+
+    /// Orders, what Apple signed of them, and their keys; a key that an order of the other lineage has is that one's, and
+    /// somebody is told.
+    static func join(_ join: LineageStore.Join, on connection: PostgresConnection) async throws {
+        _ = try await connection.query(
+            """
+            INSERT INTO purchase_conflicts (environment, app, transaction_id, order_transaction_id, cause, submission_id)
+            SELECT DISTINCT ON (o.transaction_id, x.transaction_id)
+                o.environment, o.app, o.transaction_id, x.transaction_id, 'two_orders', $5::text
+            FROM orders o CROSS JOIN LATERAL (\(keys)) k
+            JOIN orders x ON x.environment = o.environment AND x.app = o.app
+                AND (x.purchase_key = k.purchase_key OR x.fallback_key = k.fallback_key)
+            WHERE \(ofLineage)
+            ON CONFLICT DO NOTHING
+            """, join.values + [.text(join.submissionId)])
+        _ = try await connection.query(
+            """
+            UPDATE orders o SET original_transaction_id = $3,
+                transaction = jsonb_set(o.transaction, '{original_transaction_id}', to_jsonb($3::text)),
+                purchase_key = k.purchase_key, fallback_key = k.fallback_key
+            FROM (
+                SELECT o.environment, o.transaction_id,
+                    CASE WHEN NOT EXISTS (SELECT FROM orders x WHERE (x.environment, x.app, x.purchase_key)
+                        = (o.environment, o.app, k.purchase_key)) THEN k.purchase_key END AS purchase_key,
+                    CASE WHEN NOT EXISTS (SELECT FROM orders x WHERE (x.environment, x.app, x.fallback_key)
+                        = (o.environment, o.app, k.fallback_key)) THEN k.fallback_key END AS fallback_key
+                FROM orders o CROSS JOIN LATERAL (\(keys)) k WHERE \(ofLineage)) k
+            WHERE (o.environment, o.transaction_id) = (k.environment, k.transaction_id)
+            """, join.values)
+        _ = try await connection.query(
+            """
+            UPDATE order_transactions t SET statement = jsonb_set(t.statement, '{original_transaction_id}', to_jsonb($3::text))
+            FROM (
+                SELECT t.environment, t.transaction_id FROM orders o
+                JOIN order_transactions t ON t.environment = o.environment
+                    AND (t.transaction_id = o.transaction_id OR t.order_transaction_id = o.transaction_id
+                        AND t.transaction_id <> t.order_transaction_id)
+                WHERE o.environment = $1 AND o.original_transaction_id = $3 AND o.app = $4
+                    AND t.statement ->> 'original_transaction_id' = $2) old
+            WHERE (t.environment, t.transaction_id) = (old.environment, old.transaction_id)
+            """, join.values)
+    }
+
+    /// What was held since its line item was another lineage's order's, and is that order's now that both are one.
+    ///
+    /// Such an order is no more: its ids are the other's, once what Apple signed under them is settled again.
+    ///
+    /// - Returns: that, with the own ids of the order that was held and of the other.
+    /// - Throws: `PostgresError`; `DecodingError`, for rows that nobody of us wrote.
+    package static func takeHeld(
+        in lineage: LineageKey, app: String, on connection: PostgresConnection
+    ) async throws -> [(statement: Transaction, held: OrderKey, order: OrderKey)] {
+        let result = try await connection.query(
+            """
+            WITH held AS MATERIALIZED (
+                SELECT y.environment, y.transaction_id, min(x.transaction_id) AS order_id FROM orders y
+                JOIN orders x ON (x.environment, x.original_transaction_id, x.app, x.product_id, x.web_order_line_item_id)
+                    = (y.environment, y.original_transaction_id, y.app, y.product_id, y.web_order_line_item_id)
+                WHERE y.environment = $1 AND y.original_transaction_id = $2 AND y.app = $3 AND y.granted_at IS NULL
+                    AND y.purchase_key IS NULL AND y.fallback_key IS NULL AND x.purchase_key IS NOT NULL
+                GROUP BY 1, 2
+            ), ids AS (
+                DELETE FROM order_transactions t USING held h
+                WHERE t.environment = h.environment AND (t.transaction_id = h.transaction_id
+                    OR t.order_transaction_id = h.transaction_id AND t.transaction_id <> t.order_transaction_id)
+                RETURNING t.environment, t.transaction_id, t.order_transaction_id, t.statement
+            ), gone AS (
+                DELETE FROM orders o USING held h WHERE (o.environment, o.transaction_id) = (h.environment, h.transaction_id)
+                RETURNING o.environment, o.transaction_id, o.transaction
+            ), resolved AS (
+                UPDATE purchase_conflicts c SET resolved_at = now() FROM ids
+                WHERE (c.environment, c.transaction_id) = (ids.environment, ids.transaction_id) AND c.resolved_at IS NULL
+            )
+            SELECT coalesce(ids.statement, gone.transaction)::text AS statement, h.environment, h.transaction_id, h.order_id
+            FROM ids JOIN held h ON (h.environment, h.transaction_id) = (ids.environment, ids.order_transaction_id)
+            JOIN gone USING (environment, transaction_id)
+            ORDER BY ids.transaction_id
+            """,
+            [.text(lineage.environment.rawValue), .text(lineage.originalTransactionId), .text(app)])
+        return try result.rows.map { row in
+            (
+                statement: try row.json("statement", as: Transaction.self), held: try row.orderKey(),
+                order: try row.orderKey("order_id")
+            )
+        }
+    }
+
+    private static let ofLineage = """
+        o.environment = $1 AND o.original_transaction_id = $2 AND o.app = $4 AND o.product_type <> 'consumable'
+        """
+
+    /// The keys under the other original id: `p:`, `d:` or `o:`, then the id.
+    private static let keys = """
+        SELECT left(o.purchase_key, 2) || $3::text || substr(o.purchase_key, 3 + length($2::text)) AS purchase_key,
+            left(o.fallback_key, 2) || $3::text || substr(o.fallback_key, 3 + length($2::text)) AS fallback_key
+        """
+}
+
+extension SubscriptionStore {
+    /// One of two subscriptions, the one that ends later; it is worked out anew with all periods afterwards.
+    static func join(_ join: LineageStore.Join, on connection: PostgresConnection) async throws {
+        let keys = Array(join.values.prefix(3))
+        _ = try await connection.query(
+            """
+            DELETE FROM subscriptions s USING (
+                SELECT original_transaction_id FROM subscriptions
+                WHERE environment = $1 AND original_transaction_id IN ($2, $3)
+                ORDER BY expires_date DESC, original_transaction_id = $3 DESC LIMIT 1) kept
+            WHERE s.environment = $1 AND s.original_transaction_id IN ($2, $3)
+                AND s.original_transaction_id <> kept.original_transaction_id
+            """, keys)
+        _ = try await connection.query(
+            """
+            UPDATE subscriptions SET original_transaction_id = $3,
+                standing = jsonb_set(standing, '{original_transaction_id}', to_jsonb($3::text))
+            WHERE environment = $1 AND original_transaction_id = $2
+            """, keys)
+    }
+}
+
+extension RenewalStatementStore {
+    /// The newest statement of both.
+    static func join(_ join: LineageStore.Join, on connection: PostgresConnection) async throws {
+        let keys = Array(join.values.prefix(3))
+        _ = try await connection.query(
+            """
+            INSERT INTO renewal_statements AS known (environment, original_transaction_id, signed_date, statement)
+            SELECT environment, $3::text, signed_date,
+                jsonb_set(statement, '{original_transaction_id}', to_jsonb($3::text))
+            FROM renewal_statements WHERE environment = $1 AND original_transaction_id = $2
+            ON CONFLICT (environment, original_transaction_id)
+                DO UPDATE SET signed_date = excluded.signed_date, statement = excluded.statement
+                WHERE \(isNewer)
+            """, keys)
+        _ = try await connection.query(
+            "DELETE FROM renewal_statements WHERE environment = $1 AND original_transaction_id = $2",
+            Array(keys.prefix(2)))
+    }
+}
+
+extension LineageHistoryStore {
+    /// Which claims were heard.
+    ///
+    /// The history of bindings stays under the id that it is of.
+    static func join(_ join: LineageStore.Join, on connection: PostgresConnection) async throws {
+        _ = try await connection.query(
+            """
+            WITH gone AS (
+                DELETE FROM lineage_claims WHERE environment = $1 AND original_transaction_id = $2 RETURNING *
+            )
+            INSERT INTO lineage_claims (environment, original_transaction_id, account, transaction_id, signed_date,
+                submission_id, refused, created_at)
+            SELECT environment, $3::text, account, transaction_id, signed_date, submission_id, refused, created_at FROM gone
+            ON CONFLICT DO NOTHING
+            """, Array(join.values.prefix(3)))
+    }
+}
+
+extension EntitlementStore {
+    /// Who shares one of them shares both.
+    static func join(_ join: LineageStore.Join, on connection: PostgresConnection) async throws {
+        let moved = try await connection.query(
+            """
+            WITH gone AS (
+                DELETE FROM lineage_shares WHERE environment = $1 AND original_transaction_id = $2
+                RETURNING environment, app, account
+            ), moved AS (
+                INSERT INTO lineage_shares (environment, original_transaction_id, app, account)
+                SELECT environment, $3::text, app, account FROM gone WHERE account IS DISTINCT FROM $4::text
+                ON CONFLICT DO NOTHING RETURNING account
+            )
+            SELECT account FROM moved
+            UNION SELECT account FROM lineage_shares WHERE environment = $1 AND original_transaction_id = $3
+            """, Array(join.values.prefix(3)) + [.text(join.owner?.text)])
+        guard let owner = join.owner else { return }
+        try await share(
+            try moved.rows.map {
+                Share(lineage: join.into, app: join.app, owner: owner, account: try $0.account())
+            }, on: connection)
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Messages
+import Persistence
+import PersistenceTesting
+import PurchaseModel
+import Testing
+
+@testable import Fulfillment
+
+/// Line items that a family shares, and dates of one purchase that differ (apple-facts C18, C19).
+@Suite("Shared line items and dates that differ", .enabled(if: TestDatabase.url != nil, Bench.skipComment))
+struct PurchaseDatesTests {
+    private static func month(
+        _ id: String, number: Int = 1, original: String = "o", lineItem: String? = "w1", later: TimeInterval = 0,
+        signed: Double = 0, _ change: (inout Transaction) -> Void = { _ in }
+    ) -> Transaction {
+        var transaction = Bench.season(number, signed: signed)
+        transaction.transactionId = id
+        transaction.originalTransactionId = original
+        transaction.webOrderLineItemId = lineItem
+        transaction.purchaseDate += later
+        transaction.transactionReason = "RENEWAL"
+        change(&transaction)
+        return transaction
+    }
+
+    private static func with(_ body: (Bench) async throws -> Void) async throws {
+        try await Bench.withOwners { bench in
+            try await body(bench)
+            try await bench.expectClean()
+        }
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func `a family member's copy with the purchaser's line item entitles, and brings no items`(
+        isFirst: Bool, isOneBatch: Bool
+    ) async throws {
+        try await Self.with { bench in
+            let copy = Self.month("f", original: "f") { $0.ownership = "FAMILY_SHARED" }
+            let own = try await bench.verdict("s1", .genuine([Self.month("a")]), account: "anna")
+            let shared = try await bench.verdict("s2", .genuine([copy]), account: "ben")
+            let batch = isFirst ? [shared, own] : [own, shared]
+            for part in isOneBatch ? [batch] : batch.map({ [$0] }) { try await bench.settle(part) }
+            #expect(try await bench.standing(of: "f") == "granted - ben")
+            #expect(try await bench.standing(of: "a") == "granted - anna")
+            #expect(try await bench.gems(of: "anna") == 10)
+            #expect(try await bench.gems(of: "ben") == 0)
+            #expect(try await bench.inForce() == ["anna vip a", "ben vip f"])
+            #expect(try await bench.number("SELECT count(*) FROM purchase_conflicts") == 0)
+        }
+    }
+
+    @Test func `a date that is an hour off is the same period by its line item or its id`() async throws {
+        try await Self.with { bench in
+            try await bench.post("s1", Self.month("a", later: 3_600), by: "anna")
+            try await bench.post("s2", Self.month("a", signed: 1), by: "anna")
+            try await bench.post("s3", Self.month("b"), by: "anna")
+            try await bench.post("s4", Self.month("c", later: 3_600), by: "anna")
+            #expect(try await bench.gems(of: "anna") == 10)
+            // By the second alone, whichever of the two a statement has.
+            try await bench.post("s5", Self.month("d", lineItem: nil), by: "anna")
+            try await bench.post("s6", Self.month("e", lineItem: nil, later: 3_600), by: "anna")
+            #expect(try await bench.gems(of: "anna") == 10)
+            #expect(try await bench.number("SELECT count(*) FROM orders") == 1)
+            #expect(try await bench.number("SELECT count(*) FROM purchase_conflicts") == 0)
+        }
+    }
+
+    @Test func `a date that is an hour off is not taken for the period of that hour`() async throws {
+        try await Self.with { bench in
+            // Periods of an hour, as the sandbox has them of a year.
+            let hour: TimeInterval = 3_600
+            try await bench.post("s1", Self.month("a"), by: "anna")
+            try await bench.post("s2", Self.month("b", lineItem: "w2", later: hour), by: "anna")
+            try await bench.post("s3", Self.month("a", later: hour, signed: 1), by: "anna")
+            try await bench.post("s4", Self.month("c", later: hour, signed: 1), by: "anna")
+            #expect(try await bench.gems(of: "anna") == 20)
+            #expect(try await bench.number("SELECT count(*) FROM orders WHERE state = 'granted'") == 2)
+            #expect(try await bench.number("SELECT count(*) FROM purchase_conflicts") == 0)
+        }
+    }
+
+    @Test(arguments: [0.6, 1, -0.4], [true, false])
+    func `a receipt that rounds the second is the same period`(later: TimeInterval, isOneBatch: Bool) async throws {
+        try await Self.with { bench in
+            let receipt = Self.month("r", lineItem: nil, later: later) {
+                $0.productType = .unstated
+                $0.ownership = nil
+                $0.priceMilliunits = nil
+            }
+            let batch = [
+                try await bench.verdict("s1", .genuine([Self.month("a", lineItem: nil)]), account: "anna"),
+                try await bench.verdict("s2", .genuine([receipt]), account: "anna"),
+                try await bench.verdict("s3", .genuine([Self.month("b")]), account: "anna"),
+            ]
+            for part in isOneBatch ? [batch] : batch.map({ [$0] }) { try await bench.settle(part) }
+            #expect(try await bench.gems(of: "anna") == 10)
+            #expect(try await bench.number("SELECT count(*) FROM orders") == 1)
+            #expect(try await bench.number("SELECT count(*) FROM purchase_conflicts") == 0)
+        }
+    }
+}
