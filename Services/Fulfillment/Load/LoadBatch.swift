@@ -17,6 +17,8 @@ struct LoadBatch: Sendable {
     }
 
     let logger: Logger
+    /// What counts of devices.
+    var device = DeviceRule()
     /// What time it is: limits are counted, and entitlements are in force, by it.
     var now: @Sendable () -> Date = { Date() }
 
@@ -60,7 +62,7 @@ struct LoadBatch: Sendable {
         _ verdicts: [Judged], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> Loaded {
         var loaded = Loaded(catalogue: catalogue, now: now())
-        var statements = Statement.all(in: verdicts)
+        var statements = Statement.all(in: verdicts, device: device)
         guard !statements.isEmpty else { return loaded }
         loaded.cutOvers = try await CutOverStore.all(on: connection)
         let named = Set(statements.compactMap(\.transaction.appToken))

@@ -121,6 +121,10 @@ package struct Migrator: Sendable {
                 version: 26, name: "ask_for_sweeps",
                 sql: String(decoding: PackageResources._026_ask_for_sweeps_sql, as: UTF8.self),
                 indexes: IndexChange.askForSweeps),
+            Migration(
+                version: 28, name: "keep_unknown_words",
+                sql: String(decoding: PackageResources._028_keep_unknown_words_sql, as: UTF8.self),
+                indexes: IndexChange.keepUnknownWords),
         ]
     }
 
