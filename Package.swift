@@ -190,7 +190,7 @@ let package = Package(
                 .embedInCode("Migrations/0024_store_webhook_endpoints.sql"),
                 .embedInCode("Migrations/0025_record_attempts.sql"),
                 .embedInCode("Migrations/0026_ask_for_sweeps.sql"),
-                .embedInCode("Migrations/0028_keep_unknown_words.sql"),
+                .embedInCode("Migrations/0028_keep_unknown_values.sql"),
             ]),
         shared(
             "ServiceRuntime",

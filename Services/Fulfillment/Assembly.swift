@@ -36,10 +36,11 @@ struct Assembly {
         let device = DeviceRule(
             canBeAsked: { apps.canBeAsked($0) }, delay: TimeInterval(configuration.deviceDelay.components.seconds))
         let settle = SettleVerdicts(
-            pool: pool, catalogues: catalogues, load: LoadBatch(logger: logger, device: device), subscriptions: subscriptions,
-            submissions: submissions, eventLease: configuration.eventLease, announce: announce, doubtful: doubtful,
+            pool: pool, catalogues: catalogues, load: LoadBatch(logger: logger, device: device),
+            subscriptions: subscriptions, submissions: submissions, eventLease: configuration.eventLease,
+            announce: announce, doubtful: doubtful,
             calls: calls, notifications: RecordNotifications(apps: apps, logger: logger),
-            doubts: AskAboutDoubts(apps: apps), words: NoteUnknownWords(logger: logger))
+            doubts: AskAboutDoubts(apps: apps), values: NoteUnknownValues(logger: logger))
         let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(

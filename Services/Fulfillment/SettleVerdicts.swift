@@ -23,7 +23,7 @@ struct SettleVerdicts: Sendable {
     let calls: QueueAppleCalls
     let notifications: RecordNotifications
     let doubts: AskAboutDoubts
-    let words: NoteUnknownWords
+    let values: NoteUnknownValues
 
     enum Limit {
         /// Transactions of one commit, unless a single message has more; a batch may hold receipts of hundreds each.
@@ -57,7 +57,7 @@ struct SettleVerdicts: Sendable {
     }
 
     // Locks are taken in one order everywhere, so that batches cannot dead-lock: consents; lineages; orders by key, old ones
-    // before new ones; balances; subscriptions; sequences by account; notifications; calls to Apple; questions to Apple; unknown words;
+    // before new ones; balances; subscriptions; sequences by account; notifications; calls to Apple; questions to Apple; unknown values;
     // submissions by id.
     private func settle(
         _ verdicts: [VerdictMessage], by catalogue: Catalogue, on connection: PostgresConnection
@@ -79,7 +79,7 @@ struct SettleVerdicts: Sendable {
         let recorded = try await notifications.record(judged, decided, on: connection)
         try await calls.queue(decided, on: connection)
         try await doubts.ask(decided, of: loaded, on: connection)
-        try await words.note(judged, on: connection)
+        try await values.note(judged, on: connection)
         // Apple did not know these ids when somebody posted them; now there is an order.
         try await SubmissionStore.reopen(naming: decided.appeared, on: connection)
         let settlements = try await submissions.settle(judged, decided, on: connection)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Who may undo a refund")
 struct TellerTests {
-    private let refunded = Statements.revoked(at: 20).toldByServer
+    private let refunded = Statements.revoked(at: 20).fromServer
 
     @Test("a device's statement without it undoes none, however late it is signed", arguments: [21.0, 25, 1e6])
     func device(time: Double) {
@@ -13,7 +13,7 @@ struct TellerTests {
             #expect(joined.revocationDate == refunded.revocationDate)
             #expect(joined.signedDate == stale.signedDate, "the rest of it is the newest")
             #expect(joined.joined(with: stale) == joined)
-            #expect(joined.joined(with: Statements.signed(at: time + 1).toldByServer).revocationDate == nil)
+            #expect(joined.joined(with: Statements.signed(at: time + 1).fromServer).revocationDate == nil)
         }
         #expect(Purchase(refunded).adding([stale]).isRevocationDoubted(by: stale))
     }
@@ -21,12 +21,13 @@ struct TellerTests {
     @Test func `nor one of a refund that only a device told`() {
         let shown = Statements.revoked(at: 20)
         #expect(shown.joined(with: Statements.signed(at: 25)).revocationDate != nil)
-        #expect(shown.joined(with: Statements.signed(at: 25).toldByServer).revocationDate == nil)
+        #expect(shown.joined(with: Statements.signed(at: 25).fromServer).revocationDate == nil)
     }
 
-    @Test func `what Apple's server said before the refund undoes nothing, and what it says later does, in any order`() {
+    @Test func `what Apple's server said before the refund undoes nothing, and what it says later does`() {
         let statements = [
-            Statements.signed(at: 10).toldByServer, refunded, Statements.signed(at: 22), Statements.signed(at: 30).toldByServer,
+            Statements.signed(at: 10).fromServer, refunded, Statements.signed(at: 22),
+            Statements.signed(at: 30).fromServer,
         ]
         for order in Statements.permutations(of: Array(statements.prefix(3))) {
             #expect(order[0].joined(with: Array(order.dropFirst())).revocationDate != nil)
@@ -48,7 +49,7 @@ struct TellerTests {
             #expect(order[0].joined(with: Array(order.dropFirst())).revocationDate == nil)
         }
         // Told anew by Apple's server since: it stands, whatever the device showed before.
-        let again = Statements.revoked(at: 20 + 2 * delay).toldByServer
+        let again = Statements.revoked(at: 20 + 2 * delay).fromServer
         for order in Statements.permutations(of: [refunded, late, again]) {
             #expect(order[0].joined(with: Array(order.dropFirst())).revocationDate == again.revocationDate)
         }
@@ -63,11 +64,11 @@ struct TellerTests {
         var purchase = Purchase(refunded).adding([copy])
         #expect(purchase.transaction.revocationDate == refunded.revocationDate)
         #expect(purchase.isRevocationDoubted(by: copy))
-        #expect(!purchase.isRevocationDoubted(by: copy.toldByServer) && !purchase.isRevocationDoubted(by: refunded))
+        #expect(!purchase.isRevocationDoubted(by: copy.fromServer) && !purchase.isRevocationDoubted(by: refunded))
         #expect(!purchase.isRevocationDoubted(by: Statements.signed(at: 19)))
-        purchase.add(copy.toldByServer)
+        purchase.add(copy.fromServer)
         #expect(purchase.transaction.revocationDate != nil)
-        purchase.add(Statements.signed(at: 50).toldByServer)
+        purchase.add(Statements.signed(at: 50).fromServer)
         #expect(purchase.transaction.revocationDate == nil && purchase.transaction.teller == .server)
     }
 

@@ -109,7 +109,8 @@ struct VocabularyTests {
     }
 
     @Test func `a word is kept short, and printable`() {
-        let word = Vocabulary.unusual(in: Self.month { $0.ownership = "A\nB\u{0}é" + String(repeating: "x", count: 100) })
+        let long = "A\nB\u{0}é" + String(repeating: "x", count: 100)
+        let word = Vocabulary.unusual(in: Self.month { $0.ownership = long })
         #expect(word.map(\.text) == ["AB" + String(repeating: "x", count: 62)])
     }
 
@@ -119,7 +120,8 @@ struct VocabularyTests {
         let text = try String(contentsOf: readme, encoding: .utf8)
         for field in Vocabulary.fields {
             func words(_ list: [String]) -> String { list.map { "`\($0)`" }.joined(separator: ", ") }
-            let row = "| `\(field.name)` | \(words(field.known)) | \(words(field.undecided)) | \(field.effect.rawValue) |"
+            let row =
+                "| `\(field.name)` | \(words(field.known)) | \(words(field.undecided)) | \(field.effect.rawValue) |"
             #expect(text.contains(row.replacing("|  |", with: "| |")), "\(row)")
         }
     }

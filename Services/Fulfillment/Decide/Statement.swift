@@ -72,7 +72,7 @@ final class Statement: Sendable {
                 var transaction = reversesRefunds ? transaction.reversingRefunds : transaction
                 // What no account posted, Apple did: a notification, or what the sweep found.
                 if judged.poster == nil {
-                    transaction = transaction.toldByServer
+                    transaction = transaction.fromServer
                 } else if !device.canBeAsked(transaction.bundleId) {
                     transaction = transaction.countingWithoutRevocation(after: device.delay)
                 }

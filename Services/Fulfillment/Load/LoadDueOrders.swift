@@ -47,7 +47,8 @@ struct LoadDueOrders: Sendable {
         let orders = loaded.orders.values.filter { order in
             loaded.candidates.contains(order.key) && order.reason == .vocabularyUnknown
         }.sorted { $0.key < $1.key }
-        let statements = orders.compactMap { order in order.purchase.map { (order: order, transaction: $0.transaction) } }
+        let statements = orders.compactMap { order in order.purchase.map { (order: order, transaction: $0.transaction) }
+        }
         guard !statements.isEmpty else { return }
         let matches = try await OrderStore.matches(
             of: statements.map { ($0.order.key.environment, $0.transaction) },

@@ -103,7 +103,7 @@ struct OfflineJudge: Sendable {
         case .failure(let rejection):
             return .failure(Refusal(verdict: Self.rejected(rejection)))
         case .success(let signed):
-            return Self.transaction(signed).map(\.toldByServer)
+            return Self.transaction(signed).map(\.fromServer)
         }
     }
 

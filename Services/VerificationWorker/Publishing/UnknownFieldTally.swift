@@ -4,7 +4,8 @@ import Metrics
 import PurchaseModel
 import Synchronization
 
-/// Counts fields that Apple signs and this version does not know, `countersign_unknown_fields_total{field}`, and logs each name once.
+/// Counts fields that Apple signs and this version does not know, `countersign_unknown_fields_total{field}`, and logs each
+/// name once.
 ///
 /// Never a value: it may be anybody's.
 final class UnknownFieldTally: Sendable {
@@ -37,8 +38,8 @@ final class UnknownFieldTally: Sendable {
 
     private func count(_ fields: [String]?, of app: String) {
         for field in fields ?? [] {
-            let name = String(field.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "_") }
-                .prefix(Limit.characters))
+            let plain = field.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "_") }
+            let name = String(plain.prefix(Limit.characters))
             let (label, isNew) = names.withLock { names in
                 if names.contains(name) { return (name, false) }
                 guard names.count < Limit.names else { return (Self.other, false) }

@@ -145,7 +145,7 @@ extension IndexChange {
     ]
 
     /// Of migration 28: what is held for a word of Apple's is in doubt, too.
-    static let keepUnknownWords: [IndexChange] = [
+    static let keepUnknownValues: [IndexChange] = [
         .make(
             "orders_in_doubt_by_cause",
             on: """

@@ -122,9 +122,9 @@ package struct Migrator: Sendable {
                 sql: String(decoding: PackageResources._026_ask_for_sweeps_sql, as: UTF8.self),
                 indexes: IndexChange.askForSweeps),
             Migration(
-                version: 28, name: "keep_unknown_words",
-                sql: String(decoding: PackageResources._028_keep_unknown_words_sql, as: UTF8.self),
-                indexes: IndexChange.keepUnknownWords),
+                version: 28, name: "keep_unknown_values",
+                sql: String(decoding: PackageResources._028_keep_unknown_values_sql, as: UTF8.self),
+                indexes: IndexChange.keepUnknownValues),
         ]
     }
 

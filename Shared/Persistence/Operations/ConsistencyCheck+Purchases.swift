@@ -135,10 +135,12 @@ extension ConsistencyCheck {
             WHERE s.id IS NULL AND i.created_at >= \(submissionsSince)
             """)
 
-    // Where Apple cannot be asked, a device's word counts that was signed long enough afterwards: then its part has a date of its own.
+    // Where Apple cannot be asked, a device's word counts that was signed long enough afterwards: then its part has a date
+    // of its own.
     private static let undone = Rule(
         name: "refunds_are_undone_by_apple",
-        sentence: "no refund is undone but by Apple's server, or, where it cannot be asked, by what it signed much later",
+        sentence:
+            "no refund is undone but by Apple's server, or, where it cannot be asked, by what it signed much later",
         sql: """
             SELECT format('%s %s: granted again, and only a device says so', environment, transaction_id) AS subject
             FROM (

@@ -71,8 +71,8 @@ package struct Purchase: Sendable, Hashable {
         joined.originalPurchaseDate = sorted.compactMap(\.originalPurchaseDate).min()
         if let revoked = Self.revocationInForce(of: sorted) {
             joined.takeRevocation(of: revoked)
-        } else if sorted.contains(where: { $0.teller == .server }) {
-            joined.teller = .server
+        } else {
+            joined.takeDenial(of: sorted)
         }
         return joined
     }
@@ -116,6 +116,19 @@ extension Transaction {
         bare.sources?.parts[StatementPart.revocationName] = nil
         bare.sources?.parts[StatementPart.revocationShareName] = nil
         return bare
+    }
+
+    /// Takes who said that there is no revocation: Apple's server, or a device whose word counts by its date.
+    fileprivate mutating func takeDenial(of statements: [Transaction]) {
+        if statements.contains(where: { $0.teller == .server }) {
+            teller = .server
+        } else if let said = statements.compactMap({ $0.sources?.parts[StatementPart.revocationName] })
+            .max(by: { $0.date < $1.date })
+        {
+            var sources = sources ?? StatementSources(isSigned: source.isSigned, parts: [:])
+            sources.parts[StatementPart.revocationName] = said
+            self.sources = sources
+        }
     }
 
     fileprivate mutating func takeRevocation(of other: Transaction) {

@@ -80,7 +80,8 @@ extension StatementPart {
             StatementPart("web_order_line_item_id", \.webOrderLineItemId),
             StatementPart("refund_reversed_date", \.refundReversedDate),
             StatementPart("app_transaction_id", \.appTransactionId),
-            StatementPart("bundle_field", \.bundleField), StatementPart("test_purchase", \.testPurchase) { $0.rawValue },
+            StatementPart("bundle_field", \.bundleField),
+            StatementPart("test_purchase", \.testPurchase) { $0.rawValue },
             StatementPart("commitment", \.commitment) { "\($0)" }, StatementPart("evidence", \.evidence),
         ] + [price, offer, revocation, revocationShare]
 

@@ -10,7 +10,7 @@ package enum Teller: String, Codable, Sendable, Hashable {
 
 extension Transaction {
     /// The same, as Apple's server tells it: what it says of a revocation counts, also that there is none.
-    package var toldByServer: Transaction {
+    package var fromServer: Transaction {
         // What is not signed by itself, as in a receipt, leaves out what it does not know.
         guard revocationDate != nil || source.isSigned else { return self }
         var statement = self

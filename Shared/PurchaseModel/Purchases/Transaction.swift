@@ -73,7 +73,9 @@ package struct Transaction: Codable, Sendable, Hashable {
     ///
     /// Whoever has come by their keys may have made it.
     package var hasExpiredSigner: Bool?
-    /// Who told it; nil for a device. Of several statements: who told the one that counts of revocations.
+    /// Who told it; nil for a device.
+    ///
+    /// Of several statements: who told the one that counts of revocations.
     package var teller: Teller?
     /// Names of fields that the verifier does not know, on their way to be noted; nil in what is stored.
     package var unknownFields: [String]?

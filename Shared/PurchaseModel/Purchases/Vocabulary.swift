@@ -33,7 +33,7 @@ package enum Vocabulary {
     }
 
     /// A word that is not among the usual ones, and the field that it stands in.
-    package struct Word: Sendable, Hashable, Comparable {
+    package struct Value: Sendable, Hashable, Comparable {
         package let field: String
         /// As Apple wrote it; cut, and without what cannot be printed.
         package let text: String
@@ -41,7 +41,7 @@ package enum Vocabulary {
         package let isNamed: Bool
         package let effect: Effect
 
-        package static func < (left: Word, right: Word) -> Bool {
+        package static func < (left: Value, right: Value) -> Bool {
             (left.field, left.text) < (right.field, right.text)
         }
     }
@@ -95,47 +95,48 @@ package enum Vocabulary {
     // MARK: - What stands in statements
 
     /// The words of a transaction that are not among the usual ones, sorted.
-    package static func unusual(in transaction: Transaction) -> [Word] {
-        (unusual(type: transaction.productType, ownership: transaction.ownership) + [
-            word(bundle, transaction.bundleField),
-            word(revocationType, transaction.revocationType),
-            word(revocationReason, transaction.revocationReason.map(String.init)),
-            word(offerType, transaction.offerType.map(String.init)),
-            word(offerDiscountType, transaction.offerDiscountType),
-            word(transactionReason, transaction.transactionReason),
-        ].compactMap(\.self)).sorted()
+    package static func unusual(in transaction: Transaction) -> [Value] {
+        (unusual(type: transaction.productType, ownership: transaction.ownership)
+            + [
+                value(bundle, transaction.bundleField),
+                value(revocationType, transaction.revocationType),
+                value(revocationReason, transaction.revocationReason.map(String.init)),
+                value(offerType, transaction.offerType.map(String.init)),
+                value(offerDiscountType, transaction.offerDiscountType),
+                value(transactionReason, transaction.transactionReason),
+            ].compactMap(\.self)).sorted()
     }
 
     /// Those of its type and ownership.
-    package static func unusual(type: ProductType, ownership: String?) -> [Word] {
-        [type.isKnown ? nil : word(Self.type, type.rawValue), word(Self.ownership, ownership)].compactMap(\.self)
+    package static func unusual(type: ProductType, ownership: String?) -> [Value] {
+        [type.isKnown ? nil : value(Self.type, type.rawValue), value(Self.ownership, ownership)].compactMap(\.self)
     }
 
     /// The words of a renewal that are not among the usual ones, sorted.
-    package static func unusual(in renewal: RenewalStatement) -> [Word] {
+    package static func unusual(in renewal: RenewalStatement) -> [Value] {
         [
-            word(expirationIntent, renewal.expirationIntent.map(String.init)),
-            word(priceIncreaseStatus, renewal.priceIncreaseStatus.map(String.init)),
-            word(offerType, renewal.offerType.map(String.init)),
+            value(expirationIntent, renewal.expirationIntent.map(String.init)),
+            value(priceIncreaseStatus, renewal.priceIncreaseStatus.map(String.init)),
+            value(offerType, renewal.offerType.map(String.init)),
         ].compactMap(\.self).sorted()
     }
 
     /// The first word for which a transaction is held; nil where there is none, or the product's policies decide about it.
-    package static func holding(_ transaction: Transaction, by product: Catalogue.Product?) -> Word? {
-        unusual(in: transaction).first { word in
-            guard word.effect == .holds else { return false }
-            return switch word.field {
-            case ownership.name where word.isNamed: (product?.assigned ?? .hold) == .hold
+    package static func holding(_ transaction: Transaction, by product: Catalogue.Product?) -> Value? {
+        unusual(in: transaction).first { value in
+            guard value.effect == .holds else { return false }
+            return switch value.field {
+            case ownership.name where value.isNamed: (product?.assigned ?? .hold) == .hold
             case bundle.name: (product?.bundled ?? .hold) == .hold
             default: true
             }
         }
     }
 
-    private static func word(_ field: Field, _ text: String?) -> Word? {
+    private static func value(_ field: Field, _ text: String?) -> Value? {
         guard let text, !field.known.contains(text) else { return nil }
         let printable = text.unicodeScalars.filter { $0.isASCII && $0.value > 0x1F && $0.value < 0x7F }
-        return Word(
+        return Value(
             field: field.name, text: String(String.UnicodeScalarView(printable.prefix(Limit.characters))),
             isNamed: field.undecided.contains(text), effect: field.effect)
     }

@@ -1,17 +1,17 @@
 -- What Apple's server tells is told apart from what a device shows, and words of Apple's that this version does not know are noted.
 
 -- Words in Apple's enumerated fields, and names of its fields, that are not the usual ones: a row for each, whoever has it.
-CREATE TABLE unknown_words (
+CREATE TABLE unknown_values (
     app            text NOT NULL,
     field          text NOT NULL,        -- Apple's name of it; 'transaction.NAME' or 'renewalInfo.NAME' where the name itself is new
-    word           text NOT NULL,        -- empty where the name itself is new: a value may be anybody's
+    value          text NOT NULL,        -- empty where the name itself is new: a value may be anybody's
     is_named       boolean NOT NULL,     -- whether the version that noted it knows the word by name, and a policy decides
     effect         text NOT NULL,        -- holds, revokes, noted
     environment    text NOT NULL,        -- of the first transaction that had it
     transaction_id text NOT NULL,
     first_seen_at  timestamptz NOT NULL DEFAULT now(),
     last_seen_at   timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (app, field, word)
+    PRIMARY KEY (app, field, value)
 );
 
 -- Signed anew under another type: what it was granted by stays.

@@ -7,19 +7,19 @@ import ServiceRuntime
 import Synchronization
 
 /// Notes words and fields of Apple's that this version does not know, and tells of each word once in the log.
-final class NoteUnknownWords: Sendable {
+final class NoteUnknownValues: Sendable {
     enum Limit {
         /// Words that one process tells of.
-        static let told = 1_000
+        static let logged = 1_000
     }
 
     private struct Key: Hashable {
         let field: String
-        let word: String
+        let text: String
     }
 
     private let logger: Logger
-    private let told = Mutex<Set<Key>>([])
+    private let logged = Mutex<Set<Key>>([])
 
     init(logger: Logger) {
         self.logger = logger
@@ -27,21 +27,21 @@ final class NoteUnknownWords: Sendable {
 
     /// - Throws: `PostgresError`.
     func note(_ verdicts: [Judged], on connection: PostgresConnection) async throws {
-        let words = verdicts.flatMap(Self.words)
-        try await UnknownWordStore.note(words, on: connection)
-        for word in words where !word.word.isEmpty && !word.isNamed { tell(word) }
+        let values = verdicts.flatMap(Self.values)
+        try await UnknownValueStore.note(values, on: connection)
+        for value in values where !value.text.isEmpty && !value.isNamed { log(value) }
     }
 
-    private static func words(of judged: Judged) -> [UnknownWordStore.Noted] {
-        var noted: [UnknownWordStore.Noted] = []
+    private static func values(of judged: Judged) -> [UnknownValueStore.Noted] {
+        var noted: [UnknownValueStore.Noted] = []
         for transaction in judged.transactions {
-            for word in Vocabulary.unusual(in: transaction) {
-                noted.append(.init(word, app: transaction.bundleId, example: transaction.orderKey))
+            for value in Vocabulary.unusual(in: transaction) {
+                noted.append(.init(value, app: transaction.bundleId, example: transaction.orderKey))
             }
         }
         for renewal in judged.verdict.renewals {
             let example = OrderKey(environment: renewal.environment, transactionId: renewal.originalTransactionId)
-            for word in Vocabulary.unusual(in: renewal) { noted.append(.init(word, app: judged.app, example: example)) }
+            for value in Vocabulary.unusual(in: renewal) { noted.append(.init(value, app: judged.app, example: example)) }
         }
         guard !judged.unknownFields.isEmpty else { return noted }
         let example =
@@ -52,26 +52,26 @@ final class NoteUnknownWords: Sendable {
         guard let example else { return noted }
         return noted
             + judged.unknownFields.map {
-                UnknownWordStore.Noted(
-                    app: judged.app, field: $0, word: "", isNamed: false, effect: .noted, example: example)
+                UnknownValueStore.Noted(
+                    app: judged.app, field: $0, text: "", isNamed: false, effect: .noted, example: example)
             }
     }
 
-    private func tell(_ word: UnknownWordStore.Noted) {
-        let isNew = told.withLock { told in
-            told.count < Limit.told && told.insert(Key(field: word.field, word: word.word)).inserted
+    private func log(_ value: UnknownValueStore.Noted) {
+        let isNew = logged.withLock { logged in
+            logged.count < Limit.logged && logged.insert(Key(field: value.field, text: value.text)).inserted
         }
         guard isNew else { return }
         logger.warning(
-            "Apple signs a word that this version does not know: \(word.field) \(word.word), which \(word.effect.sentence)",
-            metadata: .fields([.app: "\(word.app)"]))
+            "Apple signs a word that this version does not know: \(value.field) \(value.text), which \(value.effect.sentence)",
+            metadata: .fields([.app: "\(value.app)"]))
     }
 }
 
-extension UnknownWordStore.Noted {
-    fileprivate init(_ word: Vocabulary.Word, app: String, example: OrderKey) {
+extension UnknownValueStore.Noted {
+    fileprivate init(_ value: Vocabulary.Value, app: String, example: OrderKey) {
         self.init(
-            app: app, field: word.field, word: word.text, isNamed: word.isNamed, effect: word.effect, example: example)
+            app: app, field: value.field, text: value.text, isNamed: value.isNamed, effect: value.effect, example: example)
     }
 }
 
