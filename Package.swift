@@ -191,6 +191,7 @@ let package = Package(
                 .embedInCode("Migrations/0025_record_attempts.sql"),
                 .embedInCode("Migrations/0026_ask_for_sweeps.sql"),
                 .embedInCode("Migrations/0027_lineage_members.sql"),
+                .embedInCode("Migrations/0028_keep_unknown_values.sql"),
             ]),
         shared(
             "ServiceRuntime",

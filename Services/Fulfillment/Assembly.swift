@@ -1,4 +1,5 @@
 import EventProcessing
+import Foundation
 import Kafka
 import Logging
 import Messages
@@ -32,10 +33,14 @@ struct Assembly {
         let submissions = SettleSubmissions(backOff: BackOff(delayMaximum: configuration.retryDelayMaximum))
         let apps = CurrentApps(configuration.apps?.apps)
         let calls = QueueAppleCalls(apps: apps, finishDelay: configuration.finishDelay)
+        let device = DeviceRule(
+            canBeAsked: { apps.canBeAsked($0) }, delay: TimeInterval(configuration.deviceDelay.components.seconds))
         let settle = SettleVerdicts(
-            pool: pool, catalogues: catalogues, load: LoadBatch(logger: logger), subscriptions: subscriptions,
-            submissions: submissions, eventLease: configuration.eventLease, announce: announce, doubtful: doubtful,
-            calls: calls, notifications: RecordNotifications(apps: apps, logger: logger))
+            pool: pool, catalogues: catalogues, load: LoadBatch(logger: logger, device: device),
+            subscriptions: subscriptions, submissions: submissions, eventLease: configuration.eventLease,
+            announce: announce, doubtful: doubtful,
+            calls: calls, notifications: RecordNotifications(apps: apps, logger: logger),
+            doubts: AskAboutDoubts(apps: apps), values: NoteUnknownValues(logger: logger))
         let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
             settings: KafkaSettings.consumer(

@@ -18,9 +18,10 @@ import ServiceRuntime
 /// | `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | `false` behind PgBouncer before 1.21 in transaction mode | `true` |
 /// | `COUNTERSIGN_CATALOGUE_FILE` | what is sold, see `CatalogueFile`; read again when it changes | required |
 /// | `COUNTERSIGN_CATALOGUE_INTERVAL` | seconds between looks at it | 2 |
-/// | `COUNTERSIGN_APPS_FILE` | the apps, see `AppsFile`; of it `finish`, `account_token` and `forward_notifications` are read, and no secret; read again when it changes | none: nothing is finished, no tokens are set, nothing is sent on |
+/// | `COUNTERSIGN_APPS_FILE` | the apps, see `AppsFile`; of it `finish`, `account_token`, `forward_notifications` and whether there is a key of the App Store Server API are read, and no secret; read again when it changes | none: nothing is finished, no tokens are set, nothing is sent on |
 /// | `COUNTERSIGN_APPS_INTERVAL` | seconds between looks at it | 2 |
 /// | `COUNTERSIGN_FINISH_DELAY` | seconds from a grant until Apple is asked to finish it, for apps with `finish: server` | 60 |
+/// | `COUNTERSIGN_REVERSAL_DEVICE_DELAY` | seconds after a refund was told from which on a device's signed transaction without it counts as its reversal, for apps without a key of the App Store Server API; with one, Apple is asked | 86400 |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | verdicts settled in one commit | 500 |
 /// | `COUNTERSIGN_EVENT_LEASE` | seconds until an event is published again, doubled each time | 30 |
 /// | `COUNTERSIGN_EVENT_LEASE_MAXIMUM` | seconds where doubling ends | 600 |
@@ -39,6 +40,7 @@ struct Configuration: Sendable {
     let apps: (path: String, apps: AppsFile)?
     let appsInterval: Duration
     let finishDelay: Duration
+    let deviceDelay: Duration
     let batchMaximum: Int
     let eventLease: Duration
     let eventLeaseMaximum: Duration
@@ -59,6 +61,7 @@ struct Configuration: Sendable {
         appsInterval = try settings.duration(
             "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
         finishDelay = try settings.duration("finish.delay", default: QueueAppleCalls.Limit.finishDelay)
+        deviceDelay = try settings.duration("reversal.device_delay", default: .seconds(DeviceRule.Limit.delay))
         batchMaximum = try settings.int("batch.maximum", default: 500, in: 1...5_000)
         eventLease = try settings.duration("event.lease", default: .seconds(30))
         eventLeaseMaximum = try settings.duration("event.lease_maximum", default: .seconds(600))

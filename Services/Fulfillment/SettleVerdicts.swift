@@ -22,6 +22,8 @@ struct SettleVerdicts: Sendable {
     let doubtful: DoubtfulProducts
     let calls: QueueAppleCalls
     let notifications: RecordNotifications
+    let doubts: AskAboutDoubts
+    let values: NoteUnknownValues
 
     enum Limit {
         /// Transactions of one commit, unless a single message has more; a batch may hold receipts of hundreds each.
@@ -55,7 +57,8 @@ struct SettleVerdicts: Sendable {
     }
 
     // Locks are taken in one order everywhere, so that batches cannot dead-lock: consents; lineages; orders by key, old ones
-    // before new ones; balances; subscriptions; sequences by account; notifications; calls to Apple; submissions by id.
+    // before new ones; balances; subscriptions; sequences by account; notifications; calls to Apple; questions to Apple; unknown values;
+    // submissions by id.
     private func settle(
         _ verdicts: [VerdictMessage], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> Settled {
@@ -77,6 +80,8 @@ struct SettleVerdicts: Sendable {
         let events = try await EventStore.write(drafts, lease: eventLease, on: connection)
         let recorded = try await notifications.record(judged, decided, on: connection)
         try await calls.queue(decided, on: connection)
+        try await doubts.ask(decided, of: loaded, on: connection)
+        try await values.note(judged, on: connection)
         // Apple did not know these ids when somebody posted them; now there is an order.
         try await SubmissionStore.reopen(naming: decided.appeared, on: connection)
         let settlements = try await submissions.settle(judged, decided, on: connection)

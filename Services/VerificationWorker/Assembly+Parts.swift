@@ -20,6 +20,7 @@ struct Parts {
     let publisher: EventPublisher
     let proofs: ProofReader
     let access: AppStoreAccess
+    let unknownFields: UnknownFieldTally
     /// Nil in a worker without a database.
     let revocations: StoredRevocations?
 
@@ -33,7 +34,8 @@ struct Parts {
     ) throws -> EventConsumer<SubmissionMessage> {
         let judge = JudgeSubmissions(
             judge: access.judge.offline, proofs: proofs, revocation: access.revocation, isPaused: isPaused)
-        let publish = PublishVerdicts(publisher: publisher, notifications: tally)
+        let publish = PublishVerdicts(
+            publisher: publisher, notifications: tally, unknownFields: unknownFields)
         let forward = ForwardLookups(publisher: publisher)
         let settings = try KafkaSettings.consumer(
             context.settings, group: group, topic: Topics.submissions, batchMaximum: configuration.batchMaximum)
@@ -56,7 +58,8 @@ struct Parts {
     func lookups(group: String) throws -> EventConsumer<SubmissionMessage> {
         let inFlightMaximum = configuration.appStore.inFlightMaximum
         let judge = JudgeLookups(judge: access.judge, proofs: proofs, inFlightMaximum: inFlightMaximum)
-        let publish = PublishVerdicts(publisher: publisher, notifications: tally)
+        let publish = PublishVerdicts(
+            publisher: publisher, notifications: tally, unknownFields: unknownFields)
         var settings = try KafkaSettings.consumer(
             context.settings, group: group, topic: Topics.lookups,
             batchMaximum: JudgeLookups.batchMaximum(inFlightMaximum: inFlightMaximum))

@@ -45,7 +45,8 @@ struct Assembly {
         let parts = Parts(
             configuration: configuration, context: context, producer: producer, monitor: monitor,
             publisher: EventPublisher(producer: producer, source: "verification-worker"),
-            proofs: ProofReader(pool: pool, logger: logger), access: access, revocations: revocations)
+            proofs: ProofReader(pool: pool, logger: logger), access: access,
+            unknownFields: UnknownFieldTally(logger: logger), revocations: revocations)
         let submissions = try parts.submissions(group: Group.submissions, isPaused: { gate.isClosed })
         let lookups = try parts.lookups(group: Group.lookups)
         let prober = OutageProber(pace: access.pace)

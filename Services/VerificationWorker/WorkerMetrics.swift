@@ -8,6 +8,9 @@ enum WorkerMetrics {
             "countersign_notifications_judged_total", ["type"],
             help: "Notifications that Apple signed, by their type; unknown types count as other."),
         .counter(
+            "countersign_unknown_fields_total", ["field"],
+            help: "Fields that Apple signed and this version does not know, by name; beyond 100 names, as other."),
+        .counter(
             "countersign_expired_certificates_total", ["kind"],
             help: "Proofs that are in doubt, because their certificates had expired when they came."),
         .counter(

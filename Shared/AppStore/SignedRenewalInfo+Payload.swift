@@ -54,13 +54,8 @@ extension SignedRenewalInfo {
             .map(SignedTransaction.BillingPlanType.init(rawValue:))
         commitmentInfo = fields.object("commitmentInfo").map(CommitmentInfo.init)
         unreadableFields = fields.unreadable
+        unknownFields = fields.names(besides: Self.knownFields)
         payload = content.fields.text
-    }
-
-    /// Names of fields that this version does not know, sorted; their values are in ``payload``.
-    public var unknownFields: [String] {
-        // It was read within the limits before there was a renewal info, so it can be read without.
-        (try? JSONObject(payload, nestingDepthMaximum: .max))?.names(besides: Self.knownFields) ?? []
     }
 
     private static let knownFields: Set<String> = [

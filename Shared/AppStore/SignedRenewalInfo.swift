@@ -58,6 +58,8 @@ public struct SignedRenewalInfo: Sendable {
     public let commitmentInfo: CommitmentInfo?
     /// Names of known fields that could not be read and were left out; their values are in ``payload``.
     public let unreadableFields: [String]
+    /// Names of fields that this version does not know, sorted; their values are in ``payload``.
+    public let unknownFields: [String]
     /// The JSON that was signed, byte for byte.
     public let payload: [UInt8]
 }

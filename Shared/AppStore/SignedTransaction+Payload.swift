@@ -60,26 +60,27 @@ extension SignedTransaction {
         advancedCommerceInfo = fields.raw("advancedCommerceInfo")
         billingPlanType = fields.string("billingPlanType").map(BillingPlanType.init(rawValue:))
         commitmentInfo = fields.object("commitmentInfo").map(CommitmentInfo.init)
+        bundleField = Self.bundleFields.first(where: fields.has)
         unreadableFields = fields.unreadable
+        unknownFields = fields.names(besides: Self.knownFields)
         payload = content.fields.text
     }
 
-    /// Names of fields that this version does not know, sorted; their values are in ``payload``.
-    ///
-    /// Reads the payload again each time, since hardly anybody asks and the verification should not pay for it.
-    public var unknownFields: [String] {
-        // It was read within the limits before there was a transaction, so it can be read without.
-        (try? JSONObject(payload, nestingDepthMaximum: .max))?.names(besides: Self.knownFields) ?? []
-    }
+    /// Fields that say that it is part of a bundle (iOS 27): StoreKit's names, and as the server may spell them.
+    private static let bundleFields = [
+        "bundleTransactionId", "bundleTransactionID", "bundleOriginalTransactionId", "bundleOriginalTransactionID",
+        "bundleProductId", "bundleProductID", "bundleSubscriptionGroupId", "bundleSubscriptionGroupID",
+        "bundleSubscriptionGroupIdentifier",
+    ]
 
-    private static let knownFields: Set<String> = [
+    private static let knownFields = Set(bundleFields).union([
         "transactionId", "originalTransactionId", "previousOriginalTransactionId", "webOrderLineItemId", "bundleId",
         "productId", "subscriptionGroupIdentifier", "purchaseDate", "originalPurchaseDate", "expiresDate", "quantity",
         "type", "appAccountToken", "inAppOwnershipType", "signedDate", "revocationReason", "revocationDate",
         "revocationType", "revocationPercentage", "isUpgraded", "offerType", "offerIdentifier", "offerDiscountType",
         "offerPeriod", "environment", "storefront", "storefrontId", "transactionReason", "currency", "price",
         "appTransactionId", "advancedCommerceInfo", "billingPlanType", "commitmentInfo",
-    ]
+    ])
 }
 
 extension SignedTransaction.CommitmentInfo {

@@ -74,8 +74,12 @@ public struct SignedTransaction: Sendable {
     public let billingPlanType: BillingPlanType?
     /// The commitment behind a subscription that is billed in instalments.
     public let commitmentInfo: CommitmentInfo?
+    /// The name of the first field that says that it is part of a bundle; nil where none does.
+    public let bundleField: String?
     /// Names of known fields that could not be read and were left out; their values are in ``payload``.
     public let unreadableFields: [String]
+    /// Names of fields that this version does not know, sorted; their values are in ``payload``.
+    public let unknownFields: [String]
     /// The JSON that was signed, byte for byte.
     public let payload: [UInt8]
 }

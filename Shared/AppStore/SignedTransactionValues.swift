@@ -19,6 +19,10 @@ extension SignedTransaction {
         public static let autoRenewableSubscription = ProductType(rawValue: "Auto-Renewable Subscription")
         /// For a time; the app knows for how long.
         public static let nonRenewingSubscription = ProductType(rawValue: "Non-Renewing Subscription")
+        /// Several subscriptions that are sold together (iOS 27).
+        public static let subscriptionBundle = ProductType(rawValue: "Subscription Bundle")
+        /// The same, of several apps (iOS 27).
+        public static let subscriptionSuite = ProductType(rawValue: "Subscription Suite")
     }
 
     /// Whether the customer bought it or got it through the family (ADP inAppOwnershipType).
@@ -33,6 +37,8 @@ extension SignedTransaction {
         public static let purchased = OwnershipType(rawValue: "PURCHASED")
         /// Shared by Family Sharing.
         public static let familyShared = OwnershipType(rawValue: "FAMILY_SHARED")
+        /// A seat that an organisation bought and assigned (iOS 27; the server's spelling is not documented).
+        public static let assigned = OwnershipType(rawValue: "ASSIGNED")
     }
 
     /// Why there is a transaction (ADP transactionReason).
@@ -95,6 +101,8 @@ extension SignedTransaction {
         public static let offerCode = OfferType(rawValue: 3)
         /// A win-back offer.
         public static let winBack = OfferType(rawValue: 4)
+        /// A retention offer.
+        public static let retention = OfferType(rawValue: 5)
     }
 
     /// How an offer is paid (ADP offerDiscountType).

@@ -57,6 +57,8 @@ package struct AppsFile: Sendable, Equatable {
         package var subscriptionOffers: SubscriptionOffers?
         /// How callers prove who they are.
         package let authentication: Authentication
+        /// Whether the file names a key of the App Store Server API, also for a process that does not read it.
+        package var canBeAsked = false
         /// Who finishes transactions.
         package var finish = FinishPolicy.app
         /// What becomes of purchases without an account token.

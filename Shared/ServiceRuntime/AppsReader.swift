@@ -69,6 +69,7 @@ struct AppsReader {
             subscriptionOffers: secrets.contains(.offers)
                 ? try subscriptionOffers(offers?.value, of: id, offersPlace) : nil,
             authentication: try authentication(secrets.contains(.callers) ? access?.value : nil, accessPlace))
+        app.canBeAsked = key != nil
         app.finish = try choice(entry.finish, or: .app, "finish", of: id, place)
         app.accountToken = try choice(entry.account_token, or: .leave, "account_token", of: id, place)
         app.backendPostsPerMinute = try backendPosts(entry.backend_posts_per_minute, of: id, place)

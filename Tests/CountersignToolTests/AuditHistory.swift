@@ -21,7 +21,8 @@ enum AuditHistory {
             granted_at, submission_id, correlation_id, transaction)
         SELECT 'production', id, state, reason, account, 'a', product, type, 1, original,
             CASE id WHEN 's2' THEN '2026-02-01Z' ELSE '2026-01-01Z' END::timestamptz, expires::timestamptz, '2026-01-02',
-            token::uuid, child, granted::timestamptz, 'sub_' || id, 'r', '{}'
+            token::uuid, child, granted::timestamptz, 'sub_' || id, 'r',
+            CASE id WHEN 'c3' THEN '{"teller":"server"}' ELSE '{}' END::jsonb
         FROM (VALUES
             ('c1', 'granted', NULL, 'anna', 'gems', 'consumable', 'c1', NULL, '6ba7b810-9dad-11d1-80b4-00c04fd430c8',
                 NULL, '2026-01-03'),

@@ -102,6 +102,10 @@ extension AuditRulesTests {
             sql: "UPDATE order_transactions SET submission_id = 'sub_none' WHERE transaction_id = 'b3'",
             named: "b3: submission sub_none is not there"),
         Damage(
+            rule: "refunds_are_undone_by_apple",
+            sql: "UPDATE orders SET transaction = transaction - 'teller' WHERE transaction_id = 'c3'",
+            named: "production c3: granted again, and only a device says so"),
+        Damage(
             rule: "granted_periods_end", sql: "UPDATE orders SET expires_date = NULL WHERE transaction_id = 's1'",
             named: "production s1 of anna"),
     ]

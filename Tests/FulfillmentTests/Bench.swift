@@ -128,11 +128,14 @@ struct Bench: Sendable {
         doubtful: DoubtfulProducts = DoubtfulProducts()
     ) async throws {
         let settle = SettleVerdicts(
-            pool: pool, catalogues: other ?? catalogues, load: LoadBatch(logger: log.logger(), now: now),
+            pool: pool, catalogues: other ?? catalogues,
+            load: LoadBatch(
+                logger: log.logger(), device: DeviceRule(canBeAsked: { apps.canBeAsked($0) }), now: now),
             subscriptions: subscriptions, submissions: submissions, eventLease: Self.eventLease,
             announce: AnnounceOutcomes { published.add($0) },
             doubtful: doubtful, calls: QueueAppleCalls(apps: apps, finishDelay: .zero),
-            notifications: RecordNotifications(apps: apps, logger: log.logger()))
+            notifications: RecordNotifications(apps: apps, logger: log.logger()), doubts: AskAboutDoubts(apps: apps),
+            values: NoteUnknownValues(logger: log.logger()))
         try await settle.settle(verdicts)
     }
 

@@ -71,10 +71,10 @@ struct JoinedStatementsTests {
         #expect(early.joined(with: [shortened, extended]).expiresDate == shortened.expiresDate)
     }
 
-    @Test func `a refund counts until a newer signed transaction without one`() {
+    @Test func `a refund counts until Apple's server signs a newer one without it`() {
         let bought = Statements.signed(at: 10)
         let refunded = Statements.revoked(at: 20, percentage: 50_000)
-        let reversed = Statements.signed(at: 30)
+        let reversed = Statements.signed(at: 30).fromServer
         let again = Statements.revoked(at: 40)
         #expect(refunded.joined(with: bought).revocationPercentage == 50_000)
         #expect(reversed.joined(with: [refunded, bought]).revocationDate == nil)
@@ -90,9 +90,9 @@ struct JoinedStatementsTests {
         #expect(joined.revocationDate == taken.revocationDate)
         #expect(joined.signedDate == signed.signedDate, "the signed transaction counts for everything else")
         #expect(joined.joined(with: Statements.receipt(signedAt: 90)).revocationDate == taken.revocationDate)
-        #expect(joined.joined(with: Statements.signed(at: 19)).revocationDate == taken.revocationDate)
-        #expect(joined.joined(with: Statements.signed(at: 21)).revocationDate == nil)
-        #expect(Statements.signed(at: 21).joined(with: taken).revocationDate == nil)
+        #expect(joined.joined(with: Statements.signed(at: 19).fromServer).revocationDate == taken.revocationDate)
+        #expect(joined.joined(with: Statements.signed(at: 21).fromServer).revocationDate == nil)
+        #expect(Statements.signed(at: 21).fromServer.joined(with: taken).revocationDate == nil)
     }
 
     @Test func `a receipt that has a refund, too, does not make a part of it the whole`() {
@@ -102,9 +102,9 @@ struct JoinedStatementsTests {
         for joined in [part.joined(with: receipt), receipt.joined(with: part)] {
             #expect(joined.revocationPercentage == 40_000)
             #expect(joined.revocationType == "REFUND_PRORATED")
-            #expect(joined.joined(with: Statements.signed(at: 60)).revocationDate == nil)
+            #expect(joined.joined(with: Statements.signed(at: 60).fromServer).revocationDate == nil)
             // Given back, and taken again since: nobody has signed how much of it.
-            let again = joined.joined(with: Statements.signed(at: 20))
+            let again = joined.joined(with: Statements.signed(at: 20).fromServer)
             #expect(again.revocationDate != nil && again.revocationPercentage == nil)
         }
     }
@@ -220,7 +220,15 @@ enum Statements {
             transaction.revocationDate = time(number(1...3))
             transaction.revocationPercentage = pick([nil, 50_000])
         }
-        return transaction
+        transaction.bundleField = pick([nil, "bundleTransactionId"])
+        if isSigned {
+            transaction.productType = pick([.consumable, .nonRenewing, ProductType(rawValue: "New")]) ?? .consumable
+        }
+        switch Int.random(in: 0..<3, using: &generator) {
+        case 0: return transaction.fromServer
+        case 1: return transaction.countingWithoutRevocation(after: number(1...2))
+        default: return transaction
+        }
     }
 
     private static let tokens = [UUID(), UUID(), UUID()]

@@ -60,7 +60,7 @@ struct PurchaseTests {
         let revoked = Purchase(copies[0]).adding([refund, copies[1]])
         #expect(revoked.transaction.revocationDate == Self.day(4))
         #expect(revoked.transaction.transactionId == "a")
-        #expect(revoked.adding([Self.month("b", signed: 8)]).transaction.revocationDate == nil)
+        #expect(revoked.adding([Self.month("b", signed: 8).fromServer]).transaction.revocationDate == nil)
         #expect(revoked.adding([Self.month("c", signed: 8).reversingRefunds]).transaction.revocationDate == nil)
         // Refunded once more after the reversal.
         let again = revoked.adding([

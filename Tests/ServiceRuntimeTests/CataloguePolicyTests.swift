@@ -74,11 +74,15 @@ struct CataloguePolicyTests {
     @Test("a family member's copy and a purchase after a lapse have policies, where they can be")
     func familyAndNewPurchase() throws {
         let usual = try product("type: auto_renewable\nentitlements: [vip]")
+        #expect(usual.assigned == .hold && usual.bundled == .hold)
+        let marked = try product("type: consumable\ngrants: { gem: 5 }\nassigned: entitlements\nbundled: all")
+        #expect(marked.assigned == .entitlements && marked.bundled == .all)
         #expect(usual.family == .entitlements && usual.restore.newPurchase == .payer)
         let other = try product("type: auto_renewable\nfamily: all\nnew_purchase: owner\nrestore: transfer")
         #expect(other.family == .all && other.restore.newPurchase == .owner && other.restore.policy == .transfer)
         for mistake in [
             "type: consumable\nfamily: all", "type: auto_renewable\nfamily: some",
+            "type: auto_renewable\nassigned: some", "type: auto_renewable\nbundled: payer",
             "type: non_consumable\nnew_purchase: payer", "type: auto_renewable\nnew_purchase: apple",
         ] {
             #expect(throws: (any Error).self) { try product(mistake) }

@@ -183,6 +183,12 @@ GRANT DELETE ON recoveries TO countersign_fulfillment;
 GRANT SELECT, DELETE ON sweep_tasks TO countersign_fulfillment;
 -- Only because a row lock wants some column; nothing writes it.
 GRANT UPDATE (created_at) ON sweep_tasks TO countersign_fulfillment;
+-- A device shows no refund of what Apple told was refunded: Apple is asked.
+GRANT INSERT ON sweep_tasks TO countersign_fulfillment;
+GRANT UPDATE (cause, priority, due_at, asked_at, revision, run_id) ON sweep_tasks TO countersign_fulfillment;
+-- Words of Apple's that nobody here knows.
+GRANT SELECT, INSERT ON unknown_values TO countersign_fulfillment;
+GRANT UPDATE (last_seen_at, is_named) ON unknown_values TO countersign_fulfillment;
 GRANT SELECT ON sweep_requests TO countersign_fulfillment;
 GRANT UPDATE (state, due_at, answer, finished_at, outcome, account_token) ON apple_calls TO countersign_fulfillment;
 GRANT SELECT, DELETE ON account_consents TO countersign_fulfillment;
@@ -340,6 +346,7 @@ GRANT SELECT ON apple_notifications TO countersign_reader;
 GRANT SELECT ON notification_forwards TO countersign_reader;
 GRANT SELECT ON apple_calls TO countersign_reader;
 GRANT SELECT ON sweep_tasks TO countersign_reader;
+GRANT SELECT ON unknown_values TO countersign_reader;
 GRANT SELECT ON sweep_runs TO countersign_reader;
 GRANT SELECT ON sweep_requests TO countersign_reader;
 GRANT SELECT ON recoveries TO countersign_reader;

@@ -42,7 +42,7 @@ struct DatabaseCheck: Sendable {
         findings += Self.judge(parked: parked)
         findings += PurchaseCheck.judge(
             conflicts: try await backlog.openConflicts(), doubleGrants: try await backlog.openDoubleGrants(),
-            parked: parked)
+            parked: parked, unknownValues: try await backlog.unknownValues())
         if let revoked = try await RevokedCertificateStore(pool: pool).summary() {
             findings.append(
                 .good(

@@ -13,6 +13,10 @@ enum PurchaseCheck {
         "transaction_incomplete":
             "Apple's data lacks what its type must have, such as the end of a period: they are granted by themselves when "
             + "newer data has it; have the app post one anew, and see `countersign inspect`",
+        "vocabulary_unknown":
+            "Apple's data has a word that this version does not know, or about which only a policy of the product decides: "
+            + "give the product `assigned` or `bundled` in the catalogue, or update Countersign; then they are decided by "
+            + "themselves",
     ]
 
     /// Whether parked orders of a reason are told of here.
@@ -20,16 +24,24 @@ enum PurchaseCheck {
 
     static func judge(
         conflicts: BacklogStore.OpenConflicts?, doubleGrants: BacklogStore.OpenDoubleGrants?,
-        parked: [BacklogStore.Parked]
+        parked: [BacklogStore.Parked], unknownValues: [BacklogStore.UnknownValue] = []
     ) -> [Finding] {
         var findings: [Finding] = []
+        if !unknownValues.isEmpty {
+            findings.append(
+                .warning(
+                    subject, "Apple signs what this version does not know: " + text(unknownValues),
+                    remedy: "look for a newer version; what holds an order is decided by itself once it is known"))
+        }
         if let conflicts {
             findings.append(
                 .warning(
                     subject,
                     "Apple signed what contradicts an order, \(conflicts.count) times, the oldest "
                         + "\(ToolOutput.age(conflicts.oldestSeconds)) ago: \(conflicts.oldest)",
-                    remedy: "nothing was granted by it: see `countersign inspect` of its id, decide, and then UPDATE "
+                    remedy:
+                        "nothing was granted by it, and what was granted before stays: see `countersign inspect` of "
+                        + "its id, decide, and then UPDATE "
                         + "purchase_conflicts SET resolved_at = now() WHERE id = …"))
         }
         for group in parked {
@@ -50,5 +62,15 @@ enum PurchaseCheck {
         }
         guard findings.isEmpty else { return findings }
         return [.good(subject, "none contradicts another, nothing is granted twice")]
+    }
+
+    /// `type "Subscription Bundle" holds (com.example.game, production 1000), transaction.zebra is a new field (…)`.
+    private static func text(_ values: [BacklogStore.UnknownValue]) -> String {
+        values.map { value in
+            let example = "(\(value.app), \(value.example))"
+            guard !value.text.isEmpty else { return "\(value.field) is a new field \(example)" }
+            let effect = value.effect == "noted" ? "holds nothing" : value.effect
+            return "\(value.field) \"\(value.text)\"\(value.isNamed ? ", known by name," : "") \(effect) \(example)"
+        }.joined(separator: "; ")
     }
 }

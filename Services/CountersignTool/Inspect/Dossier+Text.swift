@@ -84,6 +84,7 @@ extension Dossier.Order {
             let heard = revokedAt.map { ", taken up \(Dossier.time($0))" } ?? ""
             lines.append("  revoked by Apple \(Dossier.time(revocationDate))\(kind)\(share)\(heard)")
         }
+        if !unusualValues.isEmpty { lines.append("  Apple says \(unusualValues.joined(separator: ", "))") }
         if let testPurchase { lines.append("  a test purchase (\(testPurchase)): nobody paid for it") }
         if let appAccountToken { lines.append("  appAccountToken \(appAccountToken)") }
         lines.append(
@@ -91,6 +92,12 @@ extension Dossier.Order {
                 + (grantedAt.map { ", granted \(Dossier.time($0))" } ?? "")
                 + (grantedElsewhere ? " by the older system" : ""))
         return lines
+    }
+
+    /// What it is held for, or a policy decided about.
+    private var unusualValues: [String] {
+        Vocabulary.unusual(type: ProductType(appleName: productType), ownership: ownership)
+            .map { "\($0.field) \($0.text)" } + (bundleField.map { ["a part of a bundle (\($0))"] } ?? [])
     }
 
     private var price: String {

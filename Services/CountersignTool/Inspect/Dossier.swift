@@ -63,7 +63,7 @@ struct Dossier: Decodable, Sendable {
         let environment, transactionId, state, app, productId, productType, originalTransactionId: String
         let purchaseDate, submissionId, correlationId, createdAt: String
         let reason, account, expiresDate, revocationDate, appAccountToken, currency, storefront, grantedAt: String?
-        let testPurchase, revocationType, revokedAt: String?
+        let testPurchase, revocationType, revokedAt, ownership, bundleField: String?
         let quantity: Int
         let priceMilliunits, revocationPercentage: Int64?
         let grantedElsewhere: Bool

@@ -153,6 +153,9 @@ enum LostRemedies {
             "have the app get it anew (AppStore.sync) and post that; or, where it was paid for, `countersign claim`",
         .purchaseAmbiguous:
             "Apple's data says two things of it: see `countersign inspect`; where it was paid for, `countersign claim` grants it",
+        .vocabularyUnknown:
+            "Apple's data has a word that this version does not know: `countersign doctor` names it; give the product `assigned` or "
+            + "`bundled` in the catalogue, or update Countersign",
         .transactionIncomplete:
             "Apple's data lacks what its type must have: `countersign sweep --transaction …` asks Apple for it anew",
     ]

@@ -21,6 +21,9 @@ final class CurrentApps: Sendable {
     /// Whether purchases without an account token get one.
     func setsTokens(_ app: String) -> Bool { apps.withLock { $0[app]?.accountToken == .set } }
 
+    /// Whether the workers can ask Apple about the app's transactions.
+    func canBeAsked(_ app: String) -> Bool { apps.withLock { $0[app]?.canBeAsked ?? false } }
+
     /// Whether Apple's notifications go on to somebody.
     func forwards(_ app: String) -> Bool { apps.withLock { $0[app]?.forwarding != nil } }
 }

@@ -13,6 +13,7 @@ enum DecideBatch {
             guard let transition = transition(of: purchase, orders, loaded, decided.ownerships) else { continue }
             decided.transitions.append(transition)
         }
+        decided.conflicts = typeConflicts(loaded, decided)
         let own = Set(decided.transitions.map(\.key)).union(loaded.purchases.map(\.key))
         for order in orders.values.sorted(by: { $0.key < $1.key }) where !own.contains(order.key) {
             guard let transition = release(order, loaded, decided.ownerships) else { continue }
@@ -123,6 +124,20 @@ enum DecideBatch {
         }
     }
 
+    /// The statements that say another type of product than what the order stands by.
+    private static func typeConflicts(_ loaded: Loaded, _ decided: Decided) -> [OrderStore.NotedConflict] {
+        let transitions = Dictionary(decided.transitions.map { ($0.key, $0) }) { first, _ in first }
+        return loaded.purchases.flatMap { purchase -> [OrderStore.NotedConflict] in
+            guard let type = transitions[purchase.key]?.transaction.productType, type != .unstated else { return [] }
+            return purchase.statements.filter { ![type, .unstated].contains($0.transaction.productType) }.map {
+                OrderStore.NotedConflict(
+                    environment: $0.environment, transactionId: $0.transaction.transactionId,
+                    app: $0.transaction.bundleId, orderId: purchase.key.transactionId, cause: .typeDiffers,
+                    submissionId: $0.judged.verdict.submissionId)
+            }
+        }
+    }
+
     /// Decides an order anew of which the batch says nothing: it waited for its lineage to have an owner, for a token, for
     /// the catalogue, or for an operator.
     private static func release(
@@ -140,7 +155,8 @@ enum DecideBatch {
             correlationId: order.correlationId
         ) { transaction in
             terms(
-                transaction, stored: order, claimant: nil, conflict: nil, environment: order.key.environment,
+                transaction, stored: order, claimant: nil, conflict: loaded.contradicted[order.key],
+                environment: order.key.environment,
                 operatorClaim: claim, loaded, ownerships)
         }
         // What is decided as it was is not told again, at every look.

@@ -28,6 +28,8 @@ struct Loaded: Sendable {
     var cutOvers = CutOvers()
     /// What operators claim, by order.
     var operatorClaims: [OrderKey: OperatorClaimStore.Due] = [:]
+    /// Candidates that turn out to be another order's purchase, now that it is known what they are.
+    var contradicted: [OrderKey: PurchaseConflict] = [:]
     /// Orders to be decided anew although nothing is said of them: their doubt may be over.
     var candidates: Set<OrderKey> = []
     /// The submissions in which tokens stood that say nothing any more, since their account was forgotten.
@@ -48,6 +50,8 @@ struct Decided: Sendable {
     var moved: [Move] = []
     /// How the orders of the batch stand afterwards, by each transaction id that the batch names.
     var summaries: [OrderKey: OrderSummary] = [:]
+    /// What contradicts orders by what was decided.
+    var conflicts: [OrderStore.NotedConflict] = []
     /// Orders that others may wait for: parked before, and decided anew.
     var changed: [OrderKey] = []
     /// The orders of the batch that were there before.

@@ -16,6 +16,8 @@ final class Judged: Sendable {
     let place: Int
 
     init(_ verdict: VerdictMessage, row: SubmissionStore.Row, place: Int) {
+        var verdict = verdict
+        unknownFields = verdict.takeUnknownFields()
         self.verdict = verdict
         app = row.app
         self.place = place
@@ -33,6 +35,8 @@ final class Judged: Sendable {
 
     /// The account that posted it; nil where Apple did.
     let poster: Account?
+    /// Names of fields that the worker does not know, each once.
+    let unknownFields: [String]
 
     /// Everything that Apple signed in it; empty where it is not genuine.
     var transactions: [Transaction] {
@@ -57,13 +61,21 @@ final class Statement: Sendable {
     }
 
     /// Every statement of the verdicts in their order.
-    static func all(in verdicts: [Judged]) -> [Statement] {
+    ///
+    /// - Parameter device: what counts of devices.
+    static func all(in verdicts: [Judged], device: DeviceRule = DeviceRule()) -> [Statement] {
         verdicts.flatMap { judged -> [Statement] in
             let claims = judged.verdict.claims.map { Set($0) }
             let reversesRefunds = judged.verdict.notification?.type == "REFUND_REVERSED"
             return judged.transactions.map { transaction in
                 let environment = transaction.orderEnvironment
                 var transaction = reversesRefunds ? transaction.reversingRefunds : transaction
+                // What no account posted, Apple did: a notification, or what the sweep found.
+                if judged.poster == nil {
+                    transaction = transaction.fromServer
+                } else if !device.canBeAsked(transaction.bundleId) {
+                    transaction = transaction.countingWithoutRevocation(after: device.delay)
+                }
                 // Production's purchases are paid for; a mark there is a mistake, and must not hold up a purchase.
                 if environment != .sandbox { transaction.testPurchase = nil }
                 // Whoever has come by an old key can sign whatever he claims.
@@ -118,4 +130,36 @@ final class Statement: Sendable {
 
     /// The account that claims it by evidence; nil where nobody does.
     var claimant: Account? { isClaimed ? judged.evidence?.claimant : nil }
+}
+
+/// What counts of a device's word that a purchase is not revoked, where Apple's server said that it is.
+struct DeviceRule: Sendable {
+    enum Limit {
+        /// Apple's servers agree only in time; a day is more than enough for it.
+        static let delay: TimeInterval = 86_400
+    }
+
+    /// Whether Apple can be asked about the transactions of an app: then its answer alone counts.
+    var canBeAsked: @Sendable (String) -> Bool = { _ in false }
+    /// How long after the revocation was told it must be signed, in seconds, where Apple cannot be asked.
+    var delay = Limit.delay
+}
+
+extension VerdictMessage {
+    /// Takes out the names of fields that are not known, each once: they are noted, and are no part of a purchase.
+    fileprivate mutating func takeUnknownFields() -> [String] {
+        var names: Set<String> = []
+        if case .genuine(var transactions) = verdict, transactions.contains(where: { $0.unknownFields != nil }) {
+            for place in transactions.indices {
+                names.formUnion(transactions[place].unknownFields ?? [])
+                transactions[place].unknownFields = nil
+            }
+            verdict = .genuine(transactions)
+        }
+        for place in renewals.indices {
+            names.formUnion(renewals[place].unknownFields ?? [])
+            renewals[place].unknownFields = nil
+        }
+        return names.sorted()
+    }
 }

@@ -17,6 +17,8 @@ struct LoadBatch: Sendable {
     }
 
     let logger: Logger
+    /// What counts of devices.
+    var device = DeviceRule()
     /// What time it is: limits are counted, and entitlements are in force, by it.
     var now: @Sendable () -> Date = { Date() }
 
@@ -72,7 +74,7 @@ struct LoadBatch: Sendable {
         on connection: PostgresConnection
     ) async throws -> Loaded? {
         var loaded = Loaded(catalogue: catalogue, now: now())
-        var statements = Statement.all(in: verdicts) + joins.released
+        var statements = Statement.all(in: verdicts, device: device) + joins.released
         loaded.members = try await LineageStore.members(
             among: Set(
                 statements.flatMap { [$0.lineage, $0.previous].compactMap(\.self) }

@@ -35,6 +35,7 @@ struct LoadDueOrders: Sendable {
         loaded.orders = Dictionary(orders.map { ($0.key, $0) }) { first, _ in first }
         loaded.tokens = try await AccountTokenStore.accounts(
             of: Set(orders.compactMap { $0.purchase?.transaction.appToken }), on: connection)
+        try await compareKeys(&loaded, on: connection)
         loaded.evidence = evidence(loaded)
         loaded.histories = try await LoadBatch.histories(
             of: Array(loaded.lineages.keys), evidence: loaded.evidence, orders: orders, now: loaded.now,
@@ -60,6 +61,37 @@ struct LoadDueOrders: Sendable {
         }
         return candidates.map { candidate in
             members[candidate.lineage].map { candidate.under($0.lineage) } ?? candidate
+        }
+    }
+
+    /// What was of an unknown type has no keys, and gets some: they may be another order's by now, or another candidate's.
+    private func compareKeys(_ loaded: inout Loaded, on connection: PostgresConnection) async throws {
+        let orders = loaded.orders.values.filter { order in
+            loaded.candidates.contains(order.key) && order.reason == .vocabularyUnknown
+        }.sorted { $0.key < $1.key }
+        let statements = orders.compactMap { order in order.purchase.map { (order: order, transaction: $0.transaction) }
+        }
+        guard !statements.isEmpty else { return }
+        let matches = try await OrderStore.matches(
+            of: statements.map { ($0.order.key.environment, $0.transaction) },
+            try TransactionBodies(of: statements.map(\.transaction)), on: connection)
+        var taken: [String: OrderKey] = [:]
+        for (place, statement) in statements.enumerated() {
+            let key = statement.order.key
+            let keys = PurchaseKeys(of: statement.transaction)
+            let others =
+                matches.filter { $0.place == place && $0.path != .id && $0.order.key != key }.map(\.order.key)
+                + [keys.key, keys.fallback].compactMap(\.self).compactMap { purchaseKey in
+                    let name = "\(key.environment) \(statement.order.app) \(purchaseKey.text)"
+                    defer { taken[name] = taken[name] ?? key }
+                    return taken[name]
+                }
+            guard let other = others.min() else { continue }
+            loaded.contradicted[key] = .twoOrders
+            loaded.conflicts.append(
+                OrderStore.NotedConflict(
+                    environment: key.environment, transactionId: key.transactionId, app: statement.order.app,
+                    orderId: other.transactionId, cause: .twoOrders, submissionId: statement.order.submissionId))
         }
     }
 

@@ -29,7 +29,7 @@ struct WriteBatch: Sendable {
         try await OrderStore.update(transitions.filter { $0.before != nil }, loaded.bodies, on: connection)
         try await OrderStore.insert(transitions.filter { $0.before == nil }, loaded.bodies, on: connection)
         try await ReleaseRequestStore.add(Self.tokensOfNobody(transitions), on: connection)
-        try await OrderStore.note(loaded.conflicts, on: connection)
+        try await OrderStore.note(loaded.conflicts + decided.conflicts, on: connection)
         drafts += try await writeOrders(transitions, by: loaded.catalogue, on: connection)
         return drafts
     }
@@ -139,15 +139,10 @@ struct WriteBatch: Sendable {
         else { return nil }
         return LedgerStore.Taking(
             key: transition.key, takeBack: takeBack,
-            bringsItems: family(of: transition, by: catalogue).givesItems(to: transaction)
+            bringsItems: product?.givesItems(to: transaction) ?? !transaction.isPaidByAnother
         ) {
             product?.takeBack(of: $0) ?? .toZero
         }
-    }
-
-    private func family(of transition: OrderTransition, by catalogue: Catalogue) -> FamilyPolicy {
-        let transaction = transition.transaction
-        return catalogue.product(app: transaction.bundleId, id: transaction.productId)?.family ?? .entitlements
     }
 
     /// - Returns: what each account may use no more, or again.
@@ -155,7 +150,11 @@ struct WriteBatch: Sendable {
         of transitions: [OrderTransition], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> [EntitlementStore.Recipient: [String]] {
         let withheld = Set(
-            transitions.filter { !family(of: $0, by: catalogue).givesEntitlements(to: $0.transaction) }.map(\.key))
+            transitions.filter { transition in
+                let transaction = transition.transaction
+                let product = catalogue.product(app: transaction.bundleId, id: transaction.productId)
+                return !(product?.givesEntitlements(to: transaction) ?? true)
+            }.map(\.key))
         let lost = try await EntitlementStore.revoke(
             transitions.compactMap { transition in
                 if transition.becameFamilyCopy, withheld.contains(transition.key) {

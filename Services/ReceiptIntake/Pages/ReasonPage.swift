@@ -66,6 +66,10 @@ struct ReasonPage: Sendable {
         (.purchaseAmbiguous, "What Apple signed contradicts what is known of the purchase. A person decides."),
         (.transactionIncomplete, "What Apple signed lacks a field that its type must have."),
         (
+            .vocabularyUnknown,
+            "What Apple signed has a word that this version does not know. It is decided by itself once it does."
+        ),
+        (
             .possessionUnproven,
             "Only a number was posted, which anybody may know. Post the signed transaction, or a receipt "
                 + "that contains it, or have the backend post it."

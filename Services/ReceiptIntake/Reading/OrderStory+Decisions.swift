@@ -21,7 +21,7 @@ extension OrderStory {
             sentences.append(Sentence(at: granted, text: text))
         }
         guard let reason = order.reason else { return sentences }
-        let because = "because \(ReasonSentence.because(reason))"
+        let because = "because \(ReasonSentence.because(reason))\(reason == .vocabularyUnknown ? held(order) : "")"
         if order.state == .parked {
             let isTold = view.events.contains { $0.type == PurchaseEvent.unclaimed && $0.reason == reason }
             guard !isTold else { return sentences }
@@ -44,12 +44,19 @@ extension OrderStory {
         return sentences
     }
 
+    /// The words for which it is held, where its row shows them.
+    private static func held(_ order: AccountStore.Transaction) -> String {
+        let words = Vocabulary.unusual(type: ProductType(appleName: order.productType), ownership: order.ownership)
+        return words.isEmpty ? "" : ": " + words.map { "\($0.field) “\($0.text)”" }.joined(separator: ", ")
+    }
+
     private static func takenBackByApple(_ order: AccountStore.Transaction) -> String {
         let share = order.revocationPercentage.map { " \(percent($0)) of the price" }
         switch order.revocationType {
         case "REFUND_FULL": return "Apple refunded the purchase in full."
         case "REFUND_PRORATED": return "Apple refunded\(share ?? " a part of the price")."
         case "FAMILY_REVOKE": return "Family Sharing of the purchase ended."
+        case "ASSIGNMENT_REVOKE", "ASSIGNMENT_REVOKED": return "The seat was taken back."
         default: return "Apple took the purchase back\(share.map { ", with\($0)" } ?? "")."
         }
     }

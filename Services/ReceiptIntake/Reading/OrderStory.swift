@@ -44,6 +44,7 @@ enum OrderStory {
         text += story.environment == .sandbox ? ", in the sandbox" : ""
         if let test = order.testPurchase { text += ", as a test purchase (\(words(test)))" }
         if order.ownership == "FAMILY_SHARED" { text += ", by a member of the family who shares it" }
+        if order.ownership == "ASSIGNED" { text += ", as a seat that an organisation assigned" }
         if order.originalTransactionId != order.transactionId { text += ", as part of \(order.originalTransactionId)" }
         if let token = view.appAccountToken { text += ", with the appAccountToken \(token.uuidString.lowercased())" }
         return Sentence(at: order.purchaseDate, text: text + ".")

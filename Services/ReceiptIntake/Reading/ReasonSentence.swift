@@ -31,6 +31,8 @@ enum ReasonSentence {
         case .possessionUnproven: "a number alone does not show who bought it"
         case .purchaseAmbiguous: "Apple's data contradicts what is known: it could be two purchases"
         case .transactionIncomplete: "Apple's data lacks what a purchase of its type must have"
+        case .vocabularyUnknown:
+            "Apple's data has a word that this version does not know, or that a policy decides about"
         case .accountForgotten: "its account was forgotten before anything was learnt of it"
         default: "of “\(reason.rawValue.replacing("_", with: " "))”"
         }

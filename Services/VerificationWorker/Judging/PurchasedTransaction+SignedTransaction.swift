@@ -32,6 +32,8 @@ extension Transaction {
         webOrderLineItemId = signed.webOrderLineItemId
         appTransactionId = signed.appTransactionId
         commitment = Commitment(signed)
+        bundleField = signed.bundleField
+        unknownFields = signed.unknownFields.isEmpty ? nil : signed.unknownFields.map { "transaction.\($0)" }
         evidence = String(decoding: signed.payload, as: UTF8.self)
     }
 }

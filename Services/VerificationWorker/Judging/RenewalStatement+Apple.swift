@@ -32,6 +32,7 @@ extension RenewalStatement {
                 billingPlan: info.commitmentRenewalBillingPlanType?.rawValue)
         }
         appAccountToken = signed.appAccountToken
+        unknownFields = signed.unknownFields.isEmpty ? nil : signed.unknownFields.map { "renewalInfo.\($0)" }
         evidence = String(decoding: signed.payload, as: UTF8.self)
     }
 

@@ -97,13 +97,13 @@ struct OfflineJudge: Sendable {
         }
     }
 
-    /// A signed transaction of an app, before the firewall.
+    /// A signed transaction of an app as Apple's server answered with it, before the firewall.
     func transaction(_ jws: String, of app: AppsFile.App) -> Result<Transaction, Refusal> {
         switch signedData.transaction(Array(jws.utf8), app: app.identity) {
         case .failure(let rejection):
             return .failure(Refusal(verdict: Self.rejected(rejection)))
         case .success(let signed):
-            return Self.transaction(signed)
+            return Self.transaction(signed).map(\.fromServer)
         }
     }
 

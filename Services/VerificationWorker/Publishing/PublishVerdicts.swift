@@ -7,6 +7,7 @@ import PurchaseModel
 struct PublishVerdicts: Sendable {
     let publisher: EventPublisher
     let notifications: NotificationTally
+    let unknownFields: UnknownFieldTally
 
     func publish(_ judged: [(submission: SubmissionMessage, finding: Finding)]) async throws {
         var events: [(topic: String, event: CloudEvent)] = []
@@ -25,6 +26,7 @@ struct PublishVerdicts: Sendable {
             VerdictCount.count(entry.finding.verdict)
         }
         notifications.count(judged)
+        unknownFields.count(judged)
         try await publisher.publishOrThrow(events)
     }
 }

@@ -143,4 +143,16 @@ extension IndexChange {
         .make("apple_calls_finished", on: "apple_calls (finished_at) WHERE finished_at IS NOT NULL"),
         .make("sweep_tasks_over", on: "sweep_tasks (finished_at) WHERE due_at IS NULL AND customer <> ''"),
     ]
+
+    /// Of migration 28: what is held for a word of Apple's is in doubt, too.
+    static let keepUnknownValues: [IndexChange] = [
+        .make(
+            "orders_in_doubt_by_cause",
+            on: """
+                orders (app, product_id, reason, environment, transaction_id) WHERE state = 'parked' AND reason IN
+                    ('product_unknown', 'account_token_unknown', 'product_type_mismatch', 'amount_too_large',
+                    'vocabulary_unknown')
+                """),
+        .drop("orders_in_doubt_by_reason"),
+    ]
 }

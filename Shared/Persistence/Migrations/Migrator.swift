@@ -124,6 +124,10 @@ package struct Migrator: Sendable {
             Migration(
                 version: 27, name: "lineage_members",
                 sql: String(decoding: PackageResources._027_lineage_members_sql, as: UTF8.self)),
+            Migration(
+                version: 28, name: "keep_unknown_values",
+                sql: String(decoding: PackageResources._028_keep_unknown_values_sql, as: UTF8.self),
+                indexes: IndexChange.keepUnknownValues),
         ]
     }
 

@@ -31,7 +31,8 @@ package struct AccountInspectionStore: Sendable {
     private static let purchases = """
         all_orders AS (
             SELECT environment, transaction_id, state, reason, account, app, product_id, product_type, quantity,
-                original_transaction_id, purchase_date, expires_date, revocation_date, revocation_type,
+                original_transaction_id, purchase_date, expires_date, revocation_date, revocation_type, ownership,
+                transaction ->> 'bundle_field' AS bundle_field,
                 revocation_percentage, revoked_at, app_account_token, price_milliunits, currency, storefront,
                 submission_id, correlation_id, created_at, granted_at, granted_elsewhere, test_purchase
             FROM orders WHERE account = $1 AND ($2 IS NULL OR app = $2)

@@ -106,7 +106,7 @@ extension ConsistencyCheck {
                 FROM ledger_entries WHERE transaction_id IS NOT NULL GROUP BY 1, 2, 3, 4) l
             LEFT JOIN orders o ON (o.environment, o.transaction_id) = (l.environment, l.transaction_id)
             WHERE taken - given_back > granted - corrected OR given_back > taken
-                OR (o.state = 'granted' AND taken <> given_back AND o.ownership IS DISTINCT FROM 'FAMILY_SHARED'
+                OR (o.state = 'granted' AND taken <> given_back AND coalesce(o.ownership, '') NOT IN ('FAMILY_SHARED', 'ASSIGNED')
                     AND NOT EXISTS (SELECT FROM merged_orders m
                     WHERE (m.environment, m.order_transaction_id) = (o.environment, o.transaction_id)))
             """)

@@ -1,7 +1,7 @@
 /// Rules of purchases: an order is one purchase, each of its transaction ids leads to it, and it granted once.
 extension ConsistencyCheck {
     static let purchaseRules = [
-        ownIds, idsOfOrders, keys, distinct, lineItems, merged, broughtBy, idSources, ends,
+        ownIds, idsOfOrders, keys, distinct, lineItems, merged, broughtBy, idSources, ends, undone,
     ]
     static let doubleGrantRules = [grantedOnce, doublesDecided, corrections]
 
@@ -29,7 +29,7 @@ extension ConsistencyCheck {
         static let isPeriod =
             "(o.product_type = 'auto_renewable' OR o.product_type = 'unstated' AND o.expires_date IS NOT NULL)"
         static let key = """
-            CASE WHEN o.product_type = 'consumable' THEN NULL
+            CASE WHEN o.product_type NOT IN ('non_consumable', 'auto_renewable', 'non_renewing', 'unstated') THEN NULL
                 WHEN \(isPeriod) THEN 'p:' || o.original_transaction_id || ':' || o.web_order_line_item_id
                 ELSE 'o:' || o.original_transaction_id END
             """
@@ -40,7 +40,7 @@ extension ConsistencyCheck {
         /// The orders whose data contradicts another order's: they have no keys, since the other has them.
         static let contradicting = """
             SELECT i.environment, i.order_transaction_id AS transaction_id FROM purchase_conflicts c
-            JOIN order_transactions i USING (environment, transaction_id)
+            JOIN order_transactions i USING (environment, transaction_id) WHERE c.cause <> 'type_differs'
             """
     }
 
@@ -140,6 +140,23 @@ extension ConsistencyCheck {
             WHERE s.id IS NULL AND i.created_at >= \(submissionsSince)
             """)
 
+    // Where Apple cannot be asked, a device's word counts that was signed long enough afterwards: then its part has a date
+    // of its own.
+    private static let undone = Rule(
+        name: "refunds_are_undone_by_apple",
+        sentence:
+            "no refund is undone but by Apple's server, or, where it cannot be asked, by what it signed much later",
+        sql: """
+            SELECT format('%s %s: granted again, and only a device says so', environment, transaction_id) AS subject
+            FROM (
+                SELECT environment, transaction_id FROM ledger_entries WHERE kind = 'reversal'
+                UNION SELECT environment, transaction_id FROM events WHERE type = 'iap.refund.reversed') back
+            JOIN orders o USING (environment, transaction_id)
+            WHERE o.state = 'granted' AND o.transaction ->> 'teller' IS DISTINCT FROM 'server'
+                AND NOT o.transaction ? 'refund_reversed_date'
+                AND o.transaction #> '{sources,parts,revocation}' IS NULL
+            """)
+
     private static let ends = Rule(
         name: "granted_periods_end", sentence: "every granted period of a subscription has an end",
         sql: """
@@ -190,7 +207,7 @@ extension ConsistencyCheck {
                 WHERE kind = 'correction' GROUP BY 1, 2, 3, 4, 5) l
                 USING (environment, transaction_id, app, account, item)
             LEFT JOIN (SELECT environment, transaction_id, ownership FROM orders) o USING (environment, transaction_id)
-            WHERE coalesce(l.taken, 0) <> coalesce(d.corrected, 0) AND ownership IS DISTINCT FROM 'FAMILY_SHARED'
+            WHERE coalesce(l.taken, 0) <> coalesce(d.corrected, 0) AND coalesce(ownership, '') NOT IN ('FAMILY_SHARED', 'ASSIGNED')
                 OR d.corrected > d.amount OR d.corrected < 0
             """)
 }

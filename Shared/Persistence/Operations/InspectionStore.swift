@@ -96,7 +96,8 @@ package struct InspectionStore: Sendable {
             FROM events WHERE id = $1 AND transaction_id IS NULL
         ), found_orders AS (
             SELECT environment, transaction_id, state, reason, account, app, product_id, product_type, quantity,
-                original_transaction_id, purchase_date, expires_date, revocation_date, revocation_type,
+                original_transaction_id, purchase_date, expires_date, revocation_date, revocation_type, ownership,
+                transaction ->> 'bundle_field' AS bundle_field,
                 revocation_percentage, revoked_at, app_account_token, price_milliunits, currency, storefront,
                 submission_id, correlation_id, created_at, granted_at, granted_elsewhere, test_purchase
             FROM orders JOIN keys USING (environment, transaction_id)

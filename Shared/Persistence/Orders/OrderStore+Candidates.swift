@@ -142,6 +142,7 @@ extension OrderStore {
     static func candidate(_ row: PostgresRow) throws -> Candidate {
         Candidate(
             key: try row.orderKey(), lineage: try row.lineageKey(), app: try row.decode("app"),
-            productId: try row.decode("product_id"), productType: ProductType(rawValue: try row.decode("product_type")))
+            productId: try row.decode("product_id"), productType: ProductType(appleName: try row.decode("product_type"))
+        )
     }
 }

@@ -11,7 +11,9 @@ extension OrderStore {
     }
 
     /// The reasons that a catalogue ends.
-    package static let catalogueReasons: [ReasonCode] = [.productUnknown, .productTypeMismatch, .amountTooLarge]
+    package static let catalogueReasons: [ReasonCode] = [
+        .productUnknown, .productTypeMismatch, .amountTooLarge, .vocabularyUnknown,
+    ]
 
     /// A place among the orders that are in doubt.
     package struct DoubtPlace: Sendable, Hashable {
@@ -57,7 +59,7 @@ extension OrderStore {
     ) async throws -> (candidates: [Candidate], last: OrderKey?) {
         let result = try await connection.query(
             """
-            SELECT \(candidateColumns), reason, quantity FROM orders
+            SELECT \(candidateColumns), reason, quantity, \(undecided) AS transaction FROM orders
             WHERE \(isInDoubt) AND app = $1 AND product_id = $2 AND reason = $3
                 AND (environment, transaction_id) > ($4, $5)
             ORDER BY environment, transaction_id LIMIT $6
@@ -91,7 +93,9 @@ extension OrderStore {
     ) async throws -> (products: Set<AppProduct>, last: DoubtPlace?) {
         let result = try await connection.query(
             """
-            SELECT app, product_id, reason, environment, transaction_id, product_type, quantity FROM orders
+            SELECT app, product_id, reason, environment, transaction_id, product_type, quantity,
+                \(undecided) AS transaction
+            FROM orders
             WHERE \(isInDoubt) AND (app, product_id, reason, environment, transaction_id) > ($1, $2, $3, $4, $5)
             ORDER BY app, product_id, reason, environment, transaction_id LIMIT $6
             """,
@@ -124,6 +128,8 @@ extension OrderStore {
         case .productTypeMismatch: ProductType(rawValue: try row.decode("product_type")) == product.type
         case .amountTooLarge:
             Int64(try row.decode("quantity", as: Int32.self)) <= OrderDecision.quantityMaximum(of: product)
+        case .vocabularyUnknown:
+            Vocabulary.holding(try row.json("transaction", as: Transaction.self), by: product) == nil
         // A token's, which no catalogue ends.
         default: false
         }
@@ -135,9 +141,12 @@ extension OrderStore {
             reason: ReasonCode(rawValue: try row.decode("reason")))
     }
 
-    /// The words of the index orders_in_doubt_by_reason.
+    /// The words of the index orders_in_doubt_by_cause.
     private static let isInDoubt = """
-        state = 'parked'
-            AND reason IN ('product_unknown', 'account_token_unknown', 'product_type_mismatch', 'amount_too_large')
+        state = 'parked' AND reason IN
+            ('product_unknown', 'account_token_unknown', 'product_type_mismatch', 'amount_too_large', 'vocabulary_unknown')
         """
+
+    /// What Apple signed of an order that is held for a word of it.
+    private static let undecided = "CASE WHEN reason = 'vocabulary_unknown' THEN transaction END"
 }

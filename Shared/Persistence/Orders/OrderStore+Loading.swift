@@ -158,11 +158,16 @@ extension OrderStore {
         return statements
     }
 
+    /// The types that this version knows; what is of another has no keys, and contradicts nothing by that.
+    private static let knownTypes = (ProductType.known + [.unstated]).map { "'\($0.rawValue)'" }.joined(separator: ", ")
+
     static let columns = """
         o.environment, o.transaction_id, o.app, o.original_transaction_id, o.state, o.reason, o.account,
         o.granted_at IS NOT NULL AS was_granted, o.product_type, o.product_id, o.purchase_date, o.expires_date,
         o.app_account_token, o.transaction ->> 'transaction_reason' AS transaction_reason, o.test_purchase, o.submission_id, o.correlation_id, o.web_order_line_item_id,
-        o.granted_elsewhere, o.ownership IS NOT DISTINCT FROM 'FAMILY_SHARED' AS is_family_copy, (o.purchase_key IS NOT NULL OR o.fallback_key IS NOT NULL OR o.product_type = 'consumable') AS has_keys
+        o.granted_elsewhere, o.ownership IS NOT DISTINCT FROM 'FAMILY_SHARED' AS is_family_copy,
+        (o.purchase_key IS NOT NULL OR o.fallback_key IS NOT NULL OR o.product_type = 'consumable'
+            OR o.product_type NOT IN (\(knownTypes))) AS has_keys
         """
 
     static func order(_ row: PostgresRow, purchase: Purchase?) throws -> StoredOrder {
@@ -170,7 +175,7 @@ extension OrderStore {
             key: try row.orderKey(), app: try row.decode("app"), lineage: try row.lineageKey(),
             state: try row.orderState(), reason: try row.reasonIfPresent(), account: try row.accountIfPresent(),
             wasGranted: try row.decode("was_granted"),
-            productType: ProductType(rawValue: try row.decode("product_type")),
+            productType: ProductType(appleName: try row.decode("product_type")),
             purchaseDate: try row.decode("purchase_date"), expiresDate: try row.decodeIfPresent("expires_date"),
             token: try row.decodeIfPresent("app_account_token"),
             transactionReason: try row.decodeIfPresent("transaction_reason"),

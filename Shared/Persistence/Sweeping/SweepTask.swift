@@ -44,6 +44,8 @@ package struct SweepTask: Sendable, Hashable {
         case unclaimed
         /// A period ends, or has ended without a word of Apple's.
         case lapse
+        /// A device showed no refund of what Apple had told was refunded.
+        case doubt
         /// A person or a backend asked, for an account that wrote to support.
         case request
         /// The database was restored.
@@ -55,7 +57,7 @@ package struct SweepTask: Sendable, Hashable {
             case .request: 0
             // Behind those who wrote to support: it may take hours.
             case .reconcile: 1
-            case .intent: 3
+            case .intent, .doubt: 3
             case .unclaimed: 4
             case .lapse: 5
             case .schedule: 6

@@ -1,5 +1,5 @@
 import Foundation
-import Postgres
+package import Postgres
 package import PurchaseModel
 
 /// What a person wants asked: of one account, of one transaction, or of everything after a restore.
@@ -94,5 +94,22 @@ extension SweepTaskStore {
             RETURNING 1
         )
         SELECT count(*) AS tasks FROM asked
+        """
+
+    /// Has Apple asked about orders of which a device shows otherwise than Apple's server told, in the caller's transaction: the
+    /// whole history of their customers, each once.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func askAboutDoubts(of keys: [OrderKey], on connection: PostgresConnection) async throws {
+        guard !keys.isEmpty else { return }
+        _ = try await ask(
+            doubtsSource, OrderStore.keyColumns(keys), kinds: [.history], cause: .doubt, readsAll: true, run: nil,
+            on: connection)
+    }
+
+    private static let doubtsSource = """
+        SELECT o.app, o.environment, \(SweepTask.customerSQL) AS customer, o.transaction_id
+        FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+        JOIN orders o USING (environment, transaction_id)
         """
 }

@@ -24,6 +24,10 @@ package struct Catalogue: Sendable, Hashable {
         package let takeBacks: [String: TakeBackPolicy]
         /// What a family member's copy brings.
         package let family: FamilyPolicy
+        /// What a seat of a volume purchase brings.
+        package let assigned: MarkedPolicy
+        /// What it brings as a part of a bundle.
+        package let bundled: MarkedPolicy
         /// What Apple is told when a customer asks for a refund.
         package let refund: RefundPolicy
 
@@ -32,7 +36,7 @@ package struct Catalogue: Sendable, Hashable {
             id: String, type: ProductType, items: [ItemGrant], entitlements: [String],
             duration: ProductDuration? = nil, prices: [String: Int64] = [:], restore: RestoreRule = .keep,
             takeBacks: [String: TakeBackPolicy] = [:], family: FamilyPolicy = .entitlements,
-            refund: RefundPolicy = .silent
+            assigned: MarkedPolicy = .hold, bundled: MarkedPolicy = .hold, refund: RefundPolicy = .silent
         ) {
             self.id = id
             self.type = type
@@ -43,6 +47,8 @@ package struct Catalogue: Sendable, Hashable {
             self.restore = restore
             self.takeBacks = takeBacks
             self.family = family
+            self.assigned = assigned
+            self.bundled = bundled
             self.refund = refund
         }
 

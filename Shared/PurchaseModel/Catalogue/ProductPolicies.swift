@@ -35,6 +35,34 @@ package enum FamilyPolicy: String, Codable, Sendable, Hashable, CaseIterable {
     }
 }
 
+/// What a transaction brings that Apple marks in a way of which only the studio can say what it means: the seat of a volume
+/// purchase, a part of a bundle.
+package enum MarkedPolicy: String, Codable, Sendable, Hashable, CaseIterable {
+    /// Nothing until somebody says what: the order is held.
+    case hold
+    /// What may be used, and no items.
+    case entitlements
+    /// The same as a purchase.
+    case all
+    case nothing
+}
+
+extension Catalogue.Product {
+    /// Whether a transaction brings the product's items: a purchase, and what its policies say brings them, too.
+    package func givesItems(to transaction: Transaction) -> Bool {
+        family.givesItems(to: transaction) && policies(of: transaction).allSatisfy { $0 == .all }
+    }
+
+    /// Whether a transaction brings the product's entitlements; what was granted keeps them while it would be held.
+    package func givesEntitlements(to transaction: Transaction) -> Bool {
+        family.givesEntitlements(to: transaction) && policies(of: transaction).allSatisfy { $0 != .nothing }
+    }
+
+    private func policies(of transaction: Transaction) -> [MarkedPolicy] {
+        (transaction.isAssigned ? [assigned] : []) + (transaction.bundleField == nil ? [] : [bundled])
+    }
+}
+
 /// A restore policy and its limits.
 package struct RestoreRule: Sendable, Hashable {
     /// What happens.

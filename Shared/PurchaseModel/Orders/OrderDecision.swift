@@ -108,6 +108,9 @@ package struct OrderDecision: Sendable, Hashable {
         }
         if isAmbiguous { return parked(.purchaseAmbiguous) }
         guard transaction.environment != nil || isOperators else { return parked(.environmentMissing) }
+        if !isOperators, Vocabulary.holding(transaction, by: product) != nil {
+            return parked(.vocabularyUnknown, owner.account)
+        }
         guard let account = owner.account else {
             return parked(owner == .tokenUnknown ? .accountTokenUnknown : .unclaimed)
         }
@@ -132,8 +135,8 @@ package struct OrderDecision: Sendable, Hashable {
         let end = transaction.expiresDate ?? product.duration?.end(after: transaction.purchaseDate)
         return OrderDecision(
             .granted, nil, account: account, sharers: sharers,
-            items: product.family.givesItems(to: transaction) ? items : [],
-            entitlements: product.family.givesEntitlements(to: transaction) ? product.entitlements : [],
+            items: product.givesItems(to: transaction) ? items : [],
+            entitlements: product.givesEntitlements(to: transaction) ? product.entitlements : [],
             entitledUntil: end, catalogueVersion: catalogueVersion,
             isPriceExpected: product.isPriceExpected(of: transaction), cutOver: cutOver)
     }

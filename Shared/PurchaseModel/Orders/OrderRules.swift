@@ -44,8 +44,9 @@ package enum OrderRules {
         of stored: StoredOrder?, key: OrderKey, purchase: Purchase, submissionId: String, correlationId: String,
         terms: (Transaction) -> Terms
     ) -> OrderTransition? {
-        let transaction = purchase.transaction
+        var transaction = purchase.transaction
         if let stored, stored.wasGranted {
+            transaction.keepType(of: stored)
             guard purchase != stored.purchase else { return nil }
             let isRevoked = transaction.revocationDate != nil
             return OrderTransition(
@@ -86,5 +87,13 @@ package enum OrderRules {
             TakeBack.share(of: before) == TakeBack.share(of: after) && before.isFamilyRevoke == after.isFamilyRevoke
                 ? .restated : .revokedOtherwise
         }
+    }
+}
+
+extension Transaction {
+    /// Takes the type that an order was granted by, where it would become another, or one that nobody here knows.
+    fileprivate mutating func keepType(of order: StoredOrder) {
+        guard productType != order.productType, order.productType != .unstated || !productType.isKnown else { return }
+        productType = order.productType
     }
 }

@@ -111,10 +111,10 @@ package final class OrderTransition: Sendable {
         return transaction.expiresDate
     }
 
-    /// Whether it was granted before Apple said that it is a family member's copy: a receipt does not tell.
+    /// Whether it was granted before Apple said that it is a family member's copy, or a seat: a receipt does not tell.
     package var becameFamilyCopy: Bool {
         guard let before, before.wasGranted, let known = before.purchase?.transaction else { return false }
-        return transaction.isFamilyCopy && !known.isFamilyCopy
+        return transaction.isPaidByAnother && !known.isPaidByAnother
     }
 
     /// Whether a guardian's rescinded consent may reach the order that did not before.
@@ -142,13 +142,15 @@ package enum PurchaseConflict: String, Sendable, Hashable, CaseIterable {
     case twoOwners = "two_owners"
     /// What is bought anew each time names another purchase as its first.
     case originalDiffers = "original_differs"
+    /// Another type of product than before: what it was granted by stays.
+    case typeDiffers = "type_differs"
 }
 
 extension Transaction {
-    /// Whether Family Sharing ended, and no money came back. (Apple names the type of a revocation since 2025; before
-    /// that, only a member's own transaction tells.)
+    /// Whether Family Sharing ended, or a seat was taken back, and no money came back. (Apple names the type of a revocation
+    /// since 2025; before that, only a member's own transaction tells.)
     package var isFamilyRevoke: Bool {
-        revocationType.map { $0 == "FAMILY_REVOKE" } ?? isFamilyCopy
+        revocationType.map { $0 == "FAMILY_REVOKE" || Vocabulary.Revocation.seats.contains($0) } ?? isPaidByAnother
     }
 
     /// Without what differs from statement to statement.

@@ -63,6 +63,9 @@ package struct ReasonCode: RawRepresentable, Codable, Sendable, Hashable, Custom
     package static let purchaseAmbiguous = ReasonCode(rawValue: "purchase_ambiguous")
     /// What Apple signed lacks a field that its type must have: held until newer data has it, or a person decides.
     package static let transactionIncomplete = ReasonCode(rawValue: "transaction_incomplete")
+    /// What Apple signed has a word in a field that decides what is granted, and this version does not know it: held until a newer
+    /// version does, or a policy of the product says what it brings.
+    package static let vocabularyUnknown = ReasonCode(rawValue: "vocabulary_unknown")
     /// Only the transaction's number was posted, and Apple's data does not say that it is the poster's.
     package static let possessionUnproven = ReasonCode(rawValue: "possession_unproven")
     /// Nothing was learnt of it until its account was forgotten.

@@ -22,8 +22,22 @@ package struct ProductType: RawRepresentable, Codable, Sendable, Hashable {
     /// Apple's data does not say, as in old receipts; the catalogue's word counts then.
     package static let unstated = ProductType(rawValue: "unstated")
 
+    /// Whether this version knows what it is, or that Apple's data does not say.
+    package var isKnown: Bool { self == .unstated || Self.known.contains(self) }
+
     /// The types a catalogue may name.
     package static let known: [ProductType] = [.consumable, .nonConsumable, .autoRenewable, .nonRenewing]
+
+    /// Reads what was stored; what was kept under Apple's name by a version that did not know it is known by now.
+    package init(from decoder: any Decoder) throws {
+        self.init(appleName: try decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes the name.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
 
     /// The type that Apple's signed data calls by this name.
     package init(appleName: String) {

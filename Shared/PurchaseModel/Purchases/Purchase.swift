@@ -55,7 +55,7 @@ package struct Purchase: Sendable, Hashable {
     /// What the statements say together, under the order's own id.
     ///
     /// A revocation of any id revokes the purchase. A copy under another id that does not tell of the revocation does not
-    /// undo it; a newer statement of the same id, or a reversal (`REFUND_REVERSED`) of any id, does.
+    /// undo it; a newer statement of the same id by Apple's server, or a reversal (`REFUND_REVERSED`) of any id, does.
     package var transaction: Transaction {
         guard hasSeveralIds else { return own }
         var statements = statements
@@ -69,8 +69,21 @@ package struct Purchase: Sendable, Hashable {
         // A restored copy may have the date of the restore; the purchase was before.
         joined.purchaseDate = sorted.map(\.purchaseDate).min() ?? joined.purchaseDate
         joined.originalPurchaseDate = sorted.compactMap(\.originalPurchaseDate).min()
-        if let revoked = Self.revocationInForce(of: sorted) { joined.takeRevocation(of: revoked) }
+        if let revoked = Self.revocationInForce(of: sorted) {
+            joined.takeRevocation(of: revoked)
+        } else {
+            joined.takeDenial(of: sorted)
+        }
         return joined
+    }
+
+    /// Whether a device shows no revocation in what was signed after the one that is in force was told: it is old data, or the
+    /// first word of a reversal, and only Apple's server can say which.
+    package func isRevocationDoubted(by statement: Transaction) -> Bool {
+        let revoked = hasSeveralIds ? Self.revocationInForce(of: statements) : own
+        guard let revoked, revoked.revocationDate != nil else { return false }
+        return statement.teller != .server && statement.revocationDate == nil && statement.source.isSigned
+            && statement.isVouchedFor && statement.signedDate > revoked.revocationSource.date
     }
 
     /// The statement whose revocation counts: of those that no reversal came after, the newest.
@@ -99,9 +112,23 @@ extension Transaction {
         bare.revocationReason = nil
         bare.revocationType = nil
         bare.revocationPercentage = nil
+        bare.teller = nil
         bare.sources?.parts[StatementPart.revocationName] = nil
         bare.sources?.parts[StatementPart.revocationShareName] = nil
         return bare
+    }
+
+    /// Takes who said that there is no revocation: Apple's server, or a device whose word counts by its date.
+    fileprivate mutating func takeDenial(of statements: [Transaction]) {
+        if statements.contains(where: { $0.teller == .server }) {
+            teller = .server
+        } else if let said = statements.compactMap({ $0.sources?.parts[StatementPart.revocationName] })
+            .max(by: { $0.date < $1.date })
+        {
+            var sources = sources ?? StatementSources(isSigned: source.isSigned, parts: [:])
+            sources.parts[StatementPart.revocationName] = said
+            self.sources = sources
+        }
     }
 
     fileprivate mutating func takeRevocation(of other: Transaction) {
@@ -109,6 +136,7 @@ extension Transaction {
         revocationReason = other.revocationReason
         revocationType = other.revocationType
         revocationPercentage = other.revocationPercentage
+        teller = other.teller
     }
 
     /// The same as `REFUND_REVERSED` tells of it: what was refunded before is given back, under whichever of the

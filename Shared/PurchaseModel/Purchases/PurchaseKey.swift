@@ -24,7 +24,8 @@ package enum PurchaseKey: Sendable, Hashable {
 
 /// The keys of one purchase.
 package struct PurchaseKeys: Sendable, Hashable {
-    /// Its own key; nil for a consumable, whose one transaction id is its key, and for a period without a line item.
+    /// Its own key; nil for a consumable, whose one transaction id is its key, for a period without a line item, and for what is
+    /// of a type that nobody here knows: two of them may be two purchases.
     package let key: PurchaseKey?
     /// What tells a period where a statement lacks the line item; nil for everything else.
     package let fallback: PurchaseKey?
@@ -51,7 +52,7 @@ package struct PurchaseKeys: Sendable, Hashable {
     /// The keys that a statement names.
     package init(of transaction: Transaction) {
         let original = transaction.originalTransactionId
-        if transaction.productType == .consumable {
+        if transaction.productType == .consumable || !transaction.productType.isKnown {
             key = nil
             fallback = nil
         } else if transaction.isAutoRenewable {

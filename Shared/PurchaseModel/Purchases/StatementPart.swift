@@ -10,8 +10,20 @@ struct StatementPart: Sendable {
     let isBefore: @Sendable (Transaction, Transaction) -> Bool
     /// Takes it over.
     let copy: @Sendable (_ from: Transaction, _ to: inout Transaction) -> Void
-    /// Whether the newer statement counts before the signed one.
-    var isNewestFirst = false
+    /// Which of two statements counts.
+    var precedence = Precedence.signed
+    /// Whether a statement that does not state it says that it is not so.
+    var isDenied: @Sendable (Transaction) -> Bool = { _ in false }
+
+    /// Which of two statements counts.
+    enum Precedence: Sendable {
+        /// The signed transaction before the receipt, then the newer.
+        case signed
+        /// The signed transaction before the receipt, then the older.
+        case first
+        /// The newer, whatever it is.
+        case newest
+    }
 
     /// Which of two transactions' words counts, and where it comes from; no source where neither tells it.
     ///
@@ -31,12 +43,17 @@ struct StatementPart: Sendable {
     private func source(
         of transaction: Transaction, _ base: StatementSources.Source
     ) -> StatementSources.Source? {
-        transaction.sources?.parts[name] ?? (isPresent(transaction) || isNewestFirst && base.isSigned ? base : nil)
+        transaction.sources?.parts[name]
+            ?? (isPresent(transaction) || base.isSigned && isDenied(transaction) ? base : nil)
     }
 
     private func isLess(_ left: StatementSources.Source, _ right: StatementSources.Source) -> Bool {
-        guard isNewestFirst, left.date != right.date else { return left.isLess(than: right) }
-        return left.date < right.date
+        guard left.date != right.date else { return left.isLess(than: right) }
+        return switch precedence {
+        case .signed: left.isLess(than: right)
+        case .first: left.isSigned == right.isSigned ? left.date > right.date : right.isSigned
+        case .newest: left.date < right.date
+        }
     }
 }
 
@@ -50,7 +67,8 @@ extension StatementPart {
             StatementPart(
                 name: "product_type", isPresent: { $0.productType != .unstated },
                 isBefore: { $0.productType.rawValue < $1.productType.rawValue },
-                copy: { $1.productType = $0.productType }),
+                // What was sold does not change: what is signed later under another type contradicts it.
+                copy: { $1.productType = $0.productType }, precedence: .first),
         ] + [
             StatementPart("environment", \.environment) { $0.rawValue },
             StatementPart("previous_original_transaction_id", \.previousOriginalTransactionId),
@@ -63,6 +81,7 @@ extension StatementPart {
             StatementPart("web_order_line_item_id", \.webOrderLineItemId),
             StatementPart("refund_reversed_date", \.refundReversedDate),
             StatementPart("app_transaction_id", \.appTransactionId),
+            StatementPart("bundle_field", \.bundleField),
             StatementPart("test_purchase", \.testPurchase) { $0.rawValue },
             StatementPart("commitment", \.commitment) { "\($0)" }, StatementPart("evidence", \.evidence),
         ] + [price, offer, revocation, revocationShare]
@@ -93,17 +112,19 @@ extension StatementPart {
     static let revocationName = "revocation"
     static let revocationShareName = "revocation_share"
 
-    // Of two revocations of one date the later counts, and any before none.
+    // Of two revocations of one date the later counts, and any before none. Apple's server says of each transaction whether
+    // it is revoked, also by leaving it out; a device that leaves it out says nothing (``Teller``).
     private static let revocation = StatementPart(
         name: revocationName, isPresent: { $0.revocationDate != nil },
         isBefore: {
-            ($0.revocationDate ?? .distantPast, $0.revocationReason ?? .min)
-                < ($1.revocationDate ?? .distantPast, $1.revocationReason ?? .min)
+            ($0.revocationDate ?? .distantPast, $0.revocationReason ?? .min, $0.teller == .server ? 1 : 0)
+                < ($1.revocationDate ?? .distantPast, $1.revocationReason ?? .min, $1.teller == .server ? 1 : 0)
         },
         copy: { from, to in
             to.revocationDate = from.revocationDate
             to.revocationReason = from.revocationReason
-        }, isNewestFirst: true)
+            to.teller = from.teller
+        }, precedence: .newest, isDenied: { $0.teller == .server })
 
     // Every statement tells it, also by leaving it out: a receipt that has the same refund later does not know that it
     // was a part only, or the end of a family.

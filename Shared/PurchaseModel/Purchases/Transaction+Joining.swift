@@ -7,9 +7,10 @@ import Foundation
 ///
 /// Each part (a token, an end of the period, a price, …) is what the statement says that counts most among those that
 /// state it: a signed transaction before a receipt, then the newer `signedDate`; between two of one date the content
-/// decides, by a fixed order. A part that a statement leaves out is not denied by it, but for one: a signed
-/// transaction always says whether it is revoked. There the newer of the two kinds counts, so a receipt may add a
-/// revocation, and only a signed transaction ends one.
+/// decides, by a fixed order. Of the product's type the older counts. A part that a statement leaves out is not denied by it,
+/// but for one: what Apple's server tells always says whether it is revoked. There the newer counts, so a device or a receipt may
+/// add a revocation, and only Apple's server ends one; of a device's word without it, see
+/// ``countingWithoutRevocation(after:)``.
 ///
 /// A statement whose signer has expired (``Transaction/hasExpiredSigner``) says nothing beside one that is vouched for, not even of
 /// what that one leaves out.

@@ -67,12 +67,20 @@ package struct Transaction: Codable, Sendable, Hashable {
     package var appTransactionId: String?
     /// The commitment behind a subscription that is billed in instalments.
     package var commitment: Commitment?
+    /// The name of the first of Apple's fields that say that it is part of a bundle; nil where none does.
+    package var bundleField: String?
     /// That no money was paid although it is granted, and why it was bought; nil for everything else.
     package var testPurchase: TestPurchase?
     /// That every statement of it was signed under certificates that had expired when it was posted; nil otherwise.
     ///
     /// Whoever has come by their keys may have made it.
     package var hasExpiredSigner: Bool?
+    /// Who told it; nil for a device.
+    ///
+    /// Of several statements: who told the one that counts of revocations.
+    package var teller: Teller?
+    /// Names of fields that the verifier does not know, on their way to be noted; nil in what is stored.
+    package var unknownFields: [String]?
     /// When Apple signed this statement.
     package var signedDate: Date
     /// The verified payload as JSON text: the evidence that is kept with the order.
@@ -97,7 +105,7 @@ package struct Transaction: Codable, Sendable, Hashable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case environment, quantity, ownership, storefront, currency, evidence, sources
+        case environment, quantity, ownership, storefront, currency, evidence, sources, teller
         case transactionId = "transaction_id"
         case originalTransactionId = "original_transaction_id"
         case previousOriginalTransactionId = "previous_original_transaction_id"
@@ -124,6 +132,8 @@ package struct Transaction: Codable, Sendable, Hashable {
         case webOrderLineItemId = "web_order_line_item_id"
         case appTransactionId = "app_transaction_id"
         case commitment
+        case bundleField = "bundle_field"
+        case unknownFields = "unknown_fields"
         case testPurchase = "test_purchase"
         case hasExpiredSigner = "expired_signer"
         case signedDate = "signed_date"

@@ -41,6 +41,8 @@ package struct RenewalStatement: Codable, Sendable, Hashable {
     package var commitment: Commitment?
     /// The UUID that the app set.
     package var appAccountToken: UUID?
+    /// As `Transaction.unknownFields`.
+    package var unknownFields: [String]?
     /// When Apple signed this statement.
     package var signedDate: Date
     /// The verified payload as JSON text.
@@ -78,6 +80,7 @@ package struct RenewalStatement: Codable, Sendable, Hashable {
         case renewalPriceMilliunits = "renewal_price_milliunits"
         case renewalBillingPlan = "renewal_billing_plan"
         case appAccountToken = "app_account_token"
+        case unknownFields = "unknown_fields"
         case signedDate = "signed_date"
     }
 

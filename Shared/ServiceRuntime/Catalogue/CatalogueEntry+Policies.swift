@@ -103,6 +103,15 @@ extension CatalogueEntry {
         return .entitlements
     }
 
+    /// What a transaction brings that Apple marks as a seat, or as a part of a bundle.
+    mutating func marked(_ field: Field, of id: String) -> MarkedPolicy {
+        guard let value = self.field(field) else { return .hold }
+        if let policy = name(value).flatMap(MarkedPolicy.init) { return policy }
+        let known = MarkedPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+        mistakes.add(value.mark?.line, "the `\(field.rawValue)` of \(id) of \(app) is not one of \(known)")
+        return .hold
+    }
+
     private func part(_ field: RestoreField, of mapping: Node.Mapping) -> Node? {
         mapping[Node(field.rawValue)]
     }

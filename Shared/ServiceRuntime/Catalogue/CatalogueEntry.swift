@@ -4,7 +4,7 @@ import Yams
 /// One product of a catalogue as it is written.
 struct CatalogueEntry {
     enum Field: String, CaseIterable {
-        case id, type, grants, entitlements, duration, prices, restore, family, refund
+        case id, type, grants, entitlements, duration, prices, restore, family, assigned, bundled, refund
         case takeBack = "take_back"
         case newPurchase = "new_purchase"
     }
@@ -54,11 +54,13 @@ struct CatalogueEntry {
         let newPurchase = newPurchase(of: name, type)
         let (restore, takeBacks) = (restore(of: name, type).leaving(newPurchase), takeBacks(of: name))
         let family = family(of: name, type)
+        let (assigned, bundled) = (marked(.assigned, of: name), marked(.bundled, of: name))
         let refund = refund(of: name)
         guard let id, let type else { return nil }
         return Catalogue.Product(
             id: id, type: type, items: items, entitlements: entitlements, duration: duration, prices: prices,
-            restore: restore, takeBacks: takeBacks, family: family, refund: refund)
+            restore: restore, takeBacks: takeBacks, family: family, assigned: assigned, bundled: bundled,
+            refund: refund)
     }
 
     private mutating func tellOfId() {

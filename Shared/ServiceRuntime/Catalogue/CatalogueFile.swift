@@ -31,6 +31,10 @@ package import PurchaseModel
 /// purchase was paid for), `all` or `nothing`. `new_purchase` says who gets a period that another account paid for after
 /// the subscription had lapsed: its `payer` (the default: whoever posts Apple's proof of it), or the `owner` from before.
 ///
+/// `assigned` says what the seat of a volume purchase brings, which an organisation bought and assigned, and `bundled` what the product
+/// brings as a part of a bundle (iOS 27): `hold` (the default: the order is held until this says otherwise), `entitlements`, `all` or
+/// `nothing`.
+///
 /// `refund` says what Apple is told when a customer asks for a refund, such as
 /// `{ preference: grant_prorated, when_consumed: decline, sample_content: true }`: `preference` is `decline`, `grant_full` or
 /// `grant_prorated` (without it none is told), `when_consumed` takes its place once a part is known to be used,

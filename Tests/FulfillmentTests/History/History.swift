@@ -14,7 +14,7 @@ struct History: Sendable {
         /// The player that posted it; nil where Apple did.
         let poster: String?
         let kind: ProofKind
-        let transactions: [Transaction]
+        var transactions: [Transaction]
         /// As `VerdictMessage.claims`.
         let claims: [String]?
         let renewals: [RenewalStatement]
@@ -37,7 +37,7 @@ struct History: Sendable {
     /// Begins every id of Apple's, and names the app: several histories may stand in one database.
     let prefix: String
     /// In the order in which they were signed.
-    let acts: [Act]
+    var acts: [Act]
     /// Whose the registered tokens are.
     let tokens: [UUID: String]
 

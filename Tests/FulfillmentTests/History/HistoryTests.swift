@@ -74,7 +74,7 @@ struct HistoryTests {
     }
 
     /// As it happened: the clock goes along, and ends what it ends.
-    private func settleInOrder(_ history: History, _ bench: Bench) async throws {
+    func settleInOrder(_ history: History, _ bench: Bench) async throws {
         try await registerTokens(of: history, bench)
         var bench = try await prepare(history, bench)
         var chance = SplitMix(state: history.seed)
@@ -99,7 +99,7 @@ struct HistoryTests {
     }
 
     /// Some accounts are known only when much was said already, and what is parked is looked at meanwhile.
-    private func settleShuffled(_ history: History, _ bench: Bench) async throws {
+    func settleShuffled(_ history: History, _ bench: Bench) async throws {
         let bench = try await prepare(history, bench)
         let isLate = isLate(history)
         if !isLate { try await registerTokens(of: history, bench) }

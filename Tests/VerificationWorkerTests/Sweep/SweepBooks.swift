@@ -67,14 +67,17 @@ struct SweepBooks: Sendable {
         let catalogues = CurrentCatalogue(CatalogueFile.Loaded(catalogue: Self.catalogue, text: "the sweep's")) {
             try await store.version(of: $0)
         }
-        let apps = CurrentApps(nil)
+        let apps = CurrentApps(
+            AppsFile(apps: Dictionary(access.apps.all.map { ($0.bundleId, $0) }) { first, _ in first }))
         let settle = SettleVerdicts(
-            pool: pool, catalogues: catalogues, load: LoadBatch(logger: Stage.quiet),
+            pool: pool, catalogues: catalogues,
+            load: LoadBatch(logger: Stage.quiet, device: DeviceRule(canBeAsked: { apps.canBeAsked($0) })),
             subscriptions: SettleSubscriptions(),
             submissions: SettleSubmissions(backOff: BackOff(delayMaximum: .seconds(60))), eventLease: .seconds(30),
             announce: AnnounceOutcomes { _ in }, doubtful: DoubtfulProducts(),
             calls: QueueAppleCalls(apps: apps, finishDelay: .zero),
-            notifications: RecordNotifications(apps: apps, logger: Stage.quiet))
+            notifications: RecordNotifications(apps: apps, logger: Stage.quiet), doubts: AskAboutDoubts(apps: apps),
+            values: NoteUnknownValues(logger: Stage.quiet))
         let submissions = SubmissionStore(pool: pool)
         while true {
             let due = try await submissions.claimDue(limit: 100, lease: .seconds(60), leaseMaximum: .seconds(60))
