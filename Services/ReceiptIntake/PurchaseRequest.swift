@@ -29,10 +29,12 @@ struct PurchaseRequest: Decodable, Sendable {
     func proof() throws -> PurchaseProof {
         switch (signedTransaction, receipt, transactionId, orderId) {
         case (let text?, nil, nil, nil):
-            guard let jws = CompactJWS(text) else { throw ProblemDetails.proofMalformed }
+            guard let jws = CompactJWS(posted: text) else { throw ProblemDetails.proofMalformed }
             return .signedTransaction(jws)
         case (nil, let text?, let id, nil):
             let named = try id.map(Self.transactionId)
+            // It is a proof by itself, and names its transaction.
+            if let jws = CompactJWS(posted: text) { return .signedTransaction(jws) }
             do {
                 return .receipt(try ReceiptText(text), named: named)
             } catch {

@@ -70,6 +70,8 @@ public struct RejectionCode: RawRepresentable, Sendable, Hashable, CustomStringC
     public static let notificationContent = RejectionCode(rawValue: "notification_content")
     /// A genuine payload without a field that every one of its kind has.
     public static let fieldMissing = RejectionCode(rawValue: "field_missing")
+    /// A genuine transaction that does not say whose it is: Apple leaves the bundle id out of one in a million.
+    public static let bundleIdMissing = RejectionCode(rawValue: "bundle_id_missing")
     /// A genuine payload with a field that cannot be read and must not be guessed.
     public static let fieldInvalid = RejectionCode(rawValue: "field_invalid")
     /// A genuine payload of another app.
@@ -95,7 +97,7 @@ public struct RejectionCode: RawRepresentable, Sendable, Hashable, CustomStringC
     public static let signerMissing = RejectionCode(rawValue: "signer_missing")
     /// In production, `appAppleId` is missing or another app's.
     public static let appAppleIdMismatch = RejectionCode(rawValue: "app_apple_id_mismatch")
-    /// The renewal info of another subscription, or one in a notification without a transaction to tie it to.
+    /// The renewal info of another subscription than the transaction beside it.
     public static let renewalInfoMismatch = RejectionCode(rawValue: "renewal_info_mismatch")
     /// A notification carries what another app sold.
     public static let nestedBundleMismatch = RejectionCode(rawValue: "nested_bundle_mismatch")

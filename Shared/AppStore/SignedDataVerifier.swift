@@ -38,11 +38,15 @@ public final class SignedDataVerifier: Sendable {
     /// - Parameters:
     ///   - jws: the compact form, as StoreKit's `jwsRepresentation` or Apple's server gives it.
     ///   - app: whose transaction it must be; its `bundleId` is compared exactly.
+    ///   - isAppKnown: whether something else says whose it is, so that a missing `bundleId` is the app's: the key that
+    ///     asked Apple, or the signed notification around it.
     /// - Returns: the transaction, or the first check that failed. A transaction without an environment (Apple wrote
     ///   none before 2022) is not refused.
-    public func transaction(_ jws: [UInt8], app: AppIdentity) -> Result<SignedTransaction, SignedDataRejection> {
+    public func transaction(
+        _ jws: [UInt8], app: AppIdentity, isAppKnown: Bool = false
+    ) -> Result<SignedTransaction, SignedDataRejection> {
         switch verified(jws) {
-        case .success(let content): SignedTransaction.reading(content, app: app)
+        case .success(let content): SignedTransaction.reading(content, app: app, isAppKnown: isAppKnown)
         case .failure(let rejection): .failure(rejection)
         }
     }
@@ -52,9 +56,9 @@ public final class SignedDataVerifier: Sendable {
     /// - Parameters:
     ///   - jws: the compact form.
     ///   - originalTransactionId: the subscription's, of a transaction that was verified: renewal info names no app, so
-    ///     only this says whose it is.
+    ///     only this says whose it is; nil where the signed notification around it does.
     public func renewalInfo(
-        _ jws: [UInt8], originalTransactionId: String
+        _ jws: [UInt8], originalTransactionId: String?
     ) -> Result<SignedRenewalInfo, SignedDataRejection> {
         switch verified(jws) {
         case .success(let content):

@@ -37,7 +37,12 @@ extension SignedNotification {
         guard kinds.count == 1, let kind = kinds.first, var inner = try fields.strictObject(kind.rawValue) else {
             throw SignedDataRejection(.notificationContent, "\(kinds.count) of the four contents, not 1")
         }
-        bundleId = try inner.required("bundleId")
+        let statedBundleId = try inner.strictString("bundleId").flatMap { $0.isEmpty ? nil : $0 }
+        // Apple leaves it out of one in a million; then the transaction inside must say whose it is.
+        guard statedBundleId != nil || kind == .data && inner.has("signedTransactionInfo") else {
+            throw SignedDataRejection(.fieldMissing, "no bundleId")
+        }
+        bundleId = statedBundleId ?? app.bundleId
         appAppleId = try inner.strictInteger("appAppleId", in: 1...Int64.max)
         environment = try Self.environment(of: inner, kind)
         guard app.isNamed(bundleId) else {
@@ -46,7 +51,9 @@ extension SignedNotification {
         try SignedDataEnvironment.check(environment)
         try app.checkNumber(appAppleId, in: environment)
 
-        let frame = Frame(app: app, environment: environment, appAppleId: appAppleId, type: notificationType)
+        let frame = Frame(
+            app: app, isAppKnown: statedBundleId != nil, environment: environment, appAppleId: appAppleId,
+            type: notificationType)
         self.content =
             switch kind {
             case .data: .data(try PurchaseData(&inner, frame, verifier))
@@ -108,6 +115,8 @@ extension SignedNotification {
     /// What the outside says, with which the inside must agree.
     fileprivate struct Frame {
         let app: AppIdentity
+        /// Whether the outside names the app.
+        let isAppKnown: Bool
         let environment: SignedDataEnvironment
         let appAppleId: Int64?
         let type: NotificationType
@@ -164,18 +173,18 @@ extension SignedNotification.PurchaseData {
         if let signedTransaction {
             let name = "signedTransactionInfo"
             let found = try frame.verified(
-                name, verifier.transaction(Array(signedTransaction.utf8), app: frame.app))
+                name, verifier.transaction(Array(signedTransaction.utf8), app: frame.app, isAppKnown: frame.isAppKnown))
             try frame.check(name, environment: found.environment)
             verifiedTransaction = found
         }
         transaction = verifiedTransaction
         if let signedRenewalInfo {
             let name = "signedRenewalInfo"
-            guard let id = verifiedTransaction?.originalTransactionId else {
-                throw SignedDataRejection(.renewalInfoMismatch, "\(name) without a transaction to tie it to")
-            }
+            // Apple may send it without a transaction; then the notification alone says whose it is.
             let found = try frame.verified(
-                name, verifier.renewalInfo(Array(signedRenewalInfo.utf8), originalTransactionId: id))
+                name,
+                verifier.renewalInfo(
+                    Array(signedRenewalInfo.utf8), originalTransactionId: verifiedTransaction?.originalTransactionId))
             try frame.check(name, environment: found.environment)
             renewalInfo = found
         } else {

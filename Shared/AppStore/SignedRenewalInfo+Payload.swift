@@ -3,12 +3,12 @@ import Foundation
 extension SignedRenewalInfo {
     /// Reads a payload whose signature is good, and checks which subscription it is about (C6, step 7).
     static func reading(
-        _ content: SignedContent, originalTransactionId: String
+        _ content: SignedContent, originalTransactionId: String?
     ) -> Result<SignedRenewalInfo, SignedDataRejection> {
         do {
             let info = try SignedRenewalInfo(content)
             // By bytes: to Swift's == different characters may be the same.
-            guard info.originalTransactionId.utf8.elementsEqual(originalTransactionId.utf8) else {
+            guard originalTransactionId.map({ info.originalTransactionId.utf8.elementsEqual($0.utf8) }) ?? true else {
                 return .failure(SignedDataRejection(.renewalInfoMismatch, "the renewal info of another subscription"))
             }
             return .success(info)

@@ -5,15 +5,19 @@ extension SignedTransaction {
     private static let quantityMaximum: Int64 = 1_000_000
 
     /// Reads a payload whose signature is good, and checks whose transaction it is (C6, step 7).
-    static func reading(_ content: SignedContent, app: AppIdentity) -> Result<SignedTransaction, SignedDataRejection> {
+    static func reading(
+        _ content: SignedContent, app: AppIdentity, isAppKnown: Bool
+    ) -> Result<SignedTransaction, SignedDataRejection> {
         do {
-            return .success(try SignedTransaction(content, app: app))
+            return .success(try SignedTransaction(content, app: app, isAppKnown: isAppKnown))
         } catch {
             return .failure(error)
         }
     }
 
-    private init(_ content: SignedContent, app: AppIdentity) throws(SignedDataRejection) {
+    private init(
+        _ content: SignedContent, app: AppIdentity, isAppKnown: Bool
+    ) throws(SignedDataRejection) {
         var fields = PayloadFields(content.fields)
         // What is signed besides transactions (renewal info, notifications, app transactions) has no transaction id.
         switch content.fields["transactionId"] {
@@ -21,7 +25,7 @@ extension SignedTransaction {
         default: transactionId = try fields.required("transactionId")
         }
         originalTransactionId = try fields.required("originalTransactionId")
-        bundleId = try fields.required("bundleId")
+        bundleId = try Self.bundleId(in: fields, app: app, isAppKnown: isAppKnown)
         productId = try fields.required("productId")
         type = ProductType(rawValue: try fields.required("type"))
         purchaseDate = try fields.requiredDate("purchaseDate")
@@ -72,6 +76,17 @@ extension SignedTransaction {
         "bundleProductId", "bundleProductID", "bundleSubscriptionGroupId", "bundleSubscriptionGroupID",
         "bundleSubscriptionGroupIdentifier",
     ]
+
+    /// What is missing is the app's, where something else says whose it is.
+    private static func bundleId(
+        in fields: PayloadFields, app: AppIdentity, isAppKnown: Bool
+    ) throws(SignedDataRejection) -> String {
+        guard let stated = try fields.strictString("bundleId"), !stated.isEmpty else {
+            guard isAppKnown else { throw SignedDataRejection(.bundleIdMissing, "no bundleId") }
+            return app.bundleId
+        }
+        return stated
+    }
 
     private static let knownFields = Set(bundleFields).union([
         "transactionId", "originalTransactionId", "previousOriginalTransactionId", "webOrderLineItemId", "bundleId",

@@ -13,7 +13,7 @@ struct TokenTests {
     }
 
     private struct Claims: Decodable {
-        let iss: String, iat: Int64, exp: Int64, aud: String, bid: String
+        let iss: String, iat: Double, exp: Double, aud: String, bid: String
     }
 
     /// A clock that is set by hand.
@@ -35,10 +35,19 @@ struct TokenTests {
         #expect(second != first)
         let told: Claims = try claims(second)
         #expect(told.iss == "issuer" && told.aud == "appstoreconnect-v1" && told.bid == "com.example.game")
-        #expect(told.iat == 1_700_001_200 && told.exp - told.iat == 1_800)
+        #expect(told.iat == 1_700_001_200.9 && told.exp == 1_700_003_000.9)
         // Set back, it would be from the future.
         clock.move(by: -60)
         #expect(try cache.token() != second)
+    }
+
+    /// With whole seconds, transactions of Catalyst apps have been unknown to Apple.
+    @Test(arguments: [(1_700_000_000.0, 1_699_999_999.999), (1_700_000_000.000_4, 1_699_999_999.999), (7.125, 7.125)])
+    func itsTimesAreNeverWholeSeconds(now: Double, issued: Double) throws {
+        let date = Date(timeIntervalSince1970: now)
+        let told: Claims = try claims(TokenCache(key: try Self.key(), bundleId: "b", now: { date }).token())
+        #expect(told.iat == issued && told.iat <= now)
+        #expect(told.exp == issued + 1_800)
     }
 
     @Test func itsSignatureAndHeaderAreApples() throws {

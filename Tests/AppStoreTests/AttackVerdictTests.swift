@@ -25,7 +25,8 @@ struct AttackVerdictTests {
             "receipt_genuine_certificates_foreign_key": [.signatureInvalid],
             "receipt_as_xcode_makes": [.receiptXcode], "receipt_spelled_otherwise": [nil, .receiptXcode],
             "receipt_truncated": [.notAReceipt], "receipt_thousand_times": [nil],
-            "receipt_and_transaction": [nil, nil],
+            "receipt_and_transaction": [nil, nil], "missing_bundle_id": [.bundleIdMissing],
+            "receipt_with_id_twice": [nil],
         ]
         for (kind, code) in NotificationAttackTests.codes { codes[kind] = [code] }
         return codes

@@ -44,7 +44,7 @@ struct HostileNotificationTests {
         #expect(try draft { $0.outer["notificationUUID"] = .some(nil) }.code() == .fieldMissing)
         #expect(try draft { $0.outer["subtype"] = "1" }.code() == .fieldInvalid)
         #expect(try draft { $0.outer["signedDate"] = .some(nil) }.code() == .signedDateMissing)
-        #expect(try draft { $0.content["bundleId"] = .some(nil) }.code() == .fieldMissing)
+        #expect(try draft("summary") { $0.content["bundleId"] = .some(nil) }.code() == .fieldMissing)
         #expect(try draft { $0.content["environment"] = .some(nil) }.code() == .fieldMissing)
         #expect(try draft { $0.content["appAppleId"] = "\"1\"" }.code() == .fieldInvalid)
         #expect(try draft { $0.content["signedTransactionInfo"] = "{}" }.code() == .fieldInvalid)
@@ -102,6 +102,29 @@ struct HostileNotificationTests {
         #expect(try disguised.code(by: AppIdentity(bundleId: "com.example.game")) == .nestedAppAppleIdMismatch)
     }
 
+    @Test("one of the outside and the inside says whose it is")
+    func missingBundleId() throws {
+        let outside = try draft { $0.content["bundleId"] = .some(nil) }.verified().get()
+        #expect(outside.bundleId == NotificationDraft.app.bundleId)
+        let inside = try draft { $0.transaction?["bundleId"] = .some(nil) }.verified().get()
+        #expect(inside.bundleId == NotificationDraft.app.bundleId)
+        let neither = draft {
+            $0.content["bundleId"] = .some(nil)
+            $0.transaction?["bundleId"] = .some(nil)
+        }
+        #expect(try neither.code() == .bundleIdMissing)
+        let other = draft {
+            $0.content["bundleId"] = .some(nil)
+            $0.transaction?["bundleId"] = "\"com.example.other\""
+        }
+        #expect(try other.code() == .nestedBundleMismatch)
+        let unnamed = draft {
+            $0.content["bundleId"] = .some(nil)
+            $0.transaction = nil
+        }
+        #expect(try unnamed.code() == .fieldMissing)
+    }
+
     @Test("what is inside is of the same environment, and says so")
     func nestedEnvironment() throws {
         for value in ["\"Sandbox\"", nil] as [String?] {
@@ -119,7 +142,10 @@ struct HostileNotificationTests {
     func renewalInfo() throws {
         let other = draft { $0.renewalInfo?["originalTransactionId"] = "\"2000000000000002\"" }
         #expect(try other.code() == .renewalInfoMismatch)
-        #expect(try draft { $0.transaction = nil }.code() == .renewalInfoMismatch)
+        let alone = try draft { $0.transaction = nil }.verified().get()
+        guard case .data(let data) = alone.content else { throw SignedDataRejection(.notificationContent, "no data") }
+        #expect(data.transaction == nil)
+        #expect(data.renewalInfo?.originalTransactionId == "2000000000000001", "Apple may send it alone")
         #expect(try draft { $0.renewalInfo = nil }.code() == nil)
         #expect(try draft { $0.renewalInfo?["autoRenewStatus"] = "true" }.code() == nil)
     }

@@ -74,7 +74,11 @@ struct HostilePayloadTests {
 
     @Test("every field that a transaction needs is missed, whether absent, null or empty")
     func missingFields() throws {
-        for name in ["originalTransactionId", "bundleId", "productId", "type", "purchaseDate"] {
+        for value in [nil, "null", "\"\""] as [String?] {
+            let code = try store.rejectionOfSigned(SimulatedStore.payload(["bundleId": value]))
+            #expect(code == .bundleIdMissing, "\(value ?? "absent")")
+        }
+        for name in ["originalTransactionId", "productId", "type", "purchaseDate"] {
             let absent = try store.rejectionOfSigned(SimulatedStore.payload([name: nil]))
             #expect(absent == .fieldMissing, "\(name)")
             #expect(try store.rejectionOfSigned(SimulatedStore.payload([name: "null"])) == .fieldMissing, "\(name)")
@@ -83,6 +87,18 @@ struct HostilePayloadTests {
         #expect(try store.rejectionOfSigned(SimulatedStore.payload(["transactionId": "\"\""])) == .fieldMissing)
         #expect(try store.rejectionOfSigned(SimulatedStore.payload(["transactionId": nil])) == .notATransaction)
         #expect(try store.rejectionOfSigned(SimulatedStore.payload(["transactionId": "null"])) == .notATransaction)
+    }
+
+    @Test("a missing bundle id is the app's where something else says whose it is; another app's never is")
+    func knownApp() throws {
+        func read(_ changes: [String: String?]) throws -> Result<SignedTransaction, SignedDataRejection> {
+            store.verifier.transaction(
+                try store.sign(SimulatedStore.payload(changes)), app: SimulatedStore.app, isAppKnown: true)
+        }
+        #expect(try read(["bundleId": nil]).get().bundleId == SimulatedStore.app.bundleId)
+        #expect(rejection(try read(["bundleId": "\"com.example.other\""])) == .bundleMismatch)
+        #expect(rejection(try read(["bundleId": "7"])) == .fieldInvalid)
+        #expect(rejection(try read(["bundleId": nil, "environment": "\"Xcode\""])) == .environmentXcode)
     }
 
     @Test("a field on which a grant depends is never guessed")

@@ -38,6 +38,10 @@ struct MutationDifference: Sendable {
             return reading.values["rawEnvironment"] == nil
                 && [.transaction, .renewalInfo].contains($0.mutant.kind)
         },
+        MutationDifference("app-inside") {
+            $0.ours.isAccepted && $0.mutant.kind == .notification && $0.says("data.bundleId")
+                && $0.theySay("INVALID_APP_IDENTIFIER")
+        },
         MutationDifference("unreadable-detail") {
             guard case .accepted(let reading) = $0.ours else { return false }
             return !reading.unreadable.isEmpty && $0.theySay("ClassValidationError")
@@ -94,7 +98,7 @@ struct MutationDifference: Sendable {
         MutationDifference("two-contents") { $0.isOf(.json) && $0.code == .notificationContent },
         MutationDifference("needed-field") {
             $0.isOf(.field, .jsonByte)
-                && [.fieldMissing, .notATransaction, .notANotification].contains($0.code)
+                && [.fieldMissing, .bundleIdMissing, .notATransaction, .notANotification].contains($0.code)
         },
         MutationDifference("field-type") { $0.isOf(.field, .jsonByte) && $0.code == .fieldInvalid },
         MutationDifference("other-subscription") {

@@ -105,8 +105,8 @@ extension EndToEnd {
 
         /// What a player may post and read without anything to show for it.
         private static func pestering(_ token: String) -> [Flood.Request] {
-            // What Apple knows no order of is refused at once, and leaves nothing due for the tests that follow.
-            let proofs = [#""order_id":"MX{n}""#, #""signed_transaction":"{proof}.e30.AAAA""#]
+            // What can be no id of Apple's is refused at once, and leaves nothing due for the tests that follow.
+            let proofs = [#""transaction_id":"MX{n}""#, #""signed_transaction":"{proof}.e30.AAAA""#]
             return proofs.map {
                 .init(method: "POST", path: "/v1/purchases", token: token, body: #"{"app":"\#(game)",\#($0)}"#)
             }

@@ -97,8 +97,9 @@ struct NotificationRoutesTests {
             ("body-malformed", 400, deep), ("body-malformed", 400, "{\"signedPayload\":\(deep)"),
             ("field-missing", 400, "{}"), ("field-missing", 400, "{\"signedPayload\":null}"),
             ("field-missing", 400, "{\"signed_payload\":\"\(good)\"}"),
-            // A notification of version 1.
-            ("field-missing", 400, "{\"notification_type\":\"DID_RENEW\",\"bid\":\"\(TestIntake.app)\"}"),
+            ("notification-version-one", 400, "{\"notification_type\":\"DID_RENEW\",\"bid\":\"\(TestIntake.app)\"}"),
+            ("field-missing", 400, "{\"notification_type\":7}"), ("field-missing", 400, "{\"notification_type\":\"\"}"),
+            ("field-invalid", 400, "{\"notification_type\":\"CANCEL\",\"signedPayload\":7}"),
             ("field-invalid", 400, "{\"signedPayload\":7}"),
             ("field-invalid", 400, "{\"signedPayload\":[\"\(good)\"]}"),
             ("proof-malformed", 400, NotificationPayload.body("")),
@@ -133,6 +134,28 @@ struct NotificationRoutesTests {
                     uri: "/v1/notifications", method: .post, headers: [:], body: .init(bytes: [0x7B, 0xFF, 0x7D]))
                 #expect(invalid.status == .badRequest)
                 #expect(intake.published.withLock(\.isEmpty))
+            }
+            #expect(try await database.submissionCount() == 0)
+        }
+    }
+
+    @Test("a notification of version 1 is told from junk, whatever it calls the environment, and says what to choose")
+    func version1() async throws {
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url) { intake in
+                for (name, environment) in [
+                    ("PROD", "production"), ("Production", "production"), ("Sandbox", "sandbox"), ("Moon", nil),
+                ] as [(String, String?)] {
+                    let body = """
+                        {"notification_type":"DID_RENEW","environment":"\(name)","password":"a-shared-secret",
+                        "bid":"\(TestIntake.app)","signedPayload":null,
+                        "unified_receipt":{"status":0,"latest_receipt":"MIIB","latest_receipt_info":[{"quantity":"1"}]}}
+                        """
+                    let answer = try await intake.send(.post, "/v1/notifications", token: nil, body: body)
+                    #expect(answer.status == 400 && answer.slug == "notification-version-one", "\(answer.text)")
+                    #expect(answer.fields["environment"] as? String == environment, "\(name)")
+                    #expect(answer.text.contains("Version 2") && !answer.text.contains("a-shared-secret"))
+                }
             }
             #expect(try await database.submissionCount() == 0)
         }

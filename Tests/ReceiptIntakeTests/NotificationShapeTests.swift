@@ -40,6 +40,17 @@ struct NotificationShapeTests {
         }
     }
 
+    @Test("what names no app outside is of the app of the transaction inside")
+    func appInside() throws {
+        func transaction(_ payload: String) -> String { "e30.\(Proofs.encode(Data(payload.utf8))).c2ln" }
+        let inside = transaction("{\"bundleId\":\"com.example.game\"}")
+        #expect(try read(["data": ["signedTransactionInfo": inside]])?.app == "com.example.game")
+        #expect(try read(["data": ["signedTransactionInfo": inside, "bundleId": "outside"]])?.app == "outside")
+        for payload in ["{}", "{\"bundleId\":7}", "[]", "x"] {
+            #expect(try read(["data": ["signedTransactionInfo": transaction(payload)]]) == nil, "\(payload)")
+        }
+    }
+
     @Test("what names no app in a place that Apple has for it is no notification")
     func nameless() throws {
         let payloads: [[String: Any]] = [

@@ -60,7 +60,8 @@ struct SubmissionReopeningTests {
                 try await putOff("a", reason, pool)
                 #expect(try await claim(store, pool).first?.notFound?.count == 1)
             }
-            try await putOff("a", .transactionNotFound, pool)
+            // An order's id counts like a transaction's.
+            try await putOff("a", .orderNotFound, pool)
             let last = try #require(try await claim(store, pool).first)
             #expect(last.notFound?.count == 2 && last.attempt == 5)
             #expect((last.notFound?.seconds ?? 0) >= 100, "since the first")
@@ -118,20 +119,67 @@ struct SubmissionReopeningTests {
         }
     }
 
-    @Test("keep their outcome when they were rejected for something else, or fulfilled")
+    @Test("are judged anew whatever they were rejected for, when the same is posted again in time")
+    func everyRejection() async throws {
+        try await TestDatabase.with { database in
+            let (pool, store) = (database.pool, SubmissionStore(pool: database.pool))
+            let rejected: [(kind: ProofKind, reason: String)] = [
+                (.orderId, "order_not_found"), (.signedTransaction, "root_not_trusted"),
+                (.signedTransaction, "certificate_denied"), (.receipt, "receipt_malformed"),
+                (.receipt, "receipt_without_purchases"), (.transactionId, "sandbox_refused"),
+                (.serverNotification, "certificate_revoked"),
+            ]
+            let posts = rejected.indices.map { submission("\($0)", rejected[$0].kind, proof: "proof-\($0)") }
+            _ = try await store.accept(posts, lease: .seconds(60))
+            for (index, rejection) in rejected.enumerated() {
+                let reason = ReasonCode(rawValue: rejection.reason)
+                try await settle(
+                    "\(index)", .init(state: .rejected, finish: false, reason: reason), ago: 55, pool)
+            }
+            #expect(try await store.accept(posts, lease: .seconds(60)).new == [], "not before its time")
+            _ = try await pool.query("UPDATE submissions SET settled_at = settled_at - interval '5 seconds'")
+            let again = try await store.accept(posts, lease: .seconds(60))
+            #expect(again.new.count == posts.count)
+            #expect(again.existing.values.allSatisfy { $0.outcome == nil })
+        }
+    }
+
+    @Test("whose proof retention has dropped get it back by the same post, and are judged anew by it")
+    func droppedProof() async throws {
+        try await TestDatabase.with { database in
+            let (pool, store) = (database.pool, SubmissionStore(pool: database.pool))
+            let posts = [
+                submission("signed", .signedTransaction, proof: "e30.e30.c2ln"),
+                submission("receipt", .receipt, proof: "MIIB"),
+            ]
+            _ = try await store.accept(posts, lease: .seconds(60))
+            let refused = SubmissionOutcome(
+                state: .rejected, finish: false, reason: ReasonCode(rawValue: "certificate_denied"))
+            for post in posts { try await settle(post.message.submissionId, refused, ago: 7_200, pool) }
+            #expect(try await store.removeRejectedProofs(olderThan: .seconds(3_600), limit: 10).removed == 2)
+            let dropped = try await pool.withTransaction { connection in
+                try await connection.query("SELECT count(*)::int8 AS n FROM submission_proofs").rows.first?
+                    .decode("n", as: Int64.self)
+            }
+            #expect(dropped == 0)
+            #expect(Set(try await store.accept(posts, lease: .seconds(60)).new) == ["signed", "receipt"])
+            let sent = try await claim(store, pool)
+            #expect(Set(sent.map(\.proof)) == ["e30.e30.c2ln", "MIIB"])
+        }
+    }
+
+    @Test("keep their outcome when they were rejected for good, or fulfilled")
     func otherOutcomes() async throws {
         try await TestDatabase.with { database in
             let (pool, store) = (database.pool, SubmissionStore(pool: database.pool))
             let outcomes = [
-                SubmissionOutcome(state: .rejected, finish: false, reason: .orderNotFound),
                 SubmissionOutcome(state: .rejected, finish: true, reason: .belongsToAnotherAccount),
                 SubmissionOutcome(state: .fulfilled, finish: true),
                 SubmissionOutcome(state: .parked, finish: false, reason: .possessionUnproven),
             ]
-            let posts = outcomes.indices.map { submission("\($0)") } + [submission("n", .serverNotification)]
+            let posts = outcomes.indices.map { submission("\($0)") }
             _ = try await store.accept(posts, lease: .seconds(60))
             for (index, outcome) in outcomes.enumerated() { try await settle("\(index)", outcome, ago: 7_200, pool) }
-            try await settle("n", Self.notFound, ago: 7_200, pool)
             let again = try await store.accept(posts, lease: .seconds(60))
             #expect(again.new == [])
             for (index, outcome) in outcomes.enumerated() {

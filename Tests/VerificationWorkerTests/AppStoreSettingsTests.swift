@@ -15,7 +15,7 @@ struct AppStoreSettingsTests {
         #expect(settings.rates == AppStoreRates(perSecond: 50, share: 0.8, ordersPerSecond: 10))
         #expect(settings.inFlightMaximum == 512)
         #expect(settings.patience == .seconds(5))
-        #expect(settings.notFoundAge == .seconds(900))
+        #expect(settings.notFoundAge == .seconds(259_200))
         #expect(!settings.asksAboutRevocation)
         #expect(settings.responder == nil)
     }
@@ -51,7 +51,7 @@ struct AppStoreSettingsTests {
         arguments: [
             ["app_store.production_url": "ftp://apple"], ["verify_receipt.sandbox_url": "nonsense"],
             ["lookups.in_flight_maximum": "0"], ["lookups.patience": "0"], ["rate.per_second": "0"],
-            ["rate.share": "1.5"], ["rate.share": "all"], ["not_found_age": "8 days"], ["not_found_age": "604801"],
+            ["rate.share": "1.5"], ["rate.share": "all"], ["not_found_age": "8 days"], ["not_found_age": "2592001"],
             ["rate.orders_per_second": "0"], ["ocsp": "perhaps"],
             ["ocsp.responder_url": "x"],
             ["breaker.probe_delay": "10", "breaker.probe_delay_maximum": "1"],

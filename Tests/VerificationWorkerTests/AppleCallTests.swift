@@ -138,6 +138,25 @@ struct AppleCallTests {
         }
     }
 
+    @Test("good values that version 2 refuses (400 4000036) go by version 1, within the same minute")
+    func goodValuesRefused() async throws {
+        try await scene { scene in
+            let sold = try await scene.stage.simulator.sellOne()
+            // Of the two calls the first: version 2's.
+            try await scene.stage.simulator.misbehave(
+                "{\"kind\":\"status\",\"status\":400,\"errorCode\":4000036}", count: 1)
+            try await scene.ask(
+                sold.transactionId,
+                ConsumptionAnswer(isDelivered: true, consumed: 0, preference: .grantFull, hasSample: false))
+            try await scene.look()
+            #expect(try await scene.calls() == ["done 1 202 1"])
+            let told = try await scene.stage.simulator.control(.GET, "consumption-answers", as: Answers.self)
+                .consumptionAnswers
+            #expect(told.map(\.version) == [1])
+            #expect(told.map(\.body.consumptionStatus) == [1], "not consumed")
+        }
+    }
+
     @Test("a granted purchase is finished, and a token set; Apple's transaction says both afterwards")
     func finishAndToken() async throws {
         try await scene { scene in
@@ -178,14 +197,17 @@ struct AppleCallTests {
             try await scene.look()
             #expect(try await scene.calls() == ["done 2 200"])
 
-            // Apple knows no such id: it may lag for an hour, and then it is over.
+            // Apple knows no such id: it may be so for days of what it sold, and then it is over.
             try await scene.queue(.finish, "2000000999999999")
             try await scene.look()
             #expect(try await scene.calls().last == "ready 1 404 4040010 notFound")
-            _ = try await scene.pool.query("UPDATE apple_calls SET created_at = created_at - interval '2 hours'")
-            try await scene.makeDue()
-            try await scene.look()
-            #expect(try await scene.calls().last == "refused 2 404 4040010 notFound")
+            for (days, word) in [(2, "ready 2"), (2, "refused 3")] {
+                _ = try await scene.pool.query(
+                    "UPDATE apple_calls SET created_at = created_at - interval '\(days) days'")
+                try await scene.makeDue()
+                try await scene.look()
+                #expect(try await scene.calls().last == "\(word) 404 4040010 notFound")
+            }
             try await scene.makeDue()
         }
     }

@@ -30,7 +30,7 @@ struct OrderLookupTests {
         }
     }
 
-    @Test("An id that Apple does not know is refused at once, and asked about anew: it is not remembered")
+    @Test("An id that Apple does not know is asked about anew: it is not remembered")
     func notRemembered() async throws {
         try await Stage.run { stage in
             let (id, _) = try await stage.order()

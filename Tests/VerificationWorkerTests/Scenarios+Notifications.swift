@@ -55,6 +55,23 @@ private let genuineNotifications: [String: Scenario] = [
         #expect(finding.claims == [])
         return finding
     },
+    "server notification: about a subscription's renewal, without a transaction": { stage in
+        let finding = try await stage.finding(
+            "DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED",
+            override: "{\"data.signedTransactionInfo\":null}")
+        #expect(finding.transactions == [])
+        #expect(finding.renewals.map(\.willRenew) == [false])
+        #expect(finding.claims == [])
+        return finding
+    },
+    "server notification: it names no app outside, or none inside": { stage in
+        let inside = try await stage.finding(
+            "ONE_TIME_CHARGE", override: "{\"data.signedTransactionInfo.bundleId\":null}")
+        #expect(inside.transactions.map(\.bundleId) == [SubmissionFixture.app])
+        let finding = try await stage.finding("ONE_TIME_CHARGE", override: "{\"data.bundleId\":null}")
+        #expect(finding.transactions.map(\.bundleId) == [SubmissionFixture.app])
+        return finding
+    },
     "server notification: consent was rescinded": { stage in
         let finding = try await stage.finding("RESCIND_CONSENT")
         #expect(finding.rescindedConsents.count == 1)

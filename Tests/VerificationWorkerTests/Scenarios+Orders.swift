@@ -7,8 +7,10 @@ import Testing
 @testable import VerificationWorker
 
 /// The order id from an e-mail, as intake sends it.
-func ordered(_ id: String, expected: StoreEnvironment? = nil) -> SubmissionMessage {
-    SubmissionFixture.make(.orderId, id, expected: expected)
+func ordered(
+    _ id: String, expected: StoreEnvironment? = nil, notFound: SubmissionMessage.NotFoundAnswers? = nil
+) -> SubmissionMessage {
+    SubmissionFixture.make(.orderId, id, expected: expected, notFound: notFound)
 }
 
 extension Stage {
@@ -53,7 +55,10 @@ private let foundOrders: [String: Scenario] = [
 ]
 
 private let missingOrders: [String: Scenario] = [
-    "order id: unknown to Apple, mistyped, or of another app": { stage in
+    "order id: unknown to Apple, mistyped, or of another app, believed": { stage in
+        try await stage.finding(ordered("MXXXXXXXXX", notFound: SubmissionFixture.believed))
+    },
+    "order id: unknown to Apple, mistyped, or of another app, not yet believed": { stage in
         let (id, _) = try await stage.order()
         for wrong in ["MXXXXXXXXX", String(id.dropLast()), id + "7", "M-1234", "../../x", " ", ""] {
             #expect(try await stage.finding(ordered(wrong)).reason == "order_not_found", "\(wrong)")

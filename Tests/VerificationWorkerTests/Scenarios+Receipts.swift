@@ -9,9 +9,11 @@ import Testing
 @testable import VerificationWorker
 
 func receipt(
-    _ base64: String, named: String? = nil, attempt: Int = 0, notFound: SubmissionMessage.NotFoundAnswers? = nil
+    _ base64: String, named: String? = nil, attempt: Int = 0, notFound: SubmissionMessage.NotFoundAnswers? = nil,
+    receivedAt: Date? = nil
 ) -> SubmissionMessage {
-    SubmissionFixture.make(.receipt, base64, named: named, attempt: attempt, notFound: notFound)
+    SubmissionFixture.make(
+        .receipt, base64, named: named, attempt: attempt, receivedAt: receivedAt, notFound: notFound)
 }
 
 extension Stage {
@@ -53,6 +55,13 @@ private let provenReceipts: [String: Scenario] = [
         #expect(finding.transactions.first?.evidence?.hasPrefix("{\"receipt_attributes\":\"") == true)
         #expect(finding.claims == nil && !finding.claimsAreUnproven)
         #expect(finding.transactions.map(\.signedDate) == [finding.proofSignedDate])
+        return finding
+    },
+    "receipt: with one id twice, once cancelled": { stage in
+        let finding = try await stage.finding(receipt(try await stage.simulator.attack("receipt_with_id_twice")))
+        let cancelled = finding.transactions.filter { $0.revocationDate != nil }
+        #expect(cancelled.count == 1)
+        #expect(Set(finding.transactions.map(\.transactionId)).count == finding.transactions.count)
         return finding
     },
     "receipt: without purchases": { stage in

@@ -39,6 +39,17 @@ extension Stage {
             "{\"kind\":\"status\",\"status\":\(status)\(code)\(more)}", attempt: attempt, notFound: notFound)
     }
 
+    /// What an answer of Apple's is worth.
+    fileprivate func finding(answeredWith jws: String, to id: String?) async throws -> Finding {
+        try await withAccess { access in
+            let app = try #require(access.apps[SubmissionFixture.app])
+            switch await access.answers.transaction(jws, of: app, in: .production, named: id) {
+            case .success(let transaction): return Finding(.genuine([transaction]))
+            case .failure(let refusal): return Finding(refusal.verdict)
+            }
+        }
+    }
+
     /// What becomes of several, of which all but the last are compared here.
     fileprivate func each(
         _ reason: String, _ scenes: [() async throws -> Finding]
@@ -69,6 +80,23 @@ private let foundIds: [String: Scenario] = [
         #expect(trusting.claims == nil && !trusting.claimsAreUnproven)
         return finding
     },
+    "Server API: one that names no app: it is the app's whose key asked": { stage in
+        let jws = try await stage.simulator.attack("missing_bundle_id")
+        return try await stage.finding(answeredWith: jws, to: nil)
+    },
+    "Server API: another id of the purchase, which names the one asked about as its original": { stage in
+        let first = try await stage.simulator.subscribe(to: "another-id-\(UUID().uuidString)")
+        try await stage.simulator.control(.POST, "clock/advance", "{\"by\":\"P40D\"}")
+        let latest = try #require(try await stage.finding(asked(first.transactionId)).transactions.last)
+        #expect(latest.transactionId != first.transactionId)
+        let jws = try await stage.withAccess { access in
+            let client = try #require(access.apps.client(of: SubmissionFixture.app))
+            return try await client.transactionInfo(latest.transactionId, in: .production).signedTransactionInfo
+        }
+        let stranger = try await stage.finding(answeredWith: jws, to: strange)
+        #expect(stranger.reason == "answer_mismatch", "what names it nowhere is about something else")
+        return try await stage.finding(answeredWith: jws, to: first.transactionId)
+    },
     "Server API: 404 4040010 in production, found in the sandbox": { stage in
         let sold = try await stage.simulator.sellOne(environment: .sandbox)
         let finding = try await stage.finding(asked(sold.transactionId))
@@ -84,10 +112,10 @@ private let foundIds: [String: Scenario] = [
 
 private let missingIds: [String: Scenario] = [
     "Server API: 404 4040010 in both, not yet believed": { stage in
-        // Neither five answers of a minute nor two of a day are enough.
+        // Neither forty answers of a minute nor five of ten days are enough.
         let before: [SubmissionMessage.NotFoundAnswers?] = [
-            nil, .init(count: 1, seconds: 86_400), .init(count: 4, seconds: 86_400), .init(count: 5, seconds: 899),
-            .init(count: 40, seconds: 60),
+            .init(count: 1, seconds: 86_400), .init(count: 4, seconds: 864_000), .init(count: 5, seconds: 259_199),
+            .init(count: 40, seconds: 60), nil,
         ]
         return try await stage.each(
             "transaction_not_found",
@@ -114,6 +142,13 @@ private let missingIds: [String: Scenario] = [
         try await stage.simulator.misbehave("{\"kind\":\"status\",\"status\":503}", in: .sandbox)
         return try await stage.finding(asked(strange, notFound: SubmissionFixture.believed))
     },
+    "Server API: 404 4040010 in both, for two days": { stage in
+        for (seconds, pause) in [(60.0, 30.0), (3_600, 900), (36_000, 9_000)] {
+            let finding = try await stage.finding(asked(strange, notFound: .init(count: 9, seconds: seconds)))
+            #expect(finding.retryAfterSeconds == pause)
+        }
+        return try await stage.finding(asked(strange, attempt: 30, notFound: .init(count: 30, seconds: 172_800)))
+    },
     "Server API: 404 4040010 in both, believed": { stage in
         try await stage.finding(asked(strange, notFound: SubmissionFixture.believed))
     },
@@ -125,11 +160,15 @@ private let missingIds: [String: Scenario] = [
     "Server API: 404 4040001 or 4040005: the account is gone, believed": { stage in
         try await stage.answered(404, code: 4_040_001, notFound: SubmissionFixture.believed)
     },
-    "Server API: 400 4000006: no transaction id": { stage in
+    "Server API: 400 4000006 of what is no number": { stage in
         try await stage.each(
             "transaction_id_invalid",
-            [{ try await stage.finding(asked("../../x")) }, { try await stage.answered(400, code: 4_000_006) }])
+            [
+                { try await stage.finding(asked("../../x")) },
+                { try await stage.finding(asked("M2000000099999999", notFound: SubmissionFixture.believed)) },
+            ])
     },
+    "Server API: 400 4000006 of a number, not yet believed": { try await $0.answered(400, code: 4_000_006) },
     "Server API: an answer that does not verify, or of another app": { stage in
         let sold = try await stage.simulator.sellOne()
         return try await stage.finding(asked(sold.transactionId), Setup(trustsOthers: true))

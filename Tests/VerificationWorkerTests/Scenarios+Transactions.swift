@@ -83,6 +83,36 @@ private let unnamedEnvironments: [String: Scenario] = [
     },
 ]
 
+/// Signed transactions that do not say whose app's they are.
+private let unnamedApps: [String: Scenario] = [
+    "signed transaction: it names no app, and Apple knows it by the app's key": { stage in
+        let jws = try await stage.simulator.attack("missing_bundle_id")
+        let finding = try await stage.finding(posted(jws))
+        #expect(finding.transactions.map(\.bundleId) == [SubmissionFixture.app])
+        #expect(finding.claims == nil && !finding.claimsAreUnproven, "it was posted with a proof")
+        let signed = try #require(finding.proofSignedDate)
+        #expect(finding.transactions.allSatisfy { $0.signedDate > signed }, "Apple signed its answer anew")
+        return finding
+    },
+    "signed transaction: it names no app, unknown to Apple, not yet believed": { stage in
+        let jws = try await stage.simulator.attack("missing_bundle_id")
+        try await stage.simulator.misbehave("{\"kind\":\"status\",\"status\":404,\"errorCode\":4040010}")
+        for before in [SubmissionMessage.NotFoundAnswers(count: 9, seconds: 259_199), .init(count: 4, seconds: 1e6)] {
+            #expect(try await stage.finding(posted(jws, notFound: before)).reason == "transaction_not_found")
+        }
+        return try await stage.finding(posted(jws))
+    },
+    "signed transaction: it names no app, unknown to Apple, believed": { stage in
+        let jws = try await stage.simulator.attack("missing_bundle_id")
+        try await stage.simulator.misbehave("{\"kind\":\"status\",\"status\":404,\"errorCode\":4040010}")
+        return try await stage.finding(posted(jws, notFound: SubmissionFixture.believed))
+    },
+    "signed transaction: it names no app, and the app has no key": { stage in
+        let jws = try await stage.simulator.attack("missing_bundle_id")
+        return try await stage.finding(posted(jws), Setup(hasKey: false))
+    },
+]
+
 /// The rows of `signed transaction`.
 let transactionScenarios: [String: Scenario] = {
     var scenarios: [String: Scenario] = [
@@ -108,6 +138,7 @@ let transactionScenarios: [String: Scenario] = {
         },
     ]
     scenarios.merge(unnamedEnvironments) { first, _ in first }
+    scenarios.merge(unnamedApps) { first, _ in first }
     for (outcome, code) in forged {
         scenarios["signed transaction: \(outcome)"] = { stage in
             try await stage.finding(posted(try await stage.simulator.forgery(refusedAs: code)))

@@ -14,7 +14,7 @@ extension Stage {
     /// What becomes of a genuine receipt while verifyReceipt answers with a status.
     fileprivate func demanded(
         _ status: Int, attempt: Int = 0, in environment: AppStoreEnvironment = .production, isRetryable: Bool? = nil,
-        setup: Setup = asking
+        receivedAt: Date? = nil, setup: Setup = asking
     ) async throws -> Finding {
         let account = "demanded-\(UUID().uuidString)"
         try await simulator.sell(to: account, environment: environment)
@@ -23,7 +23,7 @@ extension Stage {
         try await simulator.control(
             .PUT, "verify-receipt",
             "{\"status\":\(status),\"environment\":\"\(environment.rawValue)\"\(retryable)}")
-        return try await finding(receipt(proof, attempt: attempt), setup)
+        return try await finding(receipt(proof, attempt: attempt, receivedAt: receivedAt), setup)
     }
 
     /// What becomes of a genuine receipt while something goes wrong on the way.
@@ -93,10 +93,36 @@ private let validAnswers: [String: Scenario] = [
 ]
 
 private let refusingAnswers: [String: Scenario] = [
-    "verifyReceipt: 21002: malformed, the fourth time": { try await $0.demanded(21_002, attempt: 3) },
-    "verifyReceipt: 21003: not authenticated": { try await $0.demanded(21_003) },
-    "verifyReceipt: 21010: account unknown or deleted": { try await $0.demanded(21_010) },
-    "verifyReceipt: 21100 to 21199, not retryable": { try await $0.demanded(21_150, isRetryable: false) },
+    "verifyReceipt: 21002, 21003, 21010 or not retryable, the fourth time, of what Apple signed for the app": { stage in
+        for status in [21_003, 21_010] {
+            #expect(try await stage.demanded(status, attempt: 3).name == "genuine", "\(status)")
+        }
+        #expect(try await stage.demanded(21_150, attempt: 3, isRetryable: false).name == "genuine")
+        let finding = try await stage.demanded(21_002, attempt: 3)
+        #expect(finding.transactions.count == 1 && finding.claims == nil)
+        return finding
+    },
+    "verifyReceipt: the same of what cannot be checked here, not yet believed": { stage in
+        // Ours of what an operator has denied is no good check.
+        let setup = Setup(receipts: "verify_receipt", denied: [try stage.simulator.root(of: "receipt-root")])
+        for (attempt, age) in [(0, 1e6), (2, 1e6), (90, 259_100.0)] {
+            let finding = try await stage.demanded(
+                21_002, attempt: attempt, receivedAt: Date(timeIntervalSinceNow: -age), setup: setup)
+            #expect(finding.reason == "receipt_malformed", "\(attempt)")
+            #expect(finding.name == "unknown", "\(attempt)")
+        }
+        return try await stage.demanded(21_002, attempt: 9, setup: setup)
+    },
+    "verifyReceipt: the same of what cannot be checked here, believed": { stage in
+        let setup = Setup(receipts: "verify_receipt", denied: [try stage.simulator.root(of: "receipt-root")])
+        return try await stage.demanded(
+            21_002, attempt: 9, receivedAt: Date(timeIntervalSinceNow: -259_300), setup: setup)
+    },
+    "verifyReceipt: 21003: not authenticated, up to the third time": { try await $0.demanded(21_003, attempt: 2) },
+    "verifyReceipt: 21010: account unknown or deleted, up to the third time": { try await $0.demanded(21_010) },
+    "verifyReceipt: 21100 to 21199, not retryable, up to the third time": {
+        try await $0.demanded(21_150, isRetryable: false)
+    },
     "verifyReceipt: another app's receipt": { stage in
         try await stage.finding(receipt(try await stage.simulator.attack("receipt_of_another_app")), asking)
     },

@@ -99,8 +99,8 @@ def reasons_page():
              "[table of fulfillment](../../../Services/Fulfillment/README.md#what-the-poster-is-told).", "",
              "## Countersign's own", "", "| reason | meaning |", "|---|---|"]
     lines += [f"| `{word}` | {text} |" for word, text in meanings.items()]
-    lines += ["", "## Refused by verification", "", "The proof can never become genuine, but for `transaction_not_found`: that is looked up anew when it is",
-              "posted again. A few reasons of rare checks are not in this table; `GET /reasons` of a running intake lists all.", "",
+    lines += ["", "## Refused by verification", "", "The proof cannot become genuine by itself. The same post has it judged anew, at a pace: another version, another",
+              "setting, or Apple on another day may say otherwise. A few reasons of rare checks are not in this table; `GET /reasons` of a running intake lists all.", "",
               "| reason | of | what is wrong |", "|---|---|---|"]
     lines += [f"| `{word}` | {', '.join(kinds)} | {'; '.join(what)} |" for word, (kinds, what) in refused]
     lines += ["", "## Not known yet", "", "The app is told `received`. It is tried again, until it is one or the other.", "",

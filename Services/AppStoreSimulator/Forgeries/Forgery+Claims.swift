@@ -21,9 +21,6 @@ extension Forgery {
         Forgery(
             "lookalike_bundle", "bundle_mismatch", "The app's bundle id behind a letter that has no width."
         ) { try $0.signBundle("\u{200B}" + $0.transaction.bundleId) },
-        Forgery("missing_bundle", "field_missing", "A genuine transaction that names no app.") {
-            try $0.sign($0.payload { $0["bundleId"] = nil })
-        },
     ]
 
     private static let environments = [

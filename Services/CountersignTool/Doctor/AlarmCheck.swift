@@ -5,6 +5,10 @@ import PurchaseModel
 enum AlarmCheck {
     private static let subject = "alarms"
 
+    private static let unreadable =
+        "Apple signed a notification that this version cannot read: update the verification workers, or decide by hand: see "
+        + "`countersign inspect`"
+
     /// What an operator can do about a reason; a reason that is not here ends by itself when Apple answers again.
     ///
     /// The words are the verification worker's; its README has the table of all reasons.
@@ -31,6 +35,9 @@ enum AlarmCheck {
         ReasonCode.noVerdict.rawValue:
             "no verdict ever came: see /readyz of the verification workers (Apple may be away, and lookups wait), the "
             + "consumer's lag in their metrics, and whether they run at all",
+        "field_missing": unreadable, "field_invalid": unreadable, "environment_unknown": unreadable,
+        "notification_content": unreadable, "nested_in_test": unreadable, "nested_environment_mismatch": unreadable,
+        "renewal_info_mismatch": unreadable,
         "receipt_status_unknown": "verifyReceipt answers what it should not: see the worker's log, update the workers",
     ]
 

@@ -23,7 +23,8 @@ enum OutcomeCheck {
             + "post is judged again",
         .receiptWithoutPurchases: "have the app refresh its receipt (SKReceiptRefreshRequest) before it posts it",
         .orderNotFound:
-            "the order id was mistyped, or is another app's: have support read it from Apple's e-mail again",
+            "the order id was mistyped, or is another app's: have support read it from Apple's e-mail again; the same post asks "
+            + "Apple again",
         .sandboxRefused:
             "App Review and TestFlight buy in the sandbox: `sandbox: accept` or `test` in the apps file takes them, then "
             + "`countersign redrive --rejected-reason sandbox_refused`",

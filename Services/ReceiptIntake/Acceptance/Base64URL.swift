@@ -9,6 +9,20 @@ enum Base64URL {
         bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
+    /// The bytes that a text means in either alphabet, with or without padding and line breaks; nil when it is neither.
+    static func decodeLeniently(_ text: String) -> Data? {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: "-"))
+            case UInt8(ascii: "/"): bytes.append(UInt8(ascii: "_"))
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "="): break
+            default: bytes.append(byte)
+            }
+        }
+        return decode(String(decoding: bytes, as: UTF8.self))
+    }
+
     /// The bytes that a text means; nil when it is not base64url.
     static func decode(_ text: some StringProtocol) -> Data? {
         var bytes: [UInt8] = []

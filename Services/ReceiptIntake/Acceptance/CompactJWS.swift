@@ -22,6 +22,24 @@ struct CompactJWS: Sendable {
         self.payloadRange = payloadRange
     }
 
+    /// Reads what apps post for a JWS: it, or it in base64, as StoreKit's bytes are encoded by mistake.
+    ///
+    /// Apps in the field cannot be mended. One JWS has one text, however it was posted.
+    init?(posted text: String) {
+        if let jws = CompactJWS(text) {
+            self = jws
+            return
+        }
+        // A JWS begins with an "e", the first of a brace's six bits; in base64 again, that is a "Z".
+        guard text.utf8.first == UInt8(ascii: "Z"), text.utf8.count <= Self.wrappedBytesMaximum,
+            let bytes = Base64URL.decodeLeniently(text), let inner = String(validating: bytes, as: UTF8.self)
+        else { return nil }
+        self.init(inner)
+    }
+
+    /// The largest one in base64, with line breaks.
+    private static let wrappedBytesMaximum = bytesMaximum * 2
+
     /// The middle part, decoded; nil when its last bits are none that an encoder writes.
     var payload: [UInt8]? {
         var text = text

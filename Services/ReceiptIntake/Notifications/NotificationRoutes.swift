@@ -6,6 +6,7 @@ import Logging
 import Messages
 import Metrics
 import NIOCore
+import PurchaseModel
 import ServiceRuntime
 
 /// `POST /v1/notifications`: what Apple's servers tell, to whoever is at the address in App Store Connect.
@@ -17,13 +18,6 @@ struct NotificationRoutes: Sendable {
     let signatures: NotificationSignatures
     let submissions: NotificationSubmissions
     let body: JSONBody
-
-    /// What Apple posts.
-    ///
-    /// Source: developer.apple.com/documentation/appstoreservernotifications/responsebodyv2.
-    struct NotificationRequest: Decodable, Sendable {
-        let signedPayload: String
-    }
 
     /// What Apple is answered; it reads the status only.
     struct NotificationAnswer: Encodable {
@@ -51,8 +45,12 @@ struct NotificationRoutes: Sendable {
     private func take(_ request: Request, _ context: IntakeContext) async throws -> Response {
         // Apple does not document its content type, and a wrong one is no reason to lose what it tells.
         let posted = try await body.decode(NotificationRequest.self, from: request, requiresContentType: false)
+        guard case .signed(let signedPayload) = posted else {
+            Counter(label: "countersign_notifications_refused_total", dimensions: [("reason", "version_1")]).increment()
+            throw ProblemDetails.notificationVersion1(posted)
+        }
         let notification: ServerNotification
-        switch await signatures.read(posted.signedPayload) {
+        switch await signatures.read(signedPayload) {
         case .success(let read): notification = read
         case .failure(.malformed): throw ProblemDetails.notificationMalformed
         case .failure(.busy): throw IntakeOverloadedError()
@@ -86,6 +84,17 @@ extension ProblemDetails {
         "proof-malformed", title: "The body is no server notification", status: .badRequest,
         detail: "`signedPayload` must be a notification of version 2: three parts of base64url, whose payload names a "
             + "bundleId.", extensions: ["field": "signedPayload"])
+
+    /// 400, after which Apple comes again, as version 1 or, once somebody has chosen that, as version 2.
+    static func notificationVersion1(_ posted: NotificationRequest) -> ProblemDetails {
+        var extensions: [String: String] = [:]
+        if case .version1(let environment?) = posted { extensions["environment"] = environment.rawValue }
+        return ProblemDetails(
+            "notification-version-one", title: "The notification is of version 1", status: .badRequest,
+            detail: "It is not signed, so nothing of it is kept. In App Store Connect, at App Information, App Store "
+                + "Server Notifications, choose Version 2 for this address: production and sandbox have one setting each.",
+            extensions: extensions)
+    }
 
     /// 400, after which Apple comes again: if it was Apple's, somebody has forgotten its root in the settings.
     static func notificationNotGenuine(_ rejection: SignedDataRejection) -> ProblemDetails {

@@ -32,6 +32,10 @@ struct ServerNotification: Sendable {
         partitionKey = peeked.originalTransactionId ?? peeked.uuid
     }
 
+    private struct Inside: Decodable {
+        let bundleId: String
+    }
+
     /// What is read of the payload: a field of another type is a field that is absent.
     private struct Payload: Decodable {
         /// Apple's four contents, of which a notification has one.
@@ -60,7 +64,14 @@ struct ServerNotification: Sendable {
                 }
                 return nil
             }
-            app = text(.bundleId)
+            // Apple leaves it out of one in a million; then the transaction inside says whose it is.
+            app =
+                text(.bundleId)
+                ?? text(.signedTransactionInfo).flatMap { CompactJWS($0)?.payload }.flatMap {
+                    try? MessageCoding.decode(
+                        Inside.self, from: $0, nestingDepthMaximum: JSONBody.nestingMaximum
+                    ).bundleId
+                }
             originalTransactionId =
                 [text(.signedTransactionInfo), text(.signedRenewalInfo)].lazy
                 .compactMap { $0.flatMap { CompactJWS($0) } }.compactMap(PartitionKey.originalTransactionId).first

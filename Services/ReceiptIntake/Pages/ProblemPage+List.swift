@@ -65,6 +65,12 @@ extension ProblemPage {
                 + "check that refused it, and has a page of its own at `/reasons/{code}`.",
             remedy: "If Apple sent it, the operator compares COUNTERSIGN_TRUSTED_ROOTS."),
         ProblemPage(
+            "notification-version-one", 400,
+            meaning: "It is a notification of version 1, which Apple does not sign. Nothing of it is kept.",
+            remedy:
+                "In App Store Connect, at App Information, App Store Server Notifications, choose Version 2: for production "
+                + "and for sandbox. `environment` says which it was, where the notification does."),
+        ProblemPage(
             "notification-app-unknown", 404, meaning: "The notification is of an app that is not in the apps file.",
             remedy: "The operator adds the app within six days: Apple sends the notification again until then."),
     ]

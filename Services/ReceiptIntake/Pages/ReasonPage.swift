@@ -100,6 +100,10 @@ struct ReasonPage: Sendable {
         ("not_a_notification", "It is genuine, and no server notification."),
         ("notification_content", "The notification has none, or several, of the parts of which it has one."),
         ("field_missing", "It is genuine, and lacks a field that all of its kind have."),
+        (
+            "bundle_id_missing",
+            "It is genuine and does not say whose app's it is, and Apple does not know it as this app's."
+        ),
         ("field_invalid", "It is genuine, and has a field that cannot be read and must not be guessed."),
         ("bundle_mismatch", "It is another app's: compare `app` with the bundle id in App Store Connect."),
         ("environment_xcode", "It was made by StoreKit Testing in Xcode, which Apple does not sign."),
@@ -142,7 +146,8 @@ struct ReasonPage: Sendable {
     private static let receipts: [(String, String)] = [
         (
             "receipt_malformed",
-            "Apple says that the receipt is malformed. It is asked four times before that is believed."
+            "Apple says that the receipt is malformed, and it cannot be checked here. It is asked for days before that is "
+                + "believed."
         ),
         ("receipt_not_authenticated", "Apple says that it did not sign the receipt, or that it was changed."),
         ("receipt_account_unknown", "Apple does not find the customer's account, or it was deleted."),

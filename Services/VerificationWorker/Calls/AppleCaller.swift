@@ -36,7 +36,8 @@ struct AppleCaller: Sendable {
     }
 
     // Version 2 takes every product; version 1 is the one for Advanced Commerce. Apple names the error of version 2 for that,
-    // and not its number: so version 1 is tried after every refusal that says nothing else (apple-facts C2, C4, C11).
+    // and not its number, and version 2 has refused good values (4000036 for DELIVERED, 0 %, GRANT_FULL): so version 1 is
+    // tried after every refusal that says nothing else (apple-facts C2, C4, C11, C19).
     private func consumption(_ call: AppleCallStore.Due, _ client: AppStoreServerClient) async -> AppleCallStore.Outcome
     {
         guard let answer = call.answer else { return refused(call, "answer_missing") }
@@ -45,7 +46,7 @@ struct AppleCaller: Sendable {
         let outcome = await ask(call, said) {
             try await client.sendConsumption(second, of: call.transactionId, in: $0)
         }
-        guard outcome.result == .refused, Self.mayBeAdvancedCommerce(outcome) else { return outcome }
+        guard outcome.result == .refused, Self.mayTakeVersion1(outcome) else { return outcome }
         let saidFirst = Said(body: try? first.bodyText(), apiVersion: 1)
         let again = await ask(call, saidFirst) {
             try await client.sendConsumptionV1(first, of: call.transactionId, in: $0)
@@ -56,11 +57,10 @@ struct AppleCaller: Sendable {
 
     /// Codes of 400 that say what is wrong, and that version 1 would say, too.
     private static let definite: Set<AppStoreServerError.Code> = [
-        .invalidAppIdentifier, .invalidTransactionId, .invalidCustomerConsented, .invalidSampleContentProvided,
-        .invalidDeliveryStatus, .familyTransactionNotSupported,
+        .invalidAppIdentifier, .invalidTransactionId, .invalidCustomerConsented, .familyTransactionNotSupported,
     ]
 
-    private static func mayBeAdvancedCommerce(_ outcome: AppleCallStore.Outcome) -> Bool {
+    private static func mayTakeVersion1(_ outcome: AppleCallStore.Outcome) -> Bool {
         guard outcome.status == 400 else { return false }
         return outcome.code.map { !definite.contains(AppStoreServerError.Code(rawValue: $0)) } ?? true
     }

@@ -14,8 +14,8 @@ enum CallSchedule {
         static let unauthorizedDelay = Duration.seconds(900)
         /// The least pause after one that our own pace put off, or Apple's limit.
         static let turnDelay = Duration.seconds(5)
-        /// So long Apple's API may lag behind a purchase, as for lookups.
-        static let notFoundAge = Duration.seconds(3_600)
+        /// So long Apple may not know what it sold, as for lookups.
+        static let notFoundAge = AppStoreSettings.Limit.notFoundAge
         /// What nobody waits for is given up after a month of trying.
         static let age = Duration.seconds(30 * 86_400)
     }

@@ -6,6 +6,8 @@ extension ReasonCode {
     static let proofKindUnknown = ReasonCode(rawValue: "proof_kind_unknown")
     /// The proof is in the database, and this worker cannot read it there now.
     static let claimCheckUnavailable = ReasonCode(rawValue: "claim_check_unavailable")
+    /// Apple signed a transaction without saying whose app's it is: Apple is asked with the app's key.
+    static let bundleIdMissing = ReasonCode(rawValue: "bundle_id_missing")
     /// Apple signed whose it is, and nobody can read it.
     static let accountTokenUnreadable = ReasonCode(rawValue: "account_token_unreadable")
     /// Apple signed that a guardian withdrew consent, and nobody can read whose.
@@ -56,8 +58,17 @@ enum RetryTime {
     static let late: Double = 2
     /// The API may lag behind a purchase.
     static let notFoundYet: Double = 30
+    /// The longest between two questions about an id that Apple does not know: its outages of that kind last for days.
+    static let notFoundMaximum: Double = 3 * 3_600
     /// A responder of certificates.
     static let revocation: Double = 60
     /// verifyReceipt had trouble of its own.
     static let verifyReceipt: Double = 30
+
+    /// When to ask again about an id that Apple does not know: the longer it is so, the seldomer.
+    ///
+    /// - Parameter seconds: since Apple first said so; nil for just now.
+    static func notFound(since seconds: Double?) -> Double {
+        min(max(notFoundYet, (seconds ?? 0) / 4), notFoundMaximum)
+    }
 }

@@ -24,6 +24,7 @@ extension LookupJudge {
     ) async -> Finding {
         let posted: Transaction
         switch offline.posted(jws, of: app, submission) {
+        case .failure(let refusal) where refusal.lacksBundleId: return await unnamed(jws, submission, of: app)
         case .failure(let refusal): return Finding(refusal.verdict)
         case .success(let transaction): posted = transaction
         }
@@ -35,8 +36,30 @@ extension LookupJudge {
             return Finding(Self.pass([transaction], submission, of: app), proofSignedDate: posted.signedDate)
         case .stated(let verdict): return Finding(verdict)
         case .unconfirmed:
-            return believesNotFound(submission)
+            return believesUnconfirmed(submission)
                 ? asItStands : .unknown(.transactionNotFound, after: RetryTime.notFoundYet)
+        }
+    }
+
+    /// A signed transaction that does not say whose app's it is: it is the app's whose key Apple knows it by.
+    private func unnamed(_ jws: String, _ submission: SubmissionMessage, of app: AppsFile.App) async -> Finding {
+        guard transactions.canAsk(app) else {
+            return .unknown(.appStoreNotConfigured, after: RetryTime.notConfigured)
+        }
+        let posted: Transaction
+        switch offline.posted(jws, of: app, submission, isAppKnown: true) {
+        case .failure(let refusal): return Finding(refusal.verdict)
+        case .success(let transaction): posted = transaction
+        }
+        if let objection = await revocation?.objection(to: jws) { return Finding(objection) }
+        switch await confirmation(of: posted, submission, of: app, until: .now + patience) {
+        case .confirmed(let transaction):
+            return Finding(Self.pass([transaction], submission, of: app), proofSignedDate: posted.signedDate)
+        case .stated(let verdict): return Finding(verdict)
+        case .unconfirmed:
+            return notFound(
+                submission, .transactionNotFound,
+                rejected: .rejected(.bundleIdMissing, "it names no app, and Apple knows it in none of this app's"))
         }
     }
 
@@ -58,7 +81,7 @@ extension LookupJudge {
                 notification: asItStands.notification)
         case .stated(let verdict): return asItStands.replaced(by: verdict)
         case .unconfirmed:
-            return believesNotFound(submission)
+            return believesUnconfirmed(submission)
                 ? asItStands
                 : asItStands.replaced(
                     by: .unknown(.transactionNotFound, retryAfterSeconds: RetryTime.notFoundYet))
@@ -94,7 +117,7 @@ extension LookupJudge {
             case .stated(let verdict): return Finding(verdict)
             }
         }
-        guard isMissing, !believesNotFound(submission) else { return nil }
+        guard isMissing, !believesUnconfirmed(submission) else { return nil }
         return .unknown(.transactionNotFound, after: RetryTime.notFoundYet)
     }
 
@@ -125,7 +148,8 @@ extension Transaction {
     /// Production and the sandbox may give one id to two purchases: where the posted one names no environment, the moment
     /// tells them apart. Where it does, the moment may be that of a restore, and says nothing.
     fileprivate func isSamePurchase(as posted: Transaction) -> Bool {
-        originalTransactionId.utf8.elementsEqual(posted.originalTransactionId.utf8)
+        transactionId.utf8.elementsEqual(posted.transactionId.utf8)
+            && originalTransactionId.utf8.elementsEqual(posted.originalTransactionId.utf8)
             && productId.utf8.elementsEqual(posted.productId.utf8)
             && (posted.environment != nil || purchaseDate == posted.purchaseDate)
     }

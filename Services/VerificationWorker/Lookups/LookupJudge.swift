@@ -9,6 +9,11 @@ struct LookupJudge: Sendable {
     enum Limit {
         /// So many answers that there is none are not believed yet: the API may lag behind a purchase.
         static let notFoundUnbelieved = 5
+        /// The same age as ``LookupJudge/notFoundAge``, where nothing is refused by it: what Apple signed stands, held or as
+        /// it was posted, and a newer proof can be had.
+        static let doubtAge = Duration.seconds(900)
+        /// So many refusals of verifyReceipt are not believed that contradict our own check, or that nothing confirms.
+        static let refusalsUnbelieved = 3
     }
 
     let offline: OfflineJudge
@@ -50,12 +55,28 @@ struct LookupJudge: Sendable {
         await receipts.close()
     }
 
-    /// Whether Apple's answer that it knows no such id is believed, after those that came before.
+    /// Whether Apple's answer that it knows no such id is believed, after those that came before, so that it is refused.
     ///
     /// Real answers count, and time: an outage, a rate limit or a resend says nothing of the id.
-    func believesNotFound(_ submission: SubmissionMessage) -> Bool {
+    func believesNotFound(_ submission: SubmissionMessage) -> Bool { believes(submission, after: notFoundAge) }
+
+    /// The same where what was posted stands all the same.
+    func believesUnconfirmed(_ submission: SubmissionMessage) -> Bool {
+        believes(submission, after: min(notFoundAge, Limit.doubtAge))
+    }
+
+    private func believes(_ submission: SubmissionMessage, after age: Duration) -> Bool {
         guard let before = submission.notFound else { return false }
-        return before.count >= Limit.notFoundUnbelieved && .seconds(before.seconds) >= notFoundAge
+        return before.count >= Limit.notFoundUnbelieved && .seconds(before.seconds) >= age
+    }
+
+    /// What becomes of what Apple does not know: it comes back, ever seldomer, until that is believed.
+    func notFound(
+        _ submission: SubmissionMessage, _ reason: ReasonCode, rejected: Finding
+    ) -> Finding {
+        guard !believesNotFound(submission) else { return rejected }
+        if submission.attempt == 0 { unknownIds.note(submission) }
+        return .unknown(reason, after: RetryTime.notFound(since: submission.notFound?.seconds))
     }
 
     // MARK: A bare id
@@ -81,11 +102,10 @@ struct LookupJudge: Sendable {
             }
             return .ofNumber(
                 Self.pass([transaction, latest], submission, of: app), for: app, renewals: status.renewals)
-        case .notFound where !believesNotFound(submission):
-            if submission.attempt == 0 { unknownIds.note(submission) }
-            return .unknown(.transactionNotFound, after: RetryTime.notFoundYet)
         case .notFound:
-            return .rejected(.transactionNotFound, "Apple knows no transaction of this id in this app")
+            return notFound(
+                submission, .transactionNotFound,
+                rejected: .rejected(.transactionNotFound, "Apple knows no transaction of this id in this app"))
         case .stated(let verdict): return Finding(verdict)
         }
     }
@@ -128,8 +148,8 @@ struct LookupJudge: Sendable {
 
     // MARK: An order id
 
-    /// An id that Apple does not know is refused at once: unlike a bare transaction id, which is as new as its purchase, it
-    /// comes from an e-mail or a purchase history, so it is mistyped, or of another app, rather than too new.
+    /// Most ids that Apple does not know are mistyped, or of another app; but while Apple forgets what it sold, good ones
+    /// are not told apart from them.
     private func order(_ id: String, _ submission: SubmissionMessage, of app: AppsFile.App) async -> Finding {
         guard transactions.canAsk(app) else {
             return .unknown(.appStoreNotConfigured, after: RetryTime.notConfigured)
@@ -143,8 +163,9 @@ struct LookupJudge: Sendable {
                     transactions, proved: .production, policy: app.sandbox, expected: submission.expectedEnvironment),
                 for: app)
         case .notFound:
-            unknownIds.note(submission)
-            return .rejected(.orderNotFound, "Apple knows no order of this id in this app")
+            return notFound(
+                submission, .orderNotFound,
+                rejected: .rejected(.orderNotFound, "Apple knows no order of this id in this app"))
         case .stated(let verdict): return Finding(verdict)
         }
     }
@@ -158,7 +179,11 @@ struct LookupJudge: Sendable {
             // What Apple never signed would only use up its calls.
             if let refusal = offline.forgery(proof, of: app) { return Finding(refusal.verdict) }
             switch await receipts.find(question(proof, submission, of: app), within: patience) {
-            case .stated(let verdict): return Finding(verdict)
+            case .stated(let verdict):
+                switch contradicted(verdict, proof, submission, of: app) {
+                case .failure(let refusal): return Finding(refusal.verdict)
+                case .success(let read): content = read
+                }
             case .found(let found): content = found
             }
         } else {
@@ -171,9 +196,9 @@ struct LookupJudge: Sendable {
                 // Whatever else it says: what Apple signed is genuine, and stands.
                 if case .found(let newer) = newer { content.update(by: newer) }
             }
-            if content.isDoubtful, let objection = await confirm(&content, submission, of: app, until: end) {
-                return objection
-            }
+        }
+        if content.isDoubtful, let objection = await confirm(&content, submission, of: app, until: end) {
+            return objection
         }
         let finding = content.finding(for: submission, of: app)
         guard let named = submission.namedTransactionId, content.lacksNamed(submission), !finding.isRejected else {
@@ -199,7 +224,7 @@ struct LookupJudge: Sendable {
             var content = content
             content.add(transaction)
             return content.finding(for: submission, of: app)
-        case .notFound where !believesNotFound(submission):
+        case .notFound where !believesUnconfirmed(submission):
             return .unknown(.transactionNotFound, after: RetryTime.notFoundYet)
         case .notFound, .stated(.rejected): return content.finding(for: submission, of: app)
         case .stated(let verdict): return Finding(verdict)

@@ -49,7 +49,7 @@ final class ReceiptLookups: Sendable {
 
     private let client: VerifyReceiptClient
     private let pace: AppStorePace
-    private let attention: AttentionLog
+    let attention: AttentionLog
     private let patience: Duration
     private let flights: SingleFlight<Key, Reply>
 

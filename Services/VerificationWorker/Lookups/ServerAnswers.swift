@@ -14,16 +14,17 @@ struct ServerAnswers: Sendable {
 
     /// An answer, if it is a transaction of the app and of the environment whose host answered.
     ///
-    /// - Parameter id: the transaction that was asked about; nil where any may come.
+    /// - Parameter id: the transaction that was asked about; nil where any may come. Apple may answer with another id of
+    ///   the same purchase, which names this one as its first.
     func transaction(
         _ jws: String, of app: AppsFile.App, in environment: AppStoreEnvironment, named id: String?
     ) async -> Result<Transaction, OfflineJudge.Refusal> {
-        switch judge.transaction(jws, of: app) {
+        switch judge.answered(jws, of: app) {
         case .failure(let refusal):
             if case .unknown = refusal.verdict { return .failure(refusal) }
             return mismatch(app, "an answer of the App Store is not a transaction of the app")
         case .success(let transaction):
-            guard id.map({ $0.utf8.elementsEqual(transaction.transactionId.utf8) }) ?? true,
+            guard id.map({ Claims.holds([transaction], $0) }) ?? true,
                 transaction.environment == StoreEnvironment(appleName: environment.rawValue)
             else { return mismatch(app, "an answer of the App Store is about something else") }
             guard let objection = await objection(to: jws, of: app) else { return .success(transaction) }

@@ -108,6 +108,8 @@ final class TransactionLookups: Sendable {
         return .notFound
     }
 
+    private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+
     /// What an error means; nil when the next environment is to be asked.
     private func finding(
         about error: AppStoreServerError, _ question: Question, in environment: AppStoreEnvironment
@@ -118,6 +120,8 @@ final class TransactionLookups: Sendable {
         // Production knows no key of an app that was never released; its transactions are all in the sandbox.
         case .unauthorized where environment == .production && !question.app.isReleased: return nil
         case .gone: return .notFound
+        // All of Apple's ids are numbers: that this one is none is Apple's word of today.
+        case .invalidId where question.transactionId.utf8.allSatisfy(Self.digits.contains): return nil
         case .invalidId: return .stated(.rejected(.transactionIdInvalid, detail: "it cannot be a transaction id"))
         case .unauthorized, .passing, .misunderstood:
             return .stated(answers.verdict(about: error, refusal, of: question.app))

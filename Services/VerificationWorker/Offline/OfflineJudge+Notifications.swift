@@ -20,10 +20,18 @@ extension OfflineJudge {
             // Apple signed it about the app's bundle id, of which there is one: it is our settings that have another
             // number, and the next look may find them mended.
             return .unknown(ReasonCode(rawValue: rejection.code.rawValue), after: RetryTime.attention)
+        // Apple signed it, and this version cannot read it: a newer one may. Nobody posts it again, as an app does.
+        case .failure(let rejection) where Self.mayBeReadLater.contains(rejection.code):
+            return .unknown(ReasonCode(rawValue: rejection.code.rawValue), after: RetryTime.unreadable)
         case .failure(let rejection): return Finding(Self.rejected(rejection))
         case .success(let signed): return finding(signed, of: app, submission)
         }
     }
+
+    private static let mayBeReadLater: Set<RejectionCode> = [
+        .fieldMissing, .fieldInvalid, .bundleIdMissing, .environmentUnknown, .notificationContent, .nestedInTest,
+        .nestedEnvironmentMismatch, .renewalInfoMismatch,
+    ]
 
     private func finding(
         _ signed: SignedNotification, of app: AppsFile.App, _ submission: SubmissionMessage

@@ -108,9 +108,21 @@ extension OfflineJudge {
     }
 
     /// One purchase of each transaction id: an order has one, whatever a receipt repeats.
+    ///
+    /// Receipts have been seen with an id twice, once cancelled: the cancellation counts.
     private static func distinct(_ purchases: [AppReceipt.Purchase]) -> [AppReceipt.Purchase] {
-        var seen: Set<[UInt8]> = []
-        return purchases.filter { seen.insert(Array($0.transactionId.utf8)).inserted }
+        var places: [[UInt8]: Int] = [:]
+        var distinct: [AppReceipt.Purchase] = []
+        for purchase in purchases {
+            let id = Array(purchase.transactionId.utf8)
+            guard let place = places[id] else {
+                places[id] = distinct.count
+                distinct.append(purchase)
+                continue
+            }
+            if distinct[place].cancellationDate == nil, purchase.cancellationDate != nil { distinct[place] = purchase }
+        }
+        return distinct
     }
 
     func judgeReceipt(_ submission: SubmissionMessage, proof: String, of app: AppsFile.App) -> OfflineJudgement {

@@ -13,7 +13,7 @@ extension OfflineJudge {
         guard lines.count == 2 else {
             return .settled(Finding(.rejected(.payloadInvalid, detail: "a status is a transaction and a renewal info")))
         }
-        switch posted(lines[0], of: app, submission) {
+        switch posted(lines[0], of: app, submission, isAppKnown: true) {
         case .failure(let refusal): return .settled(Finding(refusal.verdict))
         case .success(let transaction):
             guard let environment = transaction.environment, transaction.isVouchedFor else {

@@ -62,7 +62,8 @@ struct OfflineJudge: Sendable {
                 }
                 return .settled(passed(transaction, of: app, submission))
             case .failure(let refusal):
-                return .settled(Finding(refusal.verdict))
+                // Whose it is, the app's key can ask.
+                return refusal.lacksBundleId ? .needsLookup(stands: nil) : .settled(Finding(refusal.verdict))
             }
         case .receipt:
             return judgeReceipt(submission, proof: proof, of: app)
@@ -82,13 +83,20 @@ struct OfflineJudge: Sendable {
     /// Why something is not a transaction that may be passed on; a refusal or an unknown.
     struct Refusal: Error {
         let verdict: Verdict
+
+        /// Whether it is genuine and does not say whose app's it is.
+        var lacksBundleId: Bool {
+            if case .rejected(.bundleIdMissing, _) = verdict { true } else { false }
+        }
     }
 
     /// A signed transaction as it was posted, before the firewall; in doubt where its certificates had expired by then.
+    ///
+    /// - Parameter isAppKnown: whether something else says whose it is, or is going to.
     func posted(
-        _ jws: String, of app: AppsFile.App, _ submission: SubmissionMessage
+        _ jws: String, of app: AppsFile.App, _ submission: SubmissionMessage, isAppKnown: Bool = false
     ) -> Result<Transaction, Refusal> {
-        switch signedData.transaction(Array(jws.utf8), app: app.identity) {
+        switch signedData.transaction(Array(jws.utf8), app: app.identity, isAppKnown: isAppKnown) {
         case .failure(let rejection):
             return .failure(Refusal(verdict: Self.rejected(rejection)))
         case .success(let signed):
@@ -97,9 +105,9 @@ struct OfflineJudge: Sendable {
         }
     }
 
-    /// A signed transaction of an app as Apple's server answered with it, before the firewall.
-    func transaction(_ jws: String, of app: AppsFile.App) -> Result<Transaction, Refusal> {
-        switch signedData.transaction(Array(jws.utf8), app: app.identity) {
+    /// A signed transaction that Apple's server answered the app's key with, before the firewall.
+    func answered(_ jws: String, of app: AppsFile.App) -> Result<Transaction, Refusal> {
+        switch signedData.transaction(Array(jws.utf8), app: app.identity, isAppKnown: true) {
         case .failure(let rejection):
             return .failure(Refusal(verdict: Self.rejected(rejection)))
         case .success(let signed):

@@ -11,7 +11,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_VERIFY_RECEIPT_PRODUCTION_URL`, `…_SANDBOX_URL` | verifyReceipt | Apple's hosts |
 /// | `COUNTERSIGN_LOOKUPS_IN_FLIGHT_MAXIMUM` | submissions that wait for Apple at a time | 512 |
 /// | `COUNTERSIGN_LOOKUPS_PATIENCE` | seconds that one of them waits before it is put off | 5 |
-/// | `COUNTERSIGN_NOT_FOUND_AGE` | seconds from Apple's first answer that it knows no such id until it may be believed | 900 |
+/// | `COUNTERSIGN_NOT_FOUND_AGE` | seconds from Apple's first answer that it knows no such id until it may be refused for that | 259200 |
 /// | `COUNTERSIGN_RATE_PER_SECOND` | what Apple allows an app, calls a second of the class of 50 | 50 |
 /// | `COUNTERSIGN_RATE_ORDERS_PER_SECOND` | the same of lookups by order id, the class of 10 | 10 |
 /// | `COUNTERSIGN_RATE_TOKENS_PER_SECOND` | the same of Set App Account Token, the class of 20 | 20 |
@@ -32,11 +32,11 @@ struct AppStoreSettings: Sendable {
         static let remembered = 10_000
         /// Longer waits hold up the batch.
         static let patience = Duration.seconds(60)
-        /// So long after the first answer that Apple knows no such id it is not believed, unless configured otherwise: the
-        /// API may lag behind a purchase.
-        static let notFoundAge = Duration.seconds(900)
+        /// So long after the first answer that Apple knows no such id it is not believed, unless configured otherwise: in
+        /// March 2026 new purchases were unknown for 48 hours in a row.
+        static let notFoundAge = Duration.seconds(3 * 86_400)
         /// The most that can be configured.
-        static let notFoundAgeMaximum = Duration.seconds(7 * 86_400)
+        static let notFoundAgeMaximum = Duration.seconds(30 * 86_400)
     }
 
     /// Whether certificates are asked about.

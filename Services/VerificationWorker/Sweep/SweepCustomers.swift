@@ -44,8 +44,9 @@ struct SweepCustomers: Sendable {
         _ signed: [String], _ page: some AppStorePage, after progress: SweepTaskStore.Progress, _ task: SweepTask,
         _ app: AppsFile.App
     ) async throws -> SweepStep {
-        let found = try await takeIn(signed, task, app)
-        let next = SweepTaskStore.Progress(revision: page.nextPage ?? progress.revision, calls: 1, found: found)
+        let taken = try await takeIn(signed, task, app)
+        if let again = taken.again(after: task.failures) { return again }
+        let next = SweepTaskStore.Progress(revision: page.nextPage ?? progress.revision, calls: 1, found: taken.found)
         guard page.hasMore else { return .end(next) }
         // Without a new mark the same page would come for ever.
         guard page.nextPage != nil, page.nextPage != progress.revision else {
@@ -55,22 +56,28 @@ struct SweepCustomers: Sendable {
         return .page(next)
     }
 
-    private func takeIn(_ signed: [String], _ task: SweepTask, _ app: AppsFile.App) async throws -> Int {
+    private func takeIn(_ signed: [String], _ task: SweepTask, _ app: AppsFile.App) async throws -> SweepTaken {
         var read: [(jws: String, transaction: Transaction)] = []
+        var taken = SweepTaken()
         for jws in signed {
-            guard let transaction = await checked(jws, task, app) else { continue }
-            read.append((jws, transaction))
+            switch await checked(jws, task, app) {
+            case .success(let transaction): read.append((jws, transaction))
+            case .failure(let refusal): taken.unchecked = refusal.verdict
+            }
         }
         let known = try await recorded.transactions(of: read.map(\.transaction.orderKey))
-        return try await recoveries.takeIn(
+        taken.found = try await recoveries.takeIn(
             read.compactMap { finding($0.jws, $0.transaction, known[$0.transaction.orderKey], app) }, by: task)
+        return taken
     }
 
-    private func checked(_ jws: String, _ task: SweepTask, _ app: AppsFile.App) async -> Transaction? {
-        guard let environment = task.environment else { return nil }
-        let answer = await answers.transaction(jws, of: app, in: AppStoreEnvironment(environment), named: nil)
-        guard case .success(let transaction) = answer else { return nil }
-        return transaction
+    private func checked(
+        _ jws: String, _ task: SweepTask, _ app: AppsFile.App
+    ) async -> Result<Transaction, OfflineJudge.Refusal> {
+        guard let environment = task.environment else {
+            return .failure(OfflineJudge.Refusal(verdict: ServerAnswers.mismatch))
+        }
+        return await answers.transaction(jws, of: app, in: AppStoreEnvironment(environment), named: nil)
     }
 
     private func finding(
@@ -104,21 +111,34 @@ struct SweepCustomers: Sendable {
         case .step(let step): return step
         case .value(let response):
             var findings: [SweepFinding] = []
+            var taken = SweepTaken()
             for item in response.data.flatMap(\.lastTransactions) {
-                if let finding = try await finding(item, task, app) { findings.append(finding) }
+                switch try await finding(item, task, app) {
+                case .success(let finding): findings += finding.map { [$0] } ?? []
+                case .failure(let refusal): taken.unchecked = refusal.verdict
+                }
             }
-            let found = try await recoveries.takeIn(findings, by: task)
-            return .end(SweepTaskStore.Progress(calls: 1, found: found))
+            taken.found = try await recoveries.takeIn(findings, by: task)
+            return taken.again(after: task.failures) ?? .end(SweepTaskStore.Progress(calls: 1, found: taken.found))
         }
     }
 
     /// The latest period and what comes next of one subscription, where one of them is news.
     private func finding(
         _ item: StatusResponse.Item, _ task: SweepTask, _ app: AppsFile.App
+    ) async throws -> Result<SweepFinding?, OfflineJudge.Refusal> {
+        guard let jws = item.signedTransactionInfo else { return .success(nil) }
+        switch await checked(jws, task, app) {
+        case .failure(let refusal): return .failure(refusal)
+        case .success(let transaction):
+            return .success(try await finding(item, jws, transaction, app))
+        }
+    }
+
+    private func finding(
+        _ item: StatusResponse.Item, _ jws: String, _ transaction: Transaction, _ app: AppsFile.App
     ) async throws -> SweepFinding? {
-        guard let jws = item.signedTransactionInfo, let transaction = await checked(jws, task, app),
-            let environment = transaction.environment
-        else { return nil }
+        guard let environment = transaction.environment else { return nil }
         let known = try await recorded.transactions(of: [transaction.orderKey])[transaction.orderKey]
         guard let renewalJWS = item.signedRenewalInfo,
             let renewal = await renewal(renewalJWS, of: transaction, in: environment, app)

@@ -36,8 +36,10 @@ struct SweepNotifications: Sendable {
         switch answer {
         case .step(let step): return step
         case .value(let response):
-            let found = try await takeIn(response.notificationHistory, of: app, in: environment, task)
-            var next = SweepTaskStore.Progress(window: window, revision: progress.revision, calls: 1, found: found)
+            let taken = try await takeIn(response.notificationHistory, of: app, in: environment, task)
+            if let again = taken.again(after: task.failures) { return again }
+            var next = SweepTaskStore.Progress(
+                window: window, revision: progress.revision, calls: 1, found: taken.found)
             guard response.hasMore else { return .end(next) }
             // Without a new token the same page would come for ever.
             guard let token = response.paginationToken, token != progress.page else {
@@ -64,14 +66,21 @@ struct SweepNotifications: Sendable {
 
     private func takeIn(
         _ sent: [SentNotification], of app: AppsFile.App, in environment: StoreEnvironment, _ task: SweepTask
-    ) async throws -> Int {
+    ) async throws -> SweepTaken {
         let ids = sent.map {
             SweepFinding.submissionId(app: app.bundleId, kind: .serverNotification, proof: $0.signedPayload)
         }
         let known = try await recoveries.known(ids)
         let missing = zip(ids, sent).filter { !known.contains($0.0) }.map(\.1)
-        var read = missing.compactMap { signed($0, of: app, in: environment) }
-        guard !read.isEmpty else { return 0 }
+        var taken = SweepTaken()
+        var read: [Read] = []
+        for notification in missing {
+            switch signed(notification, of: app, in: environment) {
+            case .success(let signed): read.append(signed)
+            case .failure(let refusal): taken.unchecked = refusal.verdict
+            }
+        }
+        guard !read.isEmpty else { return taken }
         if let mark = try await recorded.notificationsDroppedBefore() {
             // Those that were dealt with may be gone: of what is older, only what the books lack is missing.
             let old = read.filter { $0.signed.signedDate < mark }.compactMap(\.transaction)
@@ -83,7 +92,8 @@ struct SweepNotifications: Sendable {
                 return books[transaction.orderKey].map { !$0.lacks(transaction) } ?? false
             }
         }
-        return try await recoveries.takeIn(read.map { finding($0, of: app, in: environment) }, by: task)
+        taken.found = try await recoveries.takeIn(read.map { finding($0, of: app, in: environment) }, by: task)
+        return taken
     }
 
     /// A notification that Apple signed.
@@ -97,18 +107,30 @@ struct SweepNotifications: Sendable {
     /// Nothing is believed because it came over the right connection.
     private func signed(
         _ sent: SentNotification, of app: AppsFile.App, in environment: StoreEnvironment
-    ) -> Read? {
+    ) -> Result<Read, OfflineJudge.Refusal> {
         let proof = sent.signedPayload
-        guard case .success(let signed) = judge.signedData.notification(Array(proof.utf8), app: app.identity),
+        let result = judge.signedData.notification(Array(proof.utf8), app: app.identity)
+        guard case .success(let signed) = result,
             StoreEnvironment(appleName: signed.environment.rawValue) == environment
-        else {
-            calls.attention.raise(
-                .answerMismatch, app: app.bundleId, "a history of the App Store has what is no notification of the app")
-            return nil
-        }
+        else { return .failure(refusal(of: result, app)) }
         var transaction: Transaction?
         if case .data(let data) = signed.content { transaction = data.transaction.map { Transaction($0) } }
-        return Read(proof: proof, signed: signed, transaction: transaction)
+        return .success(Read(proof: proof, signed: signed, transaction: transaction))
+    }
+
+    /// Another number of the app is a mistake in our settings, and is waited for; anything else may be Apple's.
+    private func refusal(
+        of result: Result<SignedNotification, SignedDataRejection>, _ app: AppsFile.App
+    ) -> OfflineJudge.Refusal {
+        if case .failure(let rejection) = result, rejection.code == .appAppleIdMismatch {
+            calls.attention.raise(
+                .appAppleIdMismatch, app: app.bundleId, "a history of the App Store names another number of the app")
+            return OfflineJudge.Refusal(
+                verdict: .unknown(.appAppleIdMismatch, retryAfterSeconds: RetryTime.attention))
+        }
+        calls.attention.raise(
+            .answerMismatch, app: app.bundleId, "a history of the App Store has what is no notification of the app")
+        return OfflineJudge.Refusal(verdict: ServerAnswers.mismatch)
     }
 
     private func finding(_ read: Read, of app: AppsFile.App, in environment: StoreEnvironment) -> SweepFinding {

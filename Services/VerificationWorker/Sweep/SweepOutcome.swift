@@ -1,5 +1,6 @@
 import AppStoreServerAPI
 import Persistence
+import PurchaseModel
 
 /// What came of asking one page.
 enum SweepStep: Sendable {
@@ -9,6 +10,29 @@ enum SweepStep: Sendable {
     case end(SweepTaskStore.Progress)
     /// Not now: Apple is away, limits us, or refuses.
     case putOff(seconds: Double, reason: String, startsAnew: Bool = false)
+}
+
+/// What came of one page's content.
+struct SweepTaken {
+    enum Limit {
+        /// So often a page is asked for again that has something which does not verify; then it is passed over, and the
+        /// alarms have told of it.
+        static let mismatches = 12
+    }
+
+    /// How many findings were new.
+    var found = 0
+    /// Why something of the page could not be checked; nil when all of it was.
+    var unchecked: Verdict?
+
+    /// Asks for the same page again, where something of it could not be checked: a page that is passed over is lost.
+    ///
+    /// - Parameter failures: how often the task failed in a row.
+    func again(after failures: Int) -> SweepStep? {
+        guard case .unknown(let reason, let seconds)? = unchecked else { return nil }
+        guard reason != .answerMismatch || failures < Limit.mismatches else { return nil }
+        return .putOff(seconds: seconds, reason: reason.rawValue)
+    }
 }
 
 extension SweepTask {

@@ -9,15 +9,15 @@ import Synchronization
 final class TokenCache: Sendable {
     enum Limit {
         /// Seconds from `iat` to `exp`.
-        static let lifetime: Int64 = 30 * 60
+        static let lifetime: Double = 30 * 60
         /// Seconds for which a token is used: what is on its way then still has ten minutes.
-        static let use: Int64 = 20 * 60
+        static let use: Double = 20 * 60
     }
 
     private struct Token {
         let text: String
         /// Seconds since 1970.
-        let issued: Int64
+        let issued: Double
     }
 
     private struct Header: Encodable {
@@ -28,8 +28,8 @@ final class TokenCache: Sendable {
 
     private struct Claims: Encodable {
         let iss: String
-        let iat: Int64
-        let exp: Int64
+        let iat: Double
+        let exp: Double
         let aud = "appstoreconnect-v1"
         let bid: String
     }
@@ -49,7 +49,7 @@ final class TokenCache: Sendable {
     ///
     /// - Throws: ``AppStoreServerError`` when it cannot be signed.
     func token() throws -> String {
-        let seconds = Int64(now().timeIntervalSince1970.rounded(.down))
+        let seconds = Self.seconds(of: now())
         return try cached.withLock { cached in
             // A clock that was set back makes a new one, too.
             if let token = cached, (0..<Limit.use).contains(seconds - token.issued) { return token.text }
@@ -66,7 +66,17 @@ final class TokenCache: Sendable {
         }
     }
 
-    private func make(at seconds: Int64) throws -> String {
+    /// Seconds to the millisecond, and never whole ones.
+    ///
+    /// Apple's own Swift library sends fractions, as a NumericDate may have (RFC 7519, section 2). With whole seconds, the
+    /// transactions of Catalyst apps have been unknown to Apple (apple-facts C19).
+    private static func seconds(of date: Date) -> Double {
+        let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded(.down)
+        let isWhole = milliseconds.truncatingRemainder(dividingBy: 1_000) == 0
+        return (isWhole ? milliseconds - 1 : milliseconds) / 1_000
+    }
+
+    private func make(at seconds: Double) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let claims = Claims(iss: key.issuerId, iat: seconds, exp: seconds + Limit.lifetime, bid: bundleId)

@@ -112,8 +112,8 @@ extension SubmissionStore {
 
     /// Puts submissions off in the caller's transaction: due again after the delay given for each.
     ///
-    /// Where the reason is `transaction_not_found`, Apple has answered that it knows no such id: that is counted, once for
-    /// each time that the submission was sent, however often its verdict is delivered.
+    /// Where the reason is `transaction_not_found` or `order_not_found`, Apple has answered that it knows no such id: that is
+    /// counted, once for each time that the submission was sent, however often its verdict is delivered.
     ///
     /// - Throws: `PostgresError`.
     package static func putOff(
@@ -136,7 +136,7 @@ extension SubmissionStore {
             [
                 .textArray(delays.map(\.id)), .textArray(delays.map(\.reason.rawValue)),
                 .int8Array(delays.map(\.delay.wholeMilliseconds)),
-                .boolArray(delays.map { $0.reason == .transactionNotFound }),
+                .boolArray(delays.map { $0.reason == .transactionNotFound || $0.reason == .orderNotFound }),
             ])
     }
 }

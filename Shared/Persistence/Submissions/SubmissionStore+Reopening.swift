@@ -4,7 +4,9 @@ import PurchaseModel
 
 /// Submissions that were settled for a reason that may have passed, and are judged anew.
 ///
-/// "Apple knows no such id" is an answer of its day: Apple may know it later, and an order of it may come from elsewhere.
+/// "Apple knows no such id" is an answer of its day: Apple may know it later, and an order of it may come from elsewhere. So is
+/// every other rejection: of this version, of these settings, of what Apple answered then. Why:
+/// `Shared/Decisions/0030-nothing-is-final.md`.
 extension SubmissionStore {
     /// How often the same post opens its submission again.
     package enum ReopeningPace {
@@ -19,6 +21,13 @@ extension SubmissionStore {
         submissions.state = 'rejected' AND submissions.reason IN ('transaction_not_found', 'transaction_not_in_receipt')
             AND submissions.kind IN ('transaction_id', 'receipt') AND submissions.proof IS DISTINCT FROM ''
             AND length(coalesce(submissions.named_transaction_id, submissions.proof)) < 100
+        """
+    /// What a post of the same has judged anew: all that was rejected and is not the app's to finish, once its time has come
+    /// (`$3` and `$4`, milliseconds) and its proof is there.
+    private static let isOpenToPosts = """
+        submissions.state = 'rejected' AND submissions.outcome ->> 'finish' = 'false'
+            AND submissions.settled_at + least($3 * power(2, least(submissions.reopened_count, 20)), $4)
+                * interval '1 millisecond' <= now()
         """
     /// A new beginning; the reason stays until there is another.
     private static let assignments = """
@@ -60,8 +69,8 @@ extension SubmissionStore {
     ///
     /// - The studio's server posts what a player posted before: the row is the server's from then on. If it waits for a
     ///   proof of possession, it is judged anew at once.
-    /// - What was rejected because Apple knew no such id is judged anew, at the ``ReopeningPace``; before its time it keeps
-    ///   its outcome.
+    /// - What was rejected, and is not to be finished, is judged anew, at the ``ReopeningPace``, by the proof of this post
+    ///   where its own is gone; before its time it keeps its outcome.
     ///
     /// - Parameters:
     ///   - existing: the status of each of them.
@@ -79,9 +88,9 @@ extension SubmissionStore {
                 [.textArray(changed.sorted())])
         }
         let unproven = servers.filter { existing[$0]?.outcome?.reason == .possessionUnproven }
-        let missing = existing.filter { $0.value.isRejectedAsNotFound }.map(\.key)
-        guard !unproven.isEmpty || !missing.isEmpty else { return [:] }
-        try await restoreProofs(of: posted.filter { unproven.contains($0.id) || missing.contains($0.id) })
+        let rejected = existing.filter { $0.value.isOpenToPosts }.map(\.key)
+        guard !unproven.isEmpty || !rejected.isEmpty else { return [:] }
+        try await restoreProofs(of: posted.filter { unproven.contains($0.id) || rejected.contains($0.id) })
         let result = try await pool.query(
             """
             WITH found AS (
@@ -89,9 +98,7 @@ extension SubmissionStore {
                 WHERE submissions.id = ANY($1 || $2) AND (
                     submissions.id = ANY($1) AND submissions.state = 'parked'
                         AND submissions.reason = 'possession_unproven'
-                    OR \(Self.isNotFound)
-                        AND submissions.settled_at + least($3 * power(2, least(submissions.reopened_count, 20)), $4)
-                            * interval '1 millisecond' <= now())
+                    OR \(Self.isOpenToPosts) AND \(Self.hasProof))
                 ORDER BY submissions.id FOR UPDATE
             )
             UPDATE submissions SET due_at = now() + $5 * interval '1 millisecond', \(Self.assignments),
@@ -100,7 +107,7 @@ extension SubmissionStore {
             RETURNING submissions.id
             """,
             [
-                .textArray(unproven), .textArray(missing), .int8(ReopeningPace.interval.wholeMilliseconds),
+                .textArray(unproven), .textArray(rejected), .int8(ReopeningPace.interval.wholeMilliseconds),
                 .int8(ReopeningPace.intervalMaximum.wholeMilliseconds), .int8(lease.wholeMilliseconds),
             ])
         var reopened: [String: Status] = [:]
@@ -120,9 +127,9 @@ extension SubmissionStore.NewSubmission {
 }
 
 extension SubmissionStore.Status {
-    /// Whether it was rejected because Apple knew no such id.
-    fileprivate var isRejectedAsNotFound: Bool {
-        guard let outcome, outcome.state == .rejected else { return false }
-        return outcome.reason == .transactionNotFound || outcome.reason == .transactionNotInReceipt
+    /// Whether it was rejected in a way that the same post may change.
+    fileprivate var isOpenToPosts: Bool {
+        guard let outcome else { return false }
+        return outcome.state == .rejected && !outcome.finish
     }
 }

@@ -1,0 +1,111 @@
+import Foundation
+import Messages
+import NIOHTTP1
+import Persistence
+import Postgres
+import PurchaseModel
+import Testing
+
+@testable import VerificationWorker
+
+/// What Apple says late, by half, or while nobody can check it.
+@Suite("Nothing that could not be checked is passed over", .enabled(if: SweepBooks.isThere, SweepBooks.missing))
+struct SweepUncheckedTests {
+    private static let asking = Setup(asksAboutRevocation: true)
+
+    private func errors(_ books: SweepBooks) async throws -> Set<String> {
+        Set(
+            try await books.pool.query("SELECT last_error FROM sweep_tasks WHERE last_error IS NOT NULL").rows
+                .map { try $0.decode("last_error", as: String.self) })
+    }
+
+    @Test("nobody could say whether a page's certificates are revoked: it is asked for again, and nothing is lost")
+    func revocationUnknown() async throws {
+        try await SweepBooks.with { books in
+            let store = books.stage.simulator
+            let first = try await store.sell("coins.100", type: "Consumable", to: "apple", token: nil)
+            try await books.stage.withAccess { access in
+                try await books.post(first, by: "player")
+                try await books.settle(access)
+            }
+            let intent = try await books.intent(of: "player", for: "coins.100")
+            let paid = try await store.sell("coins.100", type: "Consumable", to: "apple", token: intent)
+            try await store.control(.PUT, "revocation", "{\"responder\":\"unreachable\"}")
+            try await books.stage.withAccess(Self.asking) { access in
+                try await books.sweep(access)
+                #expect(try await books.number("SELECT count(*) AS n FROM recoveries") == 0)
+                #expect(try await errors(books) == ["revocation_unknown"])
+            }
+            try await store.control(.PUT, "revocation", "{\"responder\":\"up\"}")
+            try await books.stage.withAccess(Self.asking) { access in
+                try await books.hurry()
+                try await books.sweep(access)
+                #expect(try await books.state(of: paid) == "granted")
+                #expect(try await errors(books) == [])
+            }
+        }
+    }
+
+    @Test("a page with what does not verify is asked for again for hours, and then passed over")
+    func mismatches() {
+        func isAsked(_ verdict: Verdict?, failures: Int) -> Bool {
+            SweepTaken(found: 0, unchecked: verdict).again(after: failures) != nil
+        }
+        for failures in [0, 11] { #expect(isAsked(ServerAnswers.mismatch, failures: failures)) }
+        #expect(!isAsked(ServerAnswers.mismatch, failures: 12))
+        #expect(isAsked(.unknown(.revocationUnknown, retryAfterSeconds: 60), failures: 500), "however long")
+        #expect(isAsked(.unknown(.appAppleIdMismatch, retryAfterSeconds: 60), failures: 500), "until it is mended")
+        #expect(!isAsked(nil, failures: 0))
+    }
+
+    @Test("a renewal without a transaction is applied to the subscription, whichever of the two comes first")
+    func renewalAlone() async throws {
+        struct Play: Decodable { let notifications: [ToldNotification] }
+        for renewalFirst in [false, true] {
+            try await SweepBooks.with { books in
+                let store = books.stage.simulator
+                try await store.addSubscription()
+                let gold = try await store.sell("gold", type: "Auto-Renewable Subscription", to: "apple", token: nil)
+                let told = try await store.control(
+                    .POST, "trigger",
+                    """
+                    {"notificationType":"DID_CHANGE_RENEWAL_STATUS","subtype":"AUTO_RENEW_DISABLED","account":"apple",
+                    "bundleId":"\(SubmissionFixture.app)","override":{"data.signedTransactionInfo":null}}
+                    """, as: Play.self
+                ).notifications
+                let disabled = try #require(told.last { $0.notificationType == "DID_CHANGE_RENEWAL_STATUS" })
+                #expect(disabled.payload.data?.signedTransactionInfo == nil)
+                #expect(disabled.payload.data?.signedRenewalInfo?.originalTransactionId == gold.originalTransactionId)
+                try await books.stage.withAccess { access in
+                    for isRenewal in [renewalFirst, !renewalFirst] {
+                        if isRenewal {
+                            try await take(disabled, books)
+                        } else {
+                            try await books.post(gold, by: "player")
+                        }
+                        try await books.settle(access)
+                    }
+                }
+                #expect(try await books.number("SELECT count(*) AS n FROM submissions WHERE state = 'fulfilled'") == 2)
+                #expect(
+                    try await books.number(
+                        """
+                        SELECT count(*) AS n FROM subscriptions
+                        WHERE account = 'player' AND standing ->> 'will_renew' = 'false'
+                        """) == 1, "renewal first: \(renewalFirst)")
+                try await ConsistencyCheck(pool: books.pool).expectClean()
+            }
+        }
+    }
+
+    /// Takes in what Apple posts, as intake does.
+    private func take(_ told: ToldNotification, _ books: SweepBooks) async throws {
+        let (app, proof) = (SubmissionFixture.app, told.signedPayload)
+        let id = SubmissionIdentifier.make(app: app, account: "", kind: .serverNotification, proof: proof)
+        let message = SubmissionMessage(
+            submissionId: id, app: app, account: "", kind: .serverNotification, proof: proof, attempt: 0,
+            correlationId: "req_\(id)")
+        _ = try await SubmissionStore(pool: books.pool).accept(
+            [SubmissionStore.NewSubmission(message: message, partitionKey: id)], lease: .zero)
+    }
+}
