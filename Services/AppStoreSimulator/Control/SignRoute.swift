@@ -3,8 +3,8 @@ import Hummingbird
 
 /// `POST transactions/{id}/sign`: a transaction as somebody has it signed, with fields replaced, added and removed.
 ///
-/// Nothing is kept unless the body says so: so is what a device shows whose data is old. What is kept Apple's servers say,
-/// too, from then on.
+/// Nothing is kept unless the body says so: so is what a device shows whose data is old. What is kept Apple's servers
+/// say, too, from then on.
 struct SignRoute: Sendable {
     let store: Store
     let signer: PayloadSigner
@@ -93,7 +93,8 @@ extension StoreState {
     /// Tells of a transaction in a notification that says what it is made to say.
     ///
     /// - Parameters:
-    ///   - transaction: what it says of the transaction, and `renewalInfo` of its subscription unless that is nil; JSON.
+    ///   - transaction: what it says of the transaction; JSON.
+    ///   - renewalInfo: what it says of the subscription instead of what the store knows; JSON.
     ///   - patch: of the whole notification, whose signed parts are open in it.
     /// - Throws: a ``Problem`` where the app keeps no notifications, or the patch names no type.
     fileprivate mutating func notifyAnew(

@@ -37,7 +37,8 @@ struct CalendarTime: Sendable, Equatable {
         self.init(seconds: seconds - (isSummer ? 7 : 8) * 3_600)
     }
 
-    /// Reads `2025-04-30T02:17:37Z` or `2025-04-30T02:17:37.250Z`: the whole seconds since 1970; nil when it is something else.
+    /// Reads `2025-04-30T02:17:37Z` or `2025-04-30T02:17:37.250Z`: the whole seconds since 1970; nil when it is
+    /// something else.
     static func seconds(_ text: String) -> Int64? {
         var bytes = Array(text.utf8)
         if bytes.count == 24, bytes[19] == 0x2E { bytes.removeSubrange(19..<23) }

@@ -163,7 +163,9 @@ struct StoryAction: Sendable {
     private static let looking = [
         StoryAction(
             name: "receipt", scalarField: "account",
-            fields: [account, Field(name: "device", kind: .device), environment, Field(name: "fraction", kind: .whole)],
+            fields: [
+                account, Field(name: "device", kind: .device), environment, Field(name: "fraction", kind: .whole),
+            ],
             call: .control("GET", "receipts"), namesApp: true),
         StoryAction(
             name: "app-transaction", scalarField: "account",
