@@ -195,6 +195,7 @@ struct StoreTests {
             row.appTransactionId = "16"
             row.previousOriginalTransactionId = "17"
             row.advancedCommerceInfo = #"{"a":"b"}"#
+            row.signs = #"{"type":null}"#
             row.deviceId = "18"
             row.sharedFromTransactionId = "19"
             row.sharingEndedDate = 21

@@ -12,6 +12,7 @@ extension EndToEnd {
                 "the-goods-arrive", "forged-receipts", "taken-back-and-given-back", "restored-by-another-player",
                 "claimed-with-the-e-mail", "one-month-four-ids", "restored-on-a-second-phone", "a-family-of-three",
                 "our-endpoint-was-away", "found-by-asking", "bought-on-a-friends-phone", "offer-code-without-a-token",
+                "a-subscription-under-two-original-ids",
             ])
         func story(_ name: String) async throws {
             try await withStack { stack, client, database in

@@ -66,44 +66,20 @@ extension IntakeClient {
         }
     }
 
-    /// A new subscription to the lower plan of an app, which Apple signs with the line item of another one.
+    /// A new subscription to the lower plan of an app, which Apple signs with the line item of another one from now on.
     ///
-    /// No way of buying leads to that: Apple's ids are not known to meet, and the simulator's do not. It is signed as the
-    /// simulator signs everything.
+    /// No way of buying leads to that: Apple's ids are not known to meet, and the simulator's do not.
     func sell(withLineItem lineItem: String, app: String, to player: Player) async throws -> Sale {
-        let answer = try await controlled(
-            "POST", "trigger",
-            #"""
-            {"notificationType":"SUBSCRIBED","subtype":"INITIAL_BUY","bundleId":"\#(app)","account":"\#(player.appleId)",
-            "override":{"data.signedTransactionInfo.webOrderLineItemId":"\#(lineItem)"}}
-            """#)
-        guard let told = try JSONDecoder().decode(Triggered.self, from: answer).notifications.last else {
-            throw StackFailure("nothing was triggered")
-        }
-        let signed = try Self.payload(SignedNotification.self, of: told.signedPayload).data.signedTransactionInfo
-        let ids = try Self.payload(TransactionIds.self, of: signed)
+        let sold = try await sell(["bundleId": app, "productId": "vip.silver", "account": player.appleId])
+        guard let sale = sold.first else { throw StackFailure("nothing was sold to \(player.appleId)") }
+        let signed = try await signed(
+            sale.transactionId, with: #"{"webOrderLineItemId":"\#(lineItem)"}"#, isKept: true)
         return Sale(
-            transactionId: ids.transactionId, originalTransactionId: ids.originalTransactionId,
-            webOrderLineItemId: ids.webOrderLineItemId, signedTransaction: signed)
+            transactionId: sale.transactionId, originalTransactionId: sale.originalTransactionId,
+            webOrderLineItemId: lineItem, signedTransaction: signed)
     }
 
     private struct AppOfStore: Decodable { let notificationURLs: [String: String] }
-
-    private struct Triggered: Decodable {
-        struct Notification: Decodable { let signedPayload: String }
-        let notifications: [Notification]
-    }
-
-    private struct SignedNotification: Decodable {
-        struct Content: Decodable { let signedTransactionInfo: String }
-        let data: Content
-    }
-
-    private struct TransactionIds: Decodable {
-        let transactionId: String
-        let originalTransactionId: String
-        let webOrderLineItemId: String?
-    }
 
     private func send(notificationsOf app: String, to urls: [String: String]) async throws {
         let body = try MessageCoding.encode(["notificationURLs": urls])
@@ -121,15 +97,6 @@ extension IntakeClient {
         struct Sales: Decodable { let transactions: [Sale] }
         let answer = try await controlled(method, path, json)
         return try JSONDecoder().decode(Sales.self, from: answer).transactions
-    }
-
-    /// What a JWS of the simulator says; its signature is for the services to check.
-    private static func payload<Value: Decodable>(_ type: Value.Type, of jws: String) throws -> Value {
-        let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let payload = Data(base64URL: String(parts[1])) else {
-            throw StackFailure("the simulator signed no JWS")
-        }
-        return try JSONDecoder().decode(type, from: payload)
     }
 }
 

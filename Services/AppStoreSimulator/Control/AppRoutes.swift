@@ -165,6 +165,7 @@ private struct ProductRequest: Decodable, Sendable {
     var isFamilyShareable: Bool?
     var isForSale: Bool?
     var offers: [OfferRequest]?
+    var signs: JSONField?
 
     func put(_ bundleId: String, _ productId: String, in state: inout StoreState) throws -> ProductRecord {
         try FieldCheck.identifier(bundleId, "bundleId")
@@ -199,7 +200,7 @@ private struct ProductRequest: Decodable, Sendable {
                 Offer(
                     kind: $0.kind.kind, identifier: $0.identifier, discount: $0.discount, period: $0.period,
                     periodCount: $0.periodCount ?? 1, price: $0.discount == .freeTrial ? 0 : $0.price ?? 0)
-            })
+            }, signs: signs?.text)
         state.put(product)
         return product
     }

@@ -70,6 +70,11 @@ struct LifecycleRoutes: Sendable {
                 try state.consentToPrice(id, body.agrees, now: now)
             }
         }
+        group.post("subscriptions/{id}/move") { request, context in
+            let id = try context.parameters.require("id")
+            let body = try await ControlBody.decode(MoveBody.self, from: request)
+            return try await act { state, now in try state.move(id, to: body.to, now: now) }
+        }
         group.post("subscriptions/{id}/extend") { request, context in
             let body = try await ControlBody.decode(ExtendBody.self, from: request)
             return try await onSubscription(context) { state, id, now in

@@ -16,6 +16,7 @@ struct TransactionRoutes: Sendable {
             try await store.change { state, now in try state.finish(id, now: now) }
             return try await answer(id)
         }
+        SignRoute(store: store, signer: signer).addRoute(to: group)
     }
 
     private func answer(_ id: String) async throws -> Response {

@@ -62,6 +62,19 @@ indirect enum OrderedJSON: Sendable, Equatable {
         return true
     }
 
+    /// What a merge patch makes of it: `null` removes a field (RFC 7396).
+    func merging(_ patch: OrderedJSON) -> OrderedJSON {
+        guard case .object(let changes) = patch else { return patch }
+        var merged = self
+        if case .object = merged {} else { merged = .object([]) }
+        for change in changes {
+            merged[change.name] =
+                change.value == .literal("null")
+                ? nil : (merged[change.name] ?? .object([])).merging(change.value)
+        }
+        return merged
+    }
+
     /// The JSON.
     var text: String {
         switch self {

@@ -5,6 +5,12 @@ struct JSONText {
     /// The finished object.
     var object: String { text + "}" }
 
+    /// The finished object with a merge patch applied, JSON (RFC 7396).
+    func object(patchedBy patch: String) -> String {
+        guard let patch = OrderedJSON(patch), let whole = OrderedJSON(object) else { return object }
+        return whole.merging(patch).text
+    }
+
     mutating func add(_ name: String, _ value: String?) {
         guard let value else { return }
         addName(name)

@@ -40,7 +40,7 @@ extension SubscriptionRecord {
         if let advancedCommerceInfo {
             json.add("advancedCommerceInfo", json: AdvancedCommerceText.renewal(advancedCommerceInfo))
         }
-        return json.object
+        return signs.map { json.object(patchedBy: $0) } ?? json.object
     }
 
     /// ``renewalInfo(appTransactionId:signedDate:)`` with the buyer's app transaction id.

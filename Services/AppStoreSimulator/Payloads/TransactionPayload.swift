@@ -38,6 +38,6 @@ extension TransactionRecord {
         if let advancedCommerceInfo {
             json.add("advancedCommerceInfo", json: AdvancedCommerceText.transaction(advancedCommerceInfo))
         }
-        return json.object
+        return signs.map { json.object(patchedBy: $0) } ?? json.object
     }
 }

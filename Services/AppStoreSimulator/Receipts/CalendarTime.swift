@@ -37,9 +37,11 @@ struct CalendarTime: Sendable, Equatable {
         self.init(seconds: seconds - (isSummer ? 7 : 8) * 3_600)
     }
 
-    /// Reads `2025-04-30T02:17:37Z`: the seconds since 1970; nil when it is something else.
+    /// Reads `2025-04-30T02:17:37Z` or `2025-04-30T02:17:37.250Z`: the whole seconds since 1970; nil when it is
+    /// something else.
     static func seconds(_ text: String) -> Int64? {
-        let bytes = Array(text.utf8)
+        var bytes = Array(text.utf8)
+        if bytes.count == 24, bytes[19] == 0x2E { bytes.removeSubrange(19..<23) }
         guard bytes.count == 20, bytes[4] == 0x2D, bytes[7] == 0x2D, bytes[10] == 0x54, bytes[19] == 0x5A else {
             return nil
         }
@@ -74,9 +76,16 @@ struct CalendarTime: Sendable, Equatable {
     }
 
     /// `2025-04-30T02:17:37Z`, as dates stand in receipts (RFC 3339).
-    var internetText: String {
+    var internetText: String { internetText(fraction: nil) }
+
+    /// The same, or `2025-04-30T02:17:37.250Z` with a fraction of a second in milliseconds.
+    func internetText(fraction: Int64?) -> String {
         var bytes: [UInt8] = []
         append(to: &bytes, between: UInt8(ascii: "T"))
+        if let fraction {
+            bytes.append(UInt8(ascii: "."))
+            Self.append(fraction, digits: 3, to: &bytes)
+        }
         bytes.append(UInt8(ascii: "Z"))
         return String(decoding: bytes, as: UTF8.self)
     }

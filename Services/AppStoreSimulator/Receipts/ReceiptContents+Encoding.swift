@@ -50,7 +50,9 @@ extension ReceiptContents {
         set.add(ReceiptAttribute.originalApplicationVersion, .utf8(originalApplicationVersion))
         if !isMac { set.add(ReceiptAttribute.text20, .utf8("")) }
         set.add(ReceiptAttribute.number25, .integer(isMac ? 2 : 3))
-        for purchase in inAppPurchases { set.add(ReceiptAttribute.inAppPurchase, .raw(purchase.encoded())) }
+        for purchase in inAppPurchases {
+            set.add(ReceiptAttribute.inAppPurchase, .raw(purchase.encoded(fraction: fraction)))
+        }
         return set.encoded()
     }
 
@@ -67,10 +69,10 @@ extension ReceiptContents {
 
 extension ReceiptContents.InAppPurchase {
     /// One purchase in DER: a date that it has not is an empty string.
-    fileprivate func encoded() -> [UInt8] {
+    fileprivate func encoded(fraction: Int64?) -> [UInt8] {
         typealias Attribute = ReceiptAttribute.Purchase
         func date(_ date: Int64?) -> AttributeSet.Value {
-            .ia5(date.map { CalendarTime(seconds: $0 / 1_000).internetText } ?? "")
+            .ia5(date.map { CalendarTime(seconds: $0 / 1_000).internetText(fraction: fraction) } ?? "")
         }
         var set = AttributeSet(capacity: 512)
         set.add(Attribute.quantity, .integer(quantity))

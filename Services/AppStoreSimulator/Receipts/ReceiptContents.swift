@@ -28,6 +28,9 @@ struct ReceiptContents: Sendable, Equatable {
     /// Apple's receipts do not say that to others; in ours it stands in an attribute that is unreadable in Apple's.
     var accountId: String
     var inAppPurchases: [InAppPurchase]
+    /// Milliseconds that stand behind the seconds of each purchase's dates, as in half of the receipts of September 2020;
+    /// nil for none.
+    var fraction: Int64?
 
     /// What a receipt says of one transaction.
     struct InAppPurchase: Sendable, Equatable {

@@ -17,8 +17,14 @@ struct ReceiptRoutes: Sendable {
             }
             let account = query["account"].map(String.init)
             let device = query["device"].map(String.init)
-            let contents = try await contents(
+            var contents = try await contents(
                 bundleId: bundleId, account: account, device: device, environment: environment)
+            contents.fraction = try query["fraction"].map { text throws(Problem) in
+                guard let fraction = Int64(text), (0...999).contains(fraction) else {
+                    throw Problem(.badRequest, "fraction: 0 to 999 milliseconds")
+                }
+                return fraction
+            }
             var json = JSONText()
             json.add("receipt", Data(try receipts.receipt(contents)).base64EncodedString())
             return ControlAnswer.json(json.object)

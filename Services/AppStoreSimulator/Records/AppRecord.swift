@@ -73,6 +73,8 @@ struct ProductRecord: Codable, Sendable, Identifiable {
     /// False once the developer stopped selling it: its subscriptions expire with PRODUCT_NOT_FOR_SALE.
     var isForSale: Bool
     var offers: [Offer]
+    /// What its transactions say otherwise than the store knows: a merge patch of their payloads, JSON (RFC 7396).
+    var signs: String?
     /// False for a product that was made by its first sale: a later sale may say that it is something else.
     var isRegistered = true
 

@@ -63,6 +63,8 @@ struct SubscriptionRecord: Codable, Sendable, Identifiable {
     var dueDate: Int64?
     /// Advanced Commerce information, JSON that is passed on as it is.
     var advancedCommerceInfo: String?
+    /// What its renewal info says otherwise than the record: a merge patch, JSON (RFC 7396).
+    var signs: String?
     /// The day of the month that periods end on where the month has it; 31 after a start on 31 January.
     var billingDay: Int?
     /// Original transaction ids of the family members' shares.

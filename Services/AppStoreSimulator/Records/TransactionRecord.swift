@@ -37,6 +37,8 @@ struct TransactionRecord: Codable, Sendable, Identifiable {
     var previousOriginalTransactionId: String?
     /// Advanced Commerce information, JSON that is passed on as it is.
     var advancedCommerceInfo: String?
+    /// What is signed otherwise than the rest of the record says: a merge patch of the payload, JSON (RFC 7396).
+    var signs: String?
 
     // What only the store knows.
 

@@ -71,8 +71,8 @@ extension StoreState {
                     ? account.storefrontId : Storefront.identifier(of: storefront)),
             price: purchase.price ?? price.price, currency: purchase.currency ?? price.currency,
             appTransactionId: Self.appTransactionId(purchase.bundleId, accountId, purchase.environment),
-            advancedCommerceInfo: purchase.advancedCommerceInfo, accountId: accountId, deviceId: purchase.deviceId,
-            orderId: Self.orderId(of: transactionId), modifiedDate: now)
+            advancedCommerceInfo: purchase.advancedCommerceInfo, signs: product.signs, accountId: accountId,
+            deviceId: purchase.deviceId, orderId: Self.orderId(of: transactionId), modifiedDate: now)
     }
 
     /// The order id that stands in the buyer's e-mail: ten letters and digits after an `M`.

@@ -84,15 +84,23 @@ struct StoreState: Sendable {
         var row = row
         row.revision = nextNumber(.revision)
         row.modifiedDate = now
-        let isNew = transactions[row.id] == nil
+        let old = transactions[row.id]
         transactions.put(row)
-        if isNew { index(row) }
+        guard let old else { return index(row) }
+        guard old.originalTransactionId != row.originalTransactionId else { return }
+        lineages[old.originalTransactionId]?.removeAll { $0 == row.id }
+        lineages[row.originalTransactionId, default: []].append(row.id)
     }
 
     mutating func put(_ row: SubscriptionRecord) {
         if let old = subscriptions[row.id] { unindex(old) }
         subscriptions.put(row)
         index(row)
+    }
+
+    mutating func removeSubscription(_ id: String) {
+        if let old = subscriptions[id] { unindex(old) }
+        subscriptions.remove(id)
     }
 
     mutating func put(_ row: RefundRequestRecord) {

@@ -32,6 +32,7 @@ extension TransactionRecord {
         json.add("appTransactionId", appTransactionId)
         json.add("previousOriginalTransactionId", previousOriginalTransactionId)
         json.add("advancedCommerceInfo", advancedCommerceInfo)
+        json.add("signs", signs)
         json.add("accountId", accountId)
         json.add("deviceId", deviceId)
         json.add("orderId", orderId)

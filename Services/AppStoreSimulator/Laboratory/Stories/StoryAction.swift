@@ -89,6 +89,15 @@ struct StoryAction: Sendable {
             name: "regrant", scalarField: "transaction",
             fields: [transaction, Field(name: "device", kind: .device), Field(name: "count", kind: .whole)],
             call: .control("POST", "transactions/{transaction}/regrant")),
+        StoryAction(
+            name: "sign",
+            fields: [
+                transaction, Field(name: "fields", kind: .map), Field(name: "renewalInfo", kind: .map),
+                Field(name: "notification", kind: .map), Field(name: "keep", kind: .flag),
+            ], call: .control("POST", "transactions/{transaction}/sign")),
+        StoryAction(
+            name: "move", scalarField: "subscription", fields: [subscription, Field(name: "to")],
+            call: .control("POST", "subscriptions/{subscription}/move")),
     ]
 
     private static let living = [
@@ -154,7 +163,9 @@ struct StoryAction: Sendable {
     private static let looking = [
         StoryAction(
             name: "receipt", scalarField: "account",
-            fields: [account, Field(name: "device", kind: .device), environment],
+            fields: [
+                account, Field(name: "device", kind: .device), environment, Field(name: "fraction", kind: .whole),
+            ],
             call: .control("GET", "receipts"), namesApp: true),
         StoryAction(
             name: "app-transaction", scalarField: "account",

@@ -50,7 +50,7 @@ struct StoryParser {
     ]
     private static let productKeys = [
         "productId", "type", "price", "currency", "storefrontPrices", "subscriptionGroupIdentifier", "level", "period",
-        "isFamilyShareable", "isForSale", "offers",
+        "isFamilyShareable", "isForSale", "offers", "signs",
     ]
     private static let accountKeys = [
         "storefront", "storefrontId", "family", "needsApproval", "canPay", "isDeleted",
