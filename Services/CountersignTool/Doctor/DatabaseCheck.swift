@@ -40,9 +40,7 @@ struct DatabaseCheck: Sendable {
         findings += OutcomeCheck.judge(parked: try await outcomes.parked())
         let parked = try await backlog.parkedOrders()
         findings += Self.judge(parked: parked)
-        findings += PurchaseCheck.judge(
-            conflicts: try await backlog.openConflicts(), doubleGrants: try await backlog.openDoubleGrants(),
-            parked: parked)
+        findings += PurchaseCheck.judge(conflicts: try await backlog.openConflicts(), parked: parked)
         if let revoked = try await RevokedCertificateStore(pool: pool).summary() {
             findings.append(
                 .good(
