@@ -7,6 +7,7 @@ import re
 from house_rules_swift import Finding, code_only, line_of
 
 STORES = "Shared/Persistence/"
+SCHEMA = STORES + "schema.sql"
 MIGRATIONS = STORES + "Migrations/"
 CORE = ("Shared/PurchaseModel/", "Services/Fulfillment/", STORES)
 
@@ -29,12 +30,10 @@ TOP_LEVEL_TYPE = re.compile(r"^(?:[\w@]+[ \t]+)*(?:enum|struct|class|actor|exten
 ACCOUNT_EDGES = {
     STORES + "Rows/": "reads columns",
     STORES + "Reading/": "answers over HTTP",
-    MIGRATIONS: "moves rows as they are",
     STORES + "Ownership/AccountTokenStore.swift": "HTTP: registers what was posted",
     STORES + "Ownership/IntentStore.swift": "HTTP: opens and answers what was posted",
     STORES + "Ownership/OperatorClaimStore.swift": "the operator's command line, and its sentences",
     STORES + "Ownership/OwnershipStore.swift": "what the operator's tool prints",
-    STORES + "Operations/DoubleGrantReading.swift": "what the operator's tool prints",
     STORES + "Submissions/SubmissionIdentifier.swift": "a hash of what was posted, by whom; empty where Apple did",
     STORES + "Submissions/SubmissionStore.swift": "HTTP: who posted it, empty where Apple did",
 }
@@ -69,16 +68,19 @@ def writers():
 
 
 def check_tables(path, text):
-    if path.startswith(MIGRATIONS) and path.endswith(".sql"):
-        for match in re.finditer(r"^\s*CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(\w+)(?!\w|\s+PARTITION\s+OF)",
-                                 text, re.MULTILINE):
-            if match[1] not in writers():
-                yield Finding(path, line_of(text, match.start(1)),
-                              f"{match[1]} has no writer: name one in the table of {STORES}README.md")
+    if path != SCHEMA and not (path.startswith(MIGRATIONS) and path.endswith(".sql")):
+        return
+    for match in re.finditer(r"((?:^--.*\n)*)^\s*CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(\w+)(?!\w|\s+PARTITION\s+OF)",
+                             text, re.MULTILINE):
+        table, line = match[2], line_of(text, match.start(2))
+        if table not in writers():
+            yield Finding(path, line, f"{table} has no writer: name one in the table of {STORES}README.md")
+        elif path == SCHEMA and not re.search(rf"Written\s+by\s+{writers()[table]}\.", match[1].replace("\n--", "")):
+            yield Finding(path, line, f"the comment of {table} does not end with its writer: Written by {writers()[table]}.")
 
 
 def check_writers(path, text, code):
-    if not path.startswith(("Services/", "Shared/")) or path.startswith(MIGRATIONS) or not WRITE.search(text):
+    if not path.startswith(("Services/", "Shared/")) or not WRITE.search(text):
         return
     for match in WRITE.finditer(code_only(text, keeps_strings=True)):
         table, line = match[1], line_of(text, match.start())

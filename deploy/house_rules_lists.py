@@ -1,4 +1,4 @@
-"""Rules of `deploy/house-rules` for what has to stand in more than one place: settings, migrations, stories."""
+"""Rules of `deploy/house-rules` for what has to stand in more than one place: settings, migrations, releases, stories."""
 
 import functools
 import pathlib
@@ -9,6 +9,8 @@ from house_rules_swift import Finding, code_only, line_of
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MIGRATION = re.compile(r"Shared/Persistence/Migrations/(\d{4})_(\w+)\.sql")
 MIGRATOR = "Shared/Persistence/Migrations/Migrator.swift"
+RELEASED = "Tests/FulfillmentTests/ReleasedSchemas/"
+UPGRADES = "Tests/FulfillmentTests/UpgradeTests.swift"
 STORIES = "Tests/Stories/"
 BACKEND_STORIES = "Tests/EndToEndTests/BackendStoriesTests.swift"
 SETTING = re.compile(r'\bsettings\.(string|requiredString|int|bool|duration|choice|stringList|secret|requiredSecret|'
@@ -54,6 +56,17 @@ def check_migrations(path, text):
         if missing:
             yield Finding(path, 1, f"a migration is compiled in by Package.swift and applied by Migrator.swift, with its "
                                    f"number and name; it is missing in {' and '.join(missing)}")
+
+
+def check_releases(path, text):
+    """An upgrade from each version that was released is tested: all in the changelog but the one that it begins with."""
+    if path != "deploy/CHANGELOG.md":
+        return
+    versions = list(re.finditer(r"^## \[?([\w.-]+)", text, re.MULTILINE))
+    for match in versions[1:]:
+        if not (ROOT / RELEASED / f"{match[1]}.sql").exists() or f'name: "{match[1]}"' not in read(UPGRADES):
+            yield Finding(path, line_of(text, match.start()), f"no upgrade from {match[1]} is tested: copy its schema.sql to "
+                                                              f"{RELEASED}{match[1]}.sql, and name it in {UPGRADES}")
 
 
 def check_stories(path, text):

@@ -116,7 +116,7 @@ final class SubmissionLines: Sendable {
 
     /// The line of a record, with its end; nil for one that is no submission.
     private static func line(_ record: KafkaRecord) -> [UInt8]? {
-        guard let event = CloudEvent(record), SubmissionMessage.isOne(event.type),
+        guard let event = CloudEvent(record), event.type == SubmissionMessage.type,
             let submission = try? SubmissionMessage.read(event), let json = try? MessageCoding.encode(submission)
         else { return nil }
         return json + [UInt8(ascii: "\n")]

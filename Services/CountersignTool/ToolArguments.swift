@@ -13,7 +13,6 @@ extension Account: ExpressibleByArgument {
 extension StoreEnvironment: ExpressibleByArgument {}
 extension RateStore.Program: ExpressibleByArgument {}
 extension RateStore.Kind: ExpressibleByArgument {}
-extension DoubleGrantReading.State: ExpressibleByArgument {}
 
 extension RevenueDay: ExpressibleByArgument {
     /// Reads `2026-03-15`.

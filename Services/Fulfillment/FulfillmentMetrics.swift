@@ -60,8 +60,8 @@ enum FulfillmentMetrics {
         .counter(
             "countersign_retention_rows_removed_total", ["what"],
             help: """
-                What retention removed row by row: rejected_proofs, inline_proofs of before there were months, \
-                notifications, listed_notifications, rejected submissions, apple_calls, recoveries, sweep_tasks.
+                What retention removed row by row: rejected_proofs, notifications, listed_notifications, rejected \
+                submissions, apple_calls, recoveries, sweep_tasks.
                 """),
         .counter("countersign_submissions_settled_total", ["state", "reason"], help: "Outcomes of submissions."),
         .counter("countersign_orders_granted_total", help: "Orders that were granted."),
@@ -107,7 +107,7 @@ enum FulfillmentMetrics {
             help: "1 while the catalogue's file has a mistake, and the catalogue before it is in use."),
         .counter(
             "countersign_events_numbered_total",
-            help: "Events that got a position in the order by which they are pulled, those of before it was kept too."),
+            help: "Events that got a position in the order by which they are pulled."),
         .gauge(
             "countersign_events_unnumbered_oldest_age_seconds",
             help: "For how long the oldest event without such a position has been there; 0 where each has one."),

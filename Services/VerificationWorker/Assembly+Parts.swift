@@ -109,7 +109,7 @@ struct Parts {
     ) throws -> EventConsumer<SubmissionMessage> {
         let deadLetters = DeadLetters(producer: producer, consumer: settings.groupId, logger: context.logger)
         return try EventConsumer<SubmissionMessage>(
-            kafka: configuration.kafka, settings: settings, accepts: SubmissionMessage.isOne,
+            kafka: configuration.kafka, settings: settings, accepts: { $0 == SubmissionMessage.type },
             deadLetters: deadLetters, monitor: monitor, context: context, handler: handler)
     }
 }

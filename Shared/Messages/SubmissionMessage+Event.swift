@@ -6,12 +6,6 @@ import PurchaseModel
 extension SubmissionMessage: EventMessage {
     /// The type in `ce_type`.
     package static let type = "countersign.submission.v2"
-    /// The type of the version before, in which all was one JSON object; it is still read.
-    package static let typeInJSON = "countersign.submission.v1"
-
-    /// Whether a message of this type is a submission.
-    package static func isOne(_ type: String) -> Bool { type == Self.type || type == typeInJSON }
-
     /// What the proof is.
     ///
     /// A JWS in compact form has a media type of its own. Source: RFC 7515, section 9.2.1.
@@ -62,13 +56,12 @@ extension SubmissionMessage: EventMessage {
         return list
     }
 
-    /// Reads a submission of this version or the one before.
+    /// Reads a submission.
     ///
     /// An attribute that this version does not know is ignored, and an environment that it does not know is no hint.
     ///
     /// - Throws: `DecodingError`.
     package static func read(_ event: CloudEvent) throws -> Self {
-        if event.type == typeInJSON { return try MessageCoding.decode(Self.self, from: event.data) }
         let values = Dictionary(event.extensions.map { ($0.name, $0.value) }) { first, _ in first }
         func required(_ name: String) throws -> String {
             guard let value = values[name] else { throw unreadable("the attribute \(name) is missing") }

@@ -2,7 +2,7 @@ package import Foundation
 package import PurchaseModel
 
 /// "Verify this": what intake sends to the verification workers.
-package struct SubmissionMessage: Codable, Sendable, Hashable {
+package struct SubmissionMessage: Encodable, Sendable, Hashable {
     /// The submission's id.
     package var submissionId: String
     /// The bundle id of the app it was posted for.
@@ -33,7 +33,7 @@ package struct SubmissionMessage: Codable, Sendable, Hashable {
     package var correlationId: String
 
     /// Real answers of Apple's that it knows no such id; outages, rate limits and resends are none.
-    package struct NotFoundAnswers: Codable, Sendable, Hashable {
+    package struct NotFoundAnswers: Encodable, Sendable, Hashable {
         /// How many.
         package var count: Int
         /// Seconds from the first of them until this message was sent.
@@ -76,26 +76,6 @@ package struct SubmissionMessage: Codable, Sendable, Hashable {
         case isClaimCheck = "claim_check"
         case isAwaited = "awaited"
         case notFound = "not_found"
-    }
-
-    /// Reads a message; an environment that this version does not know is no hint.
-    ///
-    /// - Throws: `DecodingError`.
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        submissionId = try container.decode(String.self, forKey: .submissionId)
-        app = try container.decode(String.self, forKey: .app)
-        account = try container.decode(String.self, forKey: .account)
-        kind = try container.decode(ProofKind.self, forKey: .kind)
-        proof = try container.decode(String.self, forKey: .proof)
-        attempt = try container.decode(Int.self, forKey: .attempt)
-        correlationId = try container.decode(String.self, forKey: .correlationId)
-        namedTransactionId = try container.decodeIfPresent(String.self, forKey: .namedTransactionId)
-        expectedEnvironment = try container.decodeIfPresent(String.self, forKey: .expectedEnvironment)
-            .flatMap { StoreEnvironment(rawValue: $0) }
-        isClaimCheck = try container.decodeIfPresent(Bool.self, forKey: .isClaimCheck) ?? false
-        isAwaited = try container.decodeIfPresent(Bool.self, forKey: .isAwaited) ?? false
-        notFound = try container.decodeIfPresent(NotFoundAnswers.self, forKey: .notFound)
     }
 }
 

@@ -48,9 +48,9 @@ package struct VerdictMessage: EventMessage, Codable, Hashable {
         package var subtype: String?
         /// Apple's `notificationUUID`; the same in every repetition.
         package var uuid: String
-        /// The environment that Apple signed; nil in messages of a version before it was told.
+        /// The environment that Apple signed; nil where it is neither production nor sandbox.
         package var environment: StoreEnvironment?
-        /// When Apple signed it; nil as before.
+        /// When Apple signed it.
         package var signedDate: Date?
         /// Apple's `consumptionRequestReason`: why a customer asks for a refund.
         package var consumptionRequestReason: String?

@@ -1,8 +1,8 @@
 /// A small history in which every rule of the audit has something to look at, and holds.
 ///
 /// anna bought gems three times (one was refunded by half, one in full and given back), things that ben and cleo have
-/// now, too, and a subscription; consent for dora was withdrawn; nobody claimed p1; gina's chest had been two orders, b1 and
-/// b2, and b3 is one more id of it; x1 contradicts n2.
+/// now, too, and a subscription; consent for dora was withdrawn; nobody claimed p1; gina's chest b1, of which b2 and b3 are
+/// more ids, is a family member's copy; x1 contradicts n2.
 enum AuditHistory {
     static let sql = audit + submissions + orders + purchases + lineages + ledger + entitlements + events
 
@@ -56,10 +56,7 @@ enum AuditHistory {
         FROM (VALUES ('n1', 'o:n1', NULL), ('n2', 'o:n2', NULL), ('n3', 'o:n3', NULL), ('k1', 'o:k1', NULL),
             ('p1', 'o:p1', NULL), ('b1', 'o:b1', NULL), ('s1', 'p:s1:w1', 'd:s1:plus:1767225600'),
             ('s2', 'p:s1:w2', 'd:s1:plus:1769904000')) AS new (id, key, fallback) WHERE transaction_id = id;
-        INSERT INTO merged_orders (environment, transaction_id, order_transaction_id, row)
-        VALUES ('production', 'b2', 'b1', '{"granted_at": "2026-01-03T00:00:00+00:00"}');
-        INSERT INTO double_grants (environment, order_transaction_id, app, account, item, amount, state, corrected)
-        VALUES ('production', 'b1', 'a', 'gina', 'coin', 20, 'corrected', 15);
+        UPDATE orders SET ownership = 'FAMILY_SHARED' WHERE transaction_id = 'b1';
         INSERT INTO purchase_conflicts (environment, app, transaction_id, order_transaction_id, cause, submission_id)
         VALUES ('production', 'a', 'x1', 'n2', 'two_orders', 'sub_x1');
 
@@ -90,10 +87,10 @@ enum AuditHistory {
         FROM (VALUES ('c1', 'grant', 1, 'gem', 100), ('c2', 'grant', 1, 'gem', 100), ('c2', 'revocation', 1, 'gem', -50),
             ('c3', 'grant', 1, 'gem', 100), ('c3', 'revocation', 1, 'gem', -100), ('c3', 'reversal', 1, 'gem', 100),
             ('n1', 'grant', 1, 'badge', 1), (NULL, 'spend', 1, 'gem', -30), (NULL, 'adjustment', 1, 'gem', 5),
-            ('b1', 'grant', 1, 'coin', 20), ('b1', 'grant', 2, 'coin', 20), ('b1', 'correction', 1, 'coin', -15)
+            ('b1', 'grant', 1, 'coin', 20), ('b1', 'correction', 1, 'coin', -15)
         ) AS new (id, kind, sequence, item, amount);
         INSERT INTO balances VALUES ('production', 'a', 'anna', 'gem', 225), ('production', 'a', 'anna', 'badge', 1),
-            ('production', 'a', 'gina', 'coin', 25);
+            ('production', 'a', 'gina', 'coin', 5);
 
         """
 
@@ -135,8 +132,7 @@ enum AuditHistory {
             (16, 'iap.consent.rescinded', 'dora', 'k1', NULL, '[]'),
             (17, 'iap.transaction.fulfilled', 'anna', 's2', NULL, '[]'),
             (18, 'iap.account.adjusted', 'anna', '', NULL, '[{"item": "gem", "amount": 5}]'),
-            (19, 'iap.transaction.fulfilled', 'gina', 'b1', NULL, '[{"item": "coin", "amount": 20}]'),
-            (20, 'iap.transaction.fulfilled', 'gina', 'b2', NULL, '[{"item": "coin", "amount": 20}]')
+            (19, 'iap.transaction.fulfilled', 'gina', 'b1', NULL, '[{"item": "coin", "amount": 20}]')
         ) AS new (place, type, account, id, token, entries);
         INSERT INTO account_sequences (environment, app, account, last_sequence)
         SELECT environment, app, account, max(sequence) FROM events GROUP BY 1, 2, 3;

@@ -1,5 +1,5 @@
 extension AuditRulesTests {
-    static let purchases = ids + keys + merges + sources
+    static let purchases = ids + keys + sources
 
     private static let ids = [
         Damage(
@@ -68,27 +68,6 @@ extension AuditRulesTests {
             others: ["granted_orders_are_their_lineages", "periods_have_their_subscription"]),
     ]
 
-    private static let merges = [
-        Damage(
-            rule: "merged_orders_are_gone",
-            sql: """
-                INSERT INTO merged_orders (environment, transaction_id, order_transaction_id, row)
-                VALUES ('production', 'c4', 'b1', '{}')
-                """, named: "c4, merged into b1: is an order"),
-        Damage(
-            rule: "merged_orders_are_gone",
-            sql: """
-                INSERT INTO merged_orders (environment, transaction_id, order_transaction_id, row)
-                VALUES ('production', 'b4', 'b1', '{}')
-                """, named: "b4, merged into b1: its id is not recorded"),
-        Damage(
-            rule: "merged_orders_are_gone",
-            sql: """
-                INSERT INTO merged_orders (environment, transaction_id, order_transaction_id, row)
-                VALUES ('production', 'b3', 'n1', '{}')
-                """, named: "b3, merged into n1: its id leads to b1"),
-    ]
-
     private static let sources = [
         Damage(
             rule: "orders_have_their_submission",
@@ -110,10 +89,7 @@ extension AuditRulesTests {
             named: "production s1 of anna"),
     ]
 
-    static let doubleGrants = [
-        Damage(
-            rule: "orders_grant_once", sql: "UPDATE double_grants SET amount = 19",
-            named: "b1, coin: 2 lines bring 40, recorded as double 19"),
+    static let grants = [
         Damage(
             rule: "orders_grant_once",
             sql: """
@@ -121,26 +97,16 @@ extension AuditRulesTests {
                 VALUES ('production', 'n1', 'grant', 2, 'a', 'ben', 'badge', 1);
                 INSERT INTO balances VALUES ('production', 'a', 'ben', 'badge', 1);
                 UPDATE events SET body = replace(body, '"amount": 1', '"amount": 2') WHERE id = 'evt_4'
-                """, named: "n1, badge: 2 lines bring 2, recorded as double 0"),
+                """, named: "n1, badge: 2 lines bring 2"),
         Damage(
-            rule: "double_grants_are_decided",
-            sql: """
-                INSERT INTO double_grants (environment, order_transaction_id, app, account, item, amount)
-                VALUES ('production', 'c1', 'a', 'anna', 'gem', 7)
-                """, named: "c1: 7 gem too many to anna of a"),
+            rule: "corrections_are_of_family_copies",
+            sql: "UPDATE orders SET ownership = 'PURCHASED' WHERE transaction_id = 'b1'",
+            named: "b1, coin of gina: -15"),
         Damage(
-            rule: "corrections_are_what_was_decided", sql: "UPDATE double_grants SET corrected = 14",
-            named: "b1, coin of gina: corrected, granted twice 20, decided 14, taken 15"),
-        Damage(
-            rule: "corrections_are_what_was_decided", sql: "DELETE FROM double_grants",
-            named: "b1, coin of gina: not recorded, granted twice 0, decided 0, taken 15",
-            others: ["orders_grant_once"]),
-        Damage(
-            rule: "corrections_are_what_was_decided",
+            rule: "taken_back_is_what_was_brought",
             sql: unlock + """
-                UPDATE double_grants SET corrected = 21;
                 UPDATE ledger_entries SET amount = -21 WHERE kind = 'correction';
-                UPDATE balances SET amount = 19 WHERE item = 'coin'
-                """, named: "b1, coin of gina: corrected, granted twice 20, decided 21, taken 21"),
+                UPDATE balances SET amount = -1 WHERE item = 'coin'
+                """, named: "b1, coin of gina: granted 20, corrected 21, taken 0, given back 0, order is granted"),
     ]
 }

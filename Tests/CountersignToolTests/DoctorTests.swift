@@ -66,24 +66,21 @@ import TrustedRootSettings
 
     @Test func doubtsAboutPurchasesAreToldWithTheOldestAndARemedyEach() {
         func judge(
-            _ conflicts: BacklogStore.OpenConflicts? = nil, _ doubles: BacklogStore.OpenDoubleGrants? = nil,
-            _ parked: [BacklogStore.Parked] = []
+            _ conflicts: BacklogStore.OpenConflicts? = nil, _ parked: [BacklogStore.Parked] = []
         ) -> [Finding] {
-            PurchaseCheck.judge(conflicts: conflicts, doubleGrants: doubles, parked: parked)
+            PurchaseCheck.judge(conflicts: conflicts, parked: parked)
         }
         #expect(judge().map(\.level) == [.good])
         let parked = ["product_unknown", "purchase_ambiguous", "transaction_incomplete"].map {
             BacklogStore.Parked(reason: $0, count: 2, oldestSeconds: 7300, oldestOrder: "sandbox 7")
         }
         let findings = judge(
-            BacklogStore.OpenConflicts(count: 3, oldestSeconds: 7300, oldest: "production 9"),
-            BacklogStore.OpenDoubleGrants(count: 4, oldestSeconds: nil), parked)
+            BacklogStore.OpenConflicts(count: 3, oldestSeconds: 7300, oldest: "production 9"), parked)
         #expect(
             findings.map(\.detail) == [
                 "Apple signed what contradicts an order, 3 times, the oldest 2 h ago: production 9",
                 "2 orders are parked for purchase_ambiguous, the oldest for 2 h: sandbox 7",
                 "2 orders are parked for transaction_incomplete, the oldest for 2 h: sandbox 7",
-                "4 items were granted twice, and nobody has decided",
             ])
         #expect(findings.allSatisfy { $0.level == .warning && $0.remedy?.contains("countersign") == true })
         let others = DatabaseCheck.judge(parked: parked)

@@ -14,7 +14,7 @@ struct ExitCodeTests {
 
     /// Commands that only look, on an empty database: all is well, and what they print is JSON and nothing else.
     static let looks: [[String]] = [
-        ["lost"], ["audit"], ["audit", "--rules"], ["double-grants"], ["notifications", "list"],
+        ["lost"], ["audit"], ["audit", "--rules"], ["notifications", "list"],
         [
             "revenue", "--from",
             "2026-01-01", "--to", "2026-01-02",

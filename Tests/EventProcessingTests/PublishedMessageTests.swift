@@ -54,13 +54,4 @@ struct PublishedMessageTests {
         #expect(headerKey(message) == nil)
         #expect(read(message)?.key == Self.originalTransactionId)
     }
-
-    @Test("of an older version, with its key in the record, is read as before")
-    func olderVersion() {
-        let headers = event().headers(carryingKey: false).map { KafkaHeader(name: $0.name, text: $0.value) }
-        let record = KafkaRecord(
-            topic: Topics.submissions, partition: 3, offset: 0, key: Array(Self.originalTransactionId.utf8), value: [1],
-            headers: headers)
-        #expect(CloudEvent(record) == event())
-    }
 }

@@ -105,19 +105,6 @@ struct EventAlarmTests {
         }
     }
 
-    @Test func `an event of the version before counts from when it was written`() async throws {
-        try await TestDatabase.with { pool in
-            _ = try await pool.query(
-                """
-                INSERT INTO events (id, type, environment, app, transaction_id, partition_key, body, due_at, created_at)
-                VALUES ('evt_1', 't', 'production', 'a', '1', '1', '{}', now(), now() - interval '1 hour')
-                """)
-            _ = try await EventStore(pool: pool).claimDue(limit: 10, lease: .seconds(30), leaseMaximum: .seconds(600))
-            let waiting = try await EventStore(pool: pool).waiting(longerThan: .seconds(300))
-            #expect(waiting.count == 1 && (3_600...3_660).contains(waiting.oldestSeconds))
-        }
-    }
-
     @Test func `of very many at least so many are counted, and the oldest exactly`() async throws {
         try await TestDatabase.with { pool in
             _ = try await pool.query(

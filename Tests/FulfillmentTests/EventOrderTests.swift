@@ -237,43 +237,4 @@ struct EventOrderTests {
                 try await reader.read() == [ids[1]] + later, "what lost its place is read again, and nothing is missed")
         }
     }
-
-    @Test func `events of before the upgrade are read first, by their ids, and each once`() async throws {
-        try await TestDatabase.with { pool in
-            let upgrade = try #require(Migrator.migrations.first { $0.version == 23 })
-            try await pool.withConnection { connection in
-                try await connection.executeScript(
-                    """
-                    DROP TABLE event_queue, event_positions, event_numbering;
-                    DROP TRIGGER event_outbox_is_queued ON event_outbox;
-                    DROP FUNCTION queue_events, make_positions, drop_positions, position_floor;
-                    DELETE FROM table_months WHERE table_name = 'event_positions';
-                    INSERT INTO events (id, type, environment, app, partition_key, body)
-                    SELECT id, 't', 'production', '\(Bench.app)', 'p', '{"id":"' || id || '"}' FROM (
-                        SELECT event_floor(now() - n * interval '1 second') || lpad(to_hex(n), 20, '0') AS id
-                        FROM generate_series(1, 2500) n) old
-                    """)
-                try await connection.executeScript(upgrade.sql)
-            }
-            let later = try await pool.withTransaction { try await Self.write(["anna"], on: $0) }
-            try await Self.number(pool)
-            let state = try await pool.query("SELECT old_below IS NULL AS is_over FROM event_numbering").rows[0]
-            #expect(try state.decode("is_over") == true)
-            let places = try await pool.query(
-                """
-                SELECT event_id, lag(event_id) OVER (ORDER BY position) < event_id AS is_sorted FROM event_positions
-                ORDER BY position
-                """
-            ).rows
-            #expect(places.count == 2501)
-            #expect(try places.last?.decode("event_id", as: String.self) == later[0])
-            #expect(try places.dropFirst().allSatisfy { try $0.decode("is_sorted", as: Bool.self) })
-        }
-    }
-
-    @Test func `positions of one millisecond stay apart`() {
-        let ids = ["evt_0000000003e8ff", "evt_0000000003e8fe", "evt_0000000003e7ff", "odd"]
-        #expect(EventPositionStore.positions(of: ids, below: 9_000_000) == [1_000_999, 1_000_998, 999_999, 999_998])
-        #expect(EventPositionStore.positions(of: ids, below: 1_000_000) == [999_999, 999_998, 999_997, 999_996])
-    }
 }

@@ -108,7 +108,7 @@ struct ReleaseRequestTests {
             let token = UUID()
             try await park("t1", token, bench)
             _ = try await bench.releaseRequested.look(limit: 100)
-            // As the version before does it.
+            // By hand, past every store.
             _ = try await bench.pool.query(
                 "INSERT INTO account_tokens (app, token, account) VALUES ($1, $2, 'anna') ON CONFLICT DO NOTHING",
                 [.text(Bench.app), .uuid(token)])

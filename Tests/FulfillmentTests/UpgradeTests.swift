@@ -2,166 +2,154 @@ import Foundation
 import Logging
 import PersistenceTesting
 import Postgres
-import PurchaseModel
+import Synchronization
 import Testing
 
-@testable import Fulfillment
 @testable import Persistence
 
-/// A database that the version before owners and subscriptions filled, with orders in all states, goes on with this one.
+/// A database of each released version becomes what a new one is, beside running services.
 @Suite(.enabled(if: TestDatabase.url != nil, Bench.skipComment))
 struct UpgradeTests {
-    /// A whole day, so that no instant has parts of a millisecond.
-    private static let today = ((Date().timeIntervalSince1970 - 1_700_000_000) / 86_400).rounded(.down)
-
-    private static func period(
-        _ id: String, _ lineage: String, from start: Double, to end: Double, token: UUID? = nil
-    ) -> Transaction {
-        SubscriptionBench.period(id, from: today + start, to: today + end, lineage: lineage) {
-            $0.appAccountToken = token
+    /// A version that was released.
+    private struct Release {
+        let name: String
+        /// The version of its schema.
+        let schema: Int64
+        /// Its `schema.sql`, as `ReleasedSchemas/NAME.sql`.
+        var script: String {
+            get throws {
+                let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "ReleasedSchemas")
+                return try String(contentsOf: folder.appending(path: "\(name).sql"), encoding: .utf8)
+            }
         }
     }
 
-    private static func restored(_ id: String, of original: String, day: Double) -> Transaction {
-        var transaction = Bench.signed(id, product: "pro")
-        transaction.originalTransactionId = original
-        transaction.purchaseDate = SubscriptionBench.day(day)
-        return transaction
+    /// The oldest first; empty, since no version was released yet.
+    private static let releases: [Release] = []
+
+    @Test func `a database of each release becomes what a new one is`() async throws {
+        for release in Self.releases {
+            let upgraded = try await Self.upgraded(try release.script, release.schema, by: Migrator.migrations)
+            #expect(try await upgraded == Self.new(), "\(release.name)")
+        }
     }
 
-    private static let carolsToken = UUID()
-
-    // What the older version granted to whoever posted it first, one transaction like another.
-    private static func fill(_ old: OldDatabase) async throws {
-        let gem = [Catalogue.ItemGrant(item: "gem", amount: 100)]
-        try await old.grant(Bench.signed("gems"), to: "alice", items: gem)
-        try await old.grant(Bench.entry("old gems"), to: "alice", items: gem)
-        try await old.grant(Bench.signed("tested", environment: .sandbox), to: "alice", items: gem)
-        try await old.grant(Bench.entry("old pro", product: "pro"), to: "gina", entitlements: ["pro"])
-        try await old.grant(restored("pro", of: "pro", day: 0), to: "alice", entitlements: ["pro"])
-        try await old.grant(restored("pro again", of: "pro", day: 1), to: "bob", entitlements: ["pro"])
-
-        try await old.grant(period("a1", "a1", from: -40, to: -10), to: "alice", items: gem, entitlements: ["basic"])
-        try await old.grant(period("a2", "a1", from: -10, to: 20), to: "bob", items: gem, entitlements: ["basic"])
-        _ = try await AccountTokenStore(pool: old.pool).register(
-            app: Bench.app, token: carolsToken, account: "carol")
-        try await old.grant(
-            period("c1", "c1", from: -40, to: -10, token: carolsToken), to: "carol", entitlements: ["basic"])
-        try await old.grant(
-            period("c2", "c1", from: -10, to: 20, token: carolsToken), to: "carol", entitlements: ["basic"])
-        try await old.grant(period("d1", "d1", from: -70, to: -40), to: "dave", entitlements: ["basic"])
-        try await old.grant(period("d2", "d1", from: -40, to: -10), to: "dave", entitlements: ["basic"])
-        var receipt = period("e1", "e1", from: -10, to: 20)
-        receipt.productType = .unstated
-        try await old.grant(receipt, to: "erin", entitlements: ["basic"])
-        try await old.grant(period("f1", "f1", from: -40, to: -10), to: "frank", entitlements: ["basic"])
-        try await old.hold(period("f2", "f1", from: -10, to: 20), .revoked, .revokedByApple, account: "frank")
-        var season = Bench.signed("season", product: "season")
-        season.productType = .nonRenewing
-        try await old.grant(
-            season, to: "alice", entitlements: ["arena", "season"], until: SubscriptionBench.day(today - 1))
-
-        try await old.hold(Bench.entry("unclaimed"), .parked, .unclaimed, account: nil)
-        try await old.hold(Bench.signed("new product", product: "gold"), .parked, .productUnknown, account: "alice")
-        try await old.hold(Bench.signed("stranger", token: UUID()), .parked, .accountTokenUnknown, account: nil)
-        try await old.hold(Bench.signed("taken back"), .revoked, .revokedByApple, account: nil)
-    }
-
-    private func accounts(_ sql: String, _ bench: Bench) async throws -> [String] {
-        try await bench.pool.query("SELECT \(sql)").rows.map { try $0.decode("words", as: String.self) }
-    }
-
-    @Test("orders of an older version in all states get owners and subscriptions, and nobody loses anything")
-    func upgrade() async throws {
-        try await TestDatabase.with { pool in
-            let old = OldDatabase(pool: pool)
-            try await old.create()
-            try await Self.fill(old)
-            #expect(
-                try await Migrator(pool: pool).migrate() == [
-                    "keep_owners_and_subscriptions", "estimate_proceeds", "one_order_a_purchase",
-                    "keep_purchases_unique", "look_up_less", "see_what_waits", "whose_refunds",
-                    "keep_chains_once", "send_events_from_an_outbox", "drop_idle_indexes", "keep_revocations",
-                    "read_few_rows", "hold_deliveries", "forget_accounts", "divide_by_month", "sweep_history",
-                    "answer_apple",
-                    "import_from_older_systems", "find_numbers", "number_events", "store_webhook_endpoints",
-                    "record_attempts", "ask_for_sweeps",
-                ])
-            let shop = SubscriptionBench(Bench(pool: pool))
-            shop.on(Self.today)
-            try await shop.bench.expectClean()
-            let owners = try await accounts(
-                "concat_ws(' ', original_transaction_id, account, cause, token) AS words FROM lineages ORDER BY 1",
-                shop.bench)
-            #expect(
-                owners == [
-                    "a1 bob possession", "c1 carol token \(Self.carolsToken.uuidString.lowercased())",
-                    "d1 dave possession", "e1 erin possession", "f1 frank possession", "pro bob possession",
-                    "season alice possession",
-                ])
-            // She can use it still; of the subscription only the period that was over was hers.
-            #expect(
-                try await accounts(
-                    "original_transaction_id || ' ' || account AS words FROM lineage_shares", shop.bench)
-                    == ["pro alice"])
-            #expect(
-                try await accounts(
-                    """
-                    concat_ws(' ', original_transaction_id, coalesce(from_account, '-'), to_account, cause) AS words
-                    FROM binding_history WHERE original_transaction_id IN ('a1', 'pro') ORDER BY id
-                    """, shop.bench)
-                    == [
-                        "a1 - alice possession", "a1 alice bob possession", "pro - bob possession",
-                        "pro bob alice share",
-                    ]
-            )
-            let usable = try await accounts(
+    /// What an older version lacks, for the tests of the tests and of the Migrator.
+    private enum Sample {
+        static let lacking =
+            Migrator.schema + """
+                DROP INDEX orders_waiting;
+                DROP TRIGGER spends_unchanged ON spends;
+                ALTER TABLE orders DROP COLUMN is_price_expected, DROP CONSTRAINT orders_quantity_is_positive;
+                CREATE OR REPLACE FUNCTION position_floor(at timestamptz) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
                 """
-                account || ' ' || string_agg(entitlement, ' ' ORDER BY transaction_id) AS words FROM entitlements
-                WHERE expires_at IS NULL OR expires_at > now() GROUP BY account ORDER BY account
-                """, shop.bench)
-            // The pass and its restored copy are one purchase.
-            #expect(usable == ["alice pro", "bob basic pro", "carol basic", "erin basic", "gina pro"])
-            try await goesOn(shop)
+        static let column = Migrator.Migration(
+            version: 2, name: "say_whether_a_price_is_expected",
+            sql: """
+                ALTER TABLE orders ADD COLUMN is_price_expected boolean,
+                    ADD CONSTRAINT orders_quantity_is_positive CHECK (quantity >= 1);
+                CREATE TRIGGER spends_unchanged BEFORE UPDATE ON spends FOR EACH ROW EXECUTE FUNCTION
+                    refuse_other_change('account', 'idempotency_key', 'request_sha256', 'reference')
+                """)
+        static let index = IndexChange.make(
+            "orders_waiting", on: "orders (environment, reason, created_at) WHERE state = 'parked'")
+        static let function = Migrator.Migration(
+            version: 3, name: "floor_positions",
+            sql: """
+                CREATE OR REPLACE FUNCTION position_floor(at timestamptz) RETURNS bigint
+                LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+                    SELECT floor(extract(epoch FROM at) * 1000000)::bigint
+                $$
+                """, indexes: [index])
+    }
+
+    @Test func `an upgrade that leaves something out is seen, and one that is whole is not`() async throws {
+        let new = try await Self.new()
+        let whole = try await Self.upgraded(Sample.lacking, 1, by: [Sample.column, Sample.function])
+        #expect(whole == new)
+        let half = try await Self.upgraded(Sample.lacking, 1, by: [Sample.column])
+        #expect(new.subtracting(half).count == 2 && half.subtracting(new).count == 1, "the index, and the function")
+        let none = try await Self.upgraded(Sample.lacking, 1, by: [])
+        #expect(new.subtracting(none).count == 5)
+    }
+
+    @Test func `what fails is gone on with, and what was done before its indexes stays`() async throws {
+        try await TestDatabase.with { pool in
+            try await Self.make(Sample.lacking, 1, in: pool)
+            let broken = Migrator.Migration(
+                version: 3, name: "broken", sql: "SELECT 1; DROP TABLE orders; SELECT 1 / 0", indexes: [Sample.index])
+            await #expect(throws: PostgresError.self) {
+                _ = try await Migrator(pool: pool, migrations: [Sample.column, broken]).migrate()
+            }
+            #expect(try await Migrator(pool: pool).schemaVersion() == 2)
+            #expect(
+                try await pool.query("SELECT to_regclass('orders_waiting') IS NOT NULL AS is_there").rows[0].decode(
+                    "is_there"))
+            let whole = Migrator(pool: pool, migrations: [Sample.column, Sample.function])
+            #expect(try await whole.migrate() == ["floor_positions"])
+            #expect(try await whole.migrate().isEmpty)
         }
     }
 
-    /// Subscriptions end and renew as if they had been there always.
-    private func goesOn(_ shop: SubscriptionBench) async throws {
-        #expect(try await shop.endSubscriptions.end(limit: 100) == 1)
-        #expect(try await shop.events(of: "dave") == ["expired"])
-        #expect(try await shop.endEntitlements.end(limit: 100) > 0)
-        #expect(try await shop.events(of: "alice", like: "iap.entitlement.%") == ["expired"])
-        // The end of each period of a subscription that is over is none of its own.
-        #expect(try await shop.events(of: "dave", like: "iap.entitlement.%").isEmpty)
-        // What was said before changes nothing, and a renewal is one.
-        for (lineage, account) in [("a", "bob"), ("c", "carol")] {
-            let known = try await shop.standing("\(lineage)1")
-            try await shop.post([Self.period("\(lineage)2", "\(lineage)1", from: -10, to: 20)], account: account)
-            #expect(try await shop.standing("\(lineage)1") == known)
+    @Test func `a new database has the newest version, and no migration to come`() async throws {
+        try await TestDatabase.with { pool in
+            try await Self.clear(pool)
+            let migrator = Migrator(pool: pool, migrations: [Sample.column, Sample.function])
+            #expect(try await migrator.migrate() == ["schema"])
+            #expect(try await migrator.schemaVersion() == 3)
+            #expect(try await migrator.migrate().isEmpty)
         }
-        for (lineage, account) in [("a", "bob"), ("c", "carol"), ("e", "erin")] {
-            try await shop.post([Self.period("\(lineage)3", "\(lineage)1", from: 20, to: 50)], account: account)
-            #expect(try await shop.standing("\(lineage)1")?.transactionId == "\(lineage)3")
+    }
+
+    @Test func `who needs a table lets its reader go first, again and again, and says so once`() async throws {
+        try await TestDatabase.withAddress { pool, url in
+            try await Self.make(Migrator.schema, 1, in: pool)
+            var configuration = try PostgresConfiguration(url: url)
+            configuration.applicationName = "migrating"
+            let migrating = PostgresPool(configuration: configuration, logger: Logger(label: "tests"))
+            let lines = Mutex<[String]>([])
+            let migrator = Migrator(
+                pool: migrating,
+                migrations: [
+                    .init(version: 2, name: "widen", sql: "ALTER TABLE orders ADD COLUMN new text", locksTables: true)
+                ]
+            ) { line in lines.withLock { $0.append(line) } }
+            let upgrade = try await pool.withTransaction { reader in
+                _ = try await reader.query("SELECT count(*) AS n FROM orders")
+                let upgrade = Task { try await migrator.migrate() }
+                // It has stood before the reader, and begun anew, twice.
+                for _ in 0..<2 {
+                    while try await Self.standing(pool) == 0 {}
+                    while try await Self.standing(pool) > 0 {}
+                }
+                return upgrade
+            }
+            #expect(try await upgrade.value == ["widen"])
+            let told = lines.withLock { $0 }
+            #expect(told.count == 1 && told.allSatisfy { $0.contains("pg_stat_activity") }, "\(told)")
+            await migrating.close()
         }
-        #expect(try await shop.events(of: "bob") == ["renewed"])
-        #expect(try await shop.events(of: "carol") == ["renewed"])
-        #expect(try await shop.standing("f1")?.state == .revoked)
-        #expect(try await shop.bench.grantParked() == 0)
-        try await shop.bench.expectClean()
+    }
+
+    private static func standing(_ pool: PostgresPool) async throws -> Int64 {
+        let result = try await pool.query(
+            """
+            SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database()
+                AND application_name = 'migrating' AND wait_event_type = 'Lock'
+            """)
+        return try result.rows[0].decode("n")
     }
 
     @Test("of two who migrate at once one waits, and finds everything done")
     func together() async throws {
         try await TestDatabase.withAddress { pool, url in
-            let old = OldDatabase(pool: pool)
-            try await old.create()
+            try await Self.clear(pool)
             let other = PostgresPool(
                 configuration: try PostgresConfiguration(url: url), logger: Logger(label: "tests"))
             async let first = Migrator(pool: pool).migrate()
             async let second = Migrator(pool: other).migrate()
             let applied = try await [first, second].map(\.count).sorted()
-            #expect(applied == [0, Migrator.migrations.count - 3])
+            #expect(applied == [0, 1])
             await other.close()
         }
     }
@@ -195,5 +183,59 @@ struct UpgradeTests {
                 AND query LIKE 'SET LOCAL idle_in_transaction%'
             """)
         return try result.rows[0].decode("n")
+    }
+}
+
+extension UpgradeTests {
+    private static func clear(_ pool: PostgresPool) async throws {
+        try await pool.withConnection { try await $0.executeScript("DROP SCHEMA public CASCADE; CREATE SCHEMA public") }
+    }
+
+    /// Makes the database anew, as an older version did.
+    private static func make(_ script: String, _ version: Int64, in pool: PostgresPool) async throws {
+        try await clear(pool)
+        try await pool.withTransaction { connection in
+            try await connection.executeScript(Migrator.own)
+            try await connection.executeScript(script)
+            _ = try await connection.query(
+                "INSERT INTO schema_migrations (version, name) VALUES ($1, 'schema')", [.int8(version)])
+        }
+    }
+
+    private static func upgraded(
+        _ script: String, _ version: Int64, by migrations: [Migrator.Migration]
+    ) async throws -> Set<String> {
+        try await TestDatabase.with { pool in
+            try await make(script, version, in: pool)
+            _ = try await Migrator(pool: pool, migrations: migrations).migrate()
+            return try await description(pool)
+        }
+    }
+
+    private static func new() async throws -> Set<String> {
+        try await TestDatabase.with { try await description($0) }
+    }
+
+    /// All of the schema, a line each; the order of columns is not told.
+    private static func description(_ pool: PostgresPool) async throws -> Set<String> {
+        let result = try await pool.query(
+            """
+            WITH classes AS (SELECT * FROM pg_class WHERE relnamespace = 'public'::regnamespace)
+            SELECT concat_ws(' ', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity,
+                pg_get_expr(d.adbin, d.adrelid)) AS line
+            FROM classes c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+            LEFT JOIN pg_attrdef d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum) WHERE c.relkind IN ('r', 'p')
+            UNION ALL SELECT concat_ws(' ', relname, relkind, pg_get_partkeydef(oid), pg_get_expr(relpartbound, oid))
+            FROM classes WHERE relkind IN ('r', 'p')
+            UNION ALL SELECT concat_ws(' ', conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid))
+            FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+            UNION ALL SELECT concat_ws(' ', i.indisvalid, pg_get_indexdef(i.indexrelid))
+            FROM pg_index i JOIN classes c ON c.oid = i.indexrelid
+            UNION ALL SELECT pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN classes c ON c.oid = t.tgrelid WHERE NOT tgisinternal
+            UNION ALL SELECT concat_ws(' ', relname, pg_get_viewdef(oid)) FROM classes WHERE relkind = 'v'
+            UNION ALL SELECT concat_ws(' ', pg_get_functiondef(oid), proacl::text) FROM pg_proc
+            WHERE pronamespace = 'public'::regnamespace
+            """)
+        return Set(try result.rows.map { try $0.decode("line", as: String.self) })
     }
 }

@@ -53,17 +53,6 @@ struct SubmissionEventTests {
         }
     }
 
-    @Test func `of the version before is JSON, and read`() throws {
-        var event = event(plain)
-        event.type = "countersign.submission.v1"
-        event.contentType = CloudEvent.json
-        event.extensions = []
-        event.data = try MessageCoding.encode(full)
-        #expect(try SubmissionMessage.read(try transported(event)) == full)
-        #expect(SubmissionMessage.isOne(event.type) && SubmissionMessage.isOne("countersign.submission.v2"))
-        #expect(!SubmissionMessage.isOne("countersign.submission.v3"))
-    }
-
     @Test func `of a later version may say more`() throws {
         var event = event(plain)
         event.extensions += [.init(name: "new", value: "x"), .init(name: "expectedenvironment", value: "xcode")]

@@ -176,7 +176,7 @@ struct OrderedDeliveryTests: DeliverySuite {
     @Test func turnsThatOthersLeftAreMended() async throws {
         try await withDesk { (desk) async throws in
             #expect(try await desk.claim() == ["evt_a_1"])
-            // As a process of the version before would, or a person by hand.
+            // As a person would by hand.
             _ = try await desk.database.pool.query(
                 "UPDATE webhook_deliveries SET state = 'delivered', due_at = NULL WHERE event_id = 'evt_a_1'")
             #expect(try await desk.claim() == [])

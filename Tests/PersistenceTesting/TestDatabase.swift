@@ -54,7 +54,7 @@ public enum TestDatabase {
     /// Of the advisory lock under which it is made; any number that nothing else uses.
     private static let templateLock: Int64 = 0x7465_6D70_6C61
 
-    /// Makes it, unless the server has one of the same migrations.
+    /// Makes it, unless the server has one of the same schema.
     private static func makeTemplate() async throws -> String {
         guard let url else { throw NoServer() }
         let name = "test_template_" + fingerprint
@@ -78,10 +78,11 @@ public enum TestDatabase {
         return name
     }
 
-    /// Differs where the migrations do (FNV-1a).
+    /// Differs where the schema does (FNV-1a).
     private static var fingerprint: String {
-        let texts = Migrator.migrations.map { "\($0.version) \($0.sql) \($0.indexes)" }.joined()
-        let hash = texts.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        let hash = "\(Migrator.newestVersion) \(Migrator.schema)".utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
         return String(hash, radix: 16)
     }
 

@@ -24,7 +24,7 @@ GRANT SELECT, INSERT ON submissions TO countersign_intake;
 -- Who posted what stays as it was written. A post of what was rejected opens it again.
 GRANT UPDATE (due_at, attempts, state, outcome, settled_at, alarmed_at, is_server, not_found_count, not_found_attempt,
     first_not_found_at, reopened_at, reopened_count) ON submissions TO countersign_intake;
-GRANT UPDATE (proof, proof_at, proof_header, proof_rest) ON submissions TO countersign_intake;
+GRANT UPDATE (proof, proof_at) ON submissions TO countersign_intake;
 GRANT SELECT, INSERT ON submission_proofs TO countersign_intake;
 GRANT SELECT, INSERT ON proof_headers TO countersign_intake;
 GRANT SELECT, INSERT ON account_tokens TO countersign_intake;
@@ -79,8 +79,6 @@ GRANT SELECT ON lineage_members TO countersign_intake;
 GRANT SELECT ON lineage_claims TO countersign_intake;
 GRANT SELECT ON renewal_statements TO countersign_intake;
 GRANT SELECT ON spends TO countersign_intake;
-GRANT SELECT ON double_grants TO countersign_intake;
-GRANT SELECT ON merged_orders TO countersign_intake;
 GRANT SELECT ON import_lines TO countersign_intake;
 GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_intake;
 -- PUT /v1/accounts/{id}/consent, which has Apple's open refund requests looked at again; both are exported.
@@ -96,7 +94,7 @@ GRANT SELECT, INSERT ON balances TO countersign_wallet;
 GRANT UPDATE (amount) ON balances TO countersign_wallet;
 
 -- verification-worker: proofs that are too large for a message.
-GRANT SELECT (id, proof, proof_at, proof_header, proof_rest) ON submissions TO countersign_worker;
+GRANT SELECT (id, proof, proof_at) ON submissions TO countersign_worker;
 GRANT SELECT ON submission_proofs TO countersign_worker;
 GRANT SELECT ON proof_headers TO countersign_worker;
 -- What responders have said is revoked: learnt by one worker, known by all.
@@ -165,11 +163,9 @@ GRANT SELECT, INSERT ON event_outbox TO countersign_fulfillment;
 GRANT SELECT, DELETE ON event_queue TO countersign_fulfillment;
 GRANT SELECT, INSERT ON event_positions TO countersign_fulfillment;
 GRANT SELECT ON event_numbering TO countersign_fulfillment;
-GRANT UPDATE (last_position, old_below) ON event_numbering TO countersign_fulfillment;
+GRANT UPDATE (last_position) ON event_numbering TO countersign_fulfillment;
 -- When an event came into the outbox stays as it was written.
 GRANT UPDATE (due_at, attempts, alarmed_at) ON event_outbox TO countersign_fulfillment;
--- What the version before has put there; its own rights, too, until it is gone.
-GRANT UPDATE (due_at, attempts) ON events TO countersign_fulfillment;
 GRANT SELECT, INSERT ON account_sequences TO countersign_fulfillment;
 GRANT UPDATE (last_sequence) ON account_sequences TO countersign_fulfillment;
 GRANT SELECT, INSERT ON catalogues TO countersign_fulfillment;
@@ -206,7 +202,7 @@ GRANT SELECT ON recoveries TO countersign_fulfillment;
 GRANT SELECT ON forget_requests TO countersign_fulfillment;
 GRANT UPDATE (tokens, due_at, attempts, waits_for, changed, finished_at, account, pseudonym, asked_by, reason)
     ON forget_requests TO countersign_fulfillment;
-GRANT UPDATE (id, account, partition_key, correlation_id, named_transaction_id, proof, proof_at, proof_header, proof_rest)
+GRANT UPDATE (id, account, partition_key, correlation_id, named_transaction_id, proof, proof_at)
     ON submissions TO countersign_fulfillment;
 GRANT SELECT, INSERT, DELETE ON submission_proofs TO countersign_fulfillment;
 GRANT UPDATE (submission_id) ON submission_transactions TO countersign_fulfillment;
@@ -214,8 +210,6 @@ GRANT UPDATE (submission_id) ON order_transactions TO countersign_fulfillment;
 GRANT UPDATE (submission_id) ON purchase_conflicts TO countersign_fulfillment;
 GRANT SELECT ON import_lines TO countersign_fulfillment;
 GRANT UPDATE (submission_id) ON import_lines TO countersign_fulfillment;
-GRANT SELECT ON merged_orders TO countersign_fulfillment;
-GRANT UPDATE (row) ON merged_orders TO countersign_fulfillment;
 GRANT DELETE ON account_tokens TO countersign_fulfillment;
 GRANT SELECT, DELETE ON purchase_intents TO countersign_fulfillment;
 GRANT DELETE ON lineage_claims TO countersign_fulfillment;
@@ -226,8 +220,6 @@ GRANT UPDATE (account) ON ledger_entries TO countersign_fulfillment;
 GRANT DELETE ON balances TO countersign_fulfillment;
 GRANT SELECT ON spends TO countersign_fulfillment;
 GRANT UPDATE (account, idempotency_key, request_sha256, reference) ON spends TO countersign_fulfillment;
-GRANT SELECT ON double_grants TO countersign_fulfillment;
-GRANT UPDATE (account) ON double_grants TO countersign_fulfillment;
 GRANT DELETE ON account_sequences TO countersign_fulfillment;
 GRANT UPDATE (account, sequence, partition_key, body) ON events TO countersign_fulfillment;
 GRANT UPDATE (account) ON event_positions TO countersign_fulfillment;
@@ -253,8 +245,6 @@ GRANT SELECT ON events TO countersign_notification;
 GRANT SELECT, DELETE ON event_outbox TO countersign_notification;
 -- Only because a row lock wants some column; nothing writes it.
 GRANT UPDATE (due_at) ON event_outbox TO countersign_notification;
--- The version before writes it, until it is gone.
-GRANT UPDATE (due_at) ON events TO countersign_notification;
 GRANT SELECT, INSERT ON webhook_deliveries TO countersign_notification;
 GRANT UPDATE (state, due_at, attempts, last_status, last_error, delivered_at, attempts_forgiven, failed_at) ON
     webhook_deliveries TO countersign_notification;
@@ -281,11 +271,11 @@ GRANT SELECT ON apple_notifications TO countersign_notification;
 GRANT SELECT ON notification_forwards TO countersign_notification;
 GRANT UPDATE (state, due_at, attempts, last_status, last_error, finished_at) ON notification_forwards
     TO countersign_notification;
-GRANT SELECT (id, proof, proof_header, proof_rest, proof_at) ON submissions TO countersign_notification;
+GRANT SELECT (id, proof, proof_at) ON submissions TO countersign_notification;
 GRANT SELECT ON submission_proofs TO countersign_notification;
 GRANT SELECT ON proof_headers TO countersign_notification;
 
--- The tool, looking: doctor, lost, inspect, audit, bindings, double-grants, revenue, rates list, cut-over list, import report and
+-- The tool, looking: doctor, lost, inspect, audit, bindings, revenue, rates list, cut-over list, import report and
 -- compare.
 GRANT SELECT ON schema_migrations TO countersign_reader;
 GRANT SELECT ON submissions TO countersign_reader;
@@ -301,7 +291,6 @@ GRANT SELECT ON orders TO countersign_reader;
 GRANT SELECT ON order_transactions TO countersign_reader;
 GRANT SELECT ON order_proceeds TO countersign_reader;
 GRANT SELECT ON daily_revenue TO countersign_reader;
-GRANT SELECT ON merged_orders TO countersign_reader;
 GRANT SELECT ON purchase_conflicts TO countersign_reader;
 GRANT SELECT ON rescinded_consents TO countersign_reader;
 GRANT SELECT ON entitlements TO countersign_reader;
@@ -314,7 +303,6 @@ GRANT SELECT ON operator_claims TO countersign_reader;
 GRANT SELECT ON ledger_entries TO countersign_reader;
 GRANT SELECT ON balances TO countersign_reader;
 GRANT SELECT ON spends TO countersign_reader;
-GRANT SELECT ON double_grants TO countersign_reader;
 GRANT SELECT ON subscriptions TO countersign_reader;
 GRANT SELECT ON renewal_statements TO countersign_reader;
 GRANT SELECT ON events TO countersign_reader;
@@ -399,7 +387,7 @@ GRANT INSERT ON import_lines TO countersign_operator;
 -- Imports post as receipt-intake does.
 GRANT INSERT ON submissions TO countersign_operator;
 GRANT UPDATE (alarmed_at, is_server, not_found_count, not_found_attempt, first_not_found_at, reopened_at, reopened_count,
-    proof, proof_header, proof_rest, proof_at) ON submissions TO countersign_operator;
+    proof, proof_at) ON submissions TO countersign_operator;
 GRANT INSERT ON submission_proofs TO countersign_operator;
 GRANT INSERT ON proof_headers TO countersign_operator;
 GRANT INSERT ON account_tokens TO countersign_operator;

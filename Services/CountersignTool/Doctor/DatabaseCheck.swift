@@ -41,8 +41,8 @@ struct DatabaseCheck: Sendable {
         let parked = try await backlog.parkedOrders()
         findings += Self.judge(parked: parked)
         findings += PurchaseCheck.judge(
-            conflicts: try await backlog.openConflicts(), doubleGrants: try await backlog.openDoubleGrants(),
-            parked: parked, unknownValues: try await backlog.unknownValues())
+            conflicts: try await backlog.openConflicts(), parked: parked,
+            unknownValues: try await backlog.unknownValues())
         if let revoked = try await RevokedCertificateStore(pool: pool).summary() {
             findings.append(
                 .good(

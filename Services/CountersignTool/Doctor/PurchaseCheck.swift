@@ -1,7 +1,7 @@
 import Persistence
 import PurchaseModel
 
-/// Says what is doubtful about purchases as such: data that contradicts itself, or lacks a field, and what was granted twice.
+/// Says what is doubtful about purchases as such: data that contradicts itself, or lacks a field.
 enum PurchaseCheck {
     private static let subject = "purchases"
 
@@ -23,8 +23,8 @@ enum PurchaseCheck {
     static func concerns(_ parked: BacklogStore.Parked) -> Bool { remedies[parked.reason] != nil }
 
     static func judge(
-        conflicts: BacklogStore.OpenConflicts?, doubleGrants: BacklogStore.OpenDoubleGrants?,
-        parked: [BacklogStore.Parked], unknownValues: [BacklogStore.UnknownValue] = []
+        conflicts: BacklogStore.OpenConflicts?, parked: [BacklogStore.Parked],
+        unknownValues: [BacklogStore.UnknownValue] = []
     ) -> [Finding] {
         var findings: [Finding] = []
         if !unknownValues.isEmpty {
@@ -52,16 +52,8 @@ enum PurchaseCheck {
                     "\(group.count) orders are parked for \(group.reason), the oldest for "
                         + "\(ToolOutput.age(group.oldestSeconds)): \(group.oldestOrder)", remedy: remedy))
         }
-        if let doubleGrants {
-            let age = doubleGrants.oldestSeconds.map { ", the oldest found \(ToolOutput.age($0)) ago" } ?? ""
-            findings.append(
-                .warning(
-                    subject, "\(doubleGrants.count) items were granted twice, and nobody has decided\(age)",
-                    remedy:
-                        "`countersign double-grants --state open` lists them by account: have each corrected, or left"))
-        }
         guard findings.isEmpty else { return findings }
-        return [.good(subject, "none contradicts another, nothing is granted twice")]
+        return [.good(subject, "none contradicts another")]
     }
 
     /// `type "Subscription Bundle" holds (com.example.game, production 1000), transaction.zebra is a new field (…)`.

@@ -9,7 +9,7 @@ extension Dossier {
             ("orders", orders.flatMap(\.lines)),
             ("transaction ids", orderTransactions.map(\.line)),
             ("conflicts: data that contradicts the order, nothing was granted by it", purchaseConflicts.map(\.line)),
-            ("granted twice", doubleGrants.map(\.line)), ("ledger", ledgerEntries.map(\.line)),
+            ("ledger", ledgerEntries.map(\.line)),
             ("balances of the account", balances.map(\.line)),
             ("entitlements of the account", entitlements.map(\.line)), ("owners", bindings.map(\.line)),
             ("subscription", subscriptions.map(\.line)), ("events", events.map(\.line)),
@@ -110,7 +110,6 @@ extension Dossier.OrderTransaction {
     var line: String {
         let order = transactionId == orderTransactionId ? "the order's own" : "of the order \(orderTransactionId)"
         return "\(environment) \(transactionId)  \(order), by \(submissionId), \(Dossier.time(createdAt))"
-            + (mergedAt.map { "; an order of its own until \(Dossier.time($0))" } ?? "")
     }
 }
 
@@ -119,14 +118,6 @@ extension Dossier.PurchaseConflict {
         "\(id): \(environment) \(transactionId) by \(submissionId), \(Dossier.time(createdAt)), contradicts "
             + "\(orderTransactionId) (\(cause)), "
             + (resolvedAt.map { "resolved \(Dossier.time($0))" } ?? "OPEN")
-    }
-}
-
-extension Dossier.DoubleGrant {
-    var line: String {
-        let taken = corrected.map { ", \($0) taken back" } ?? ""
-        return "\(environment) \(orderTransactionId): \(amount) \(item) too many to \(account), \(state)\(taken)"
-            + (decidedAt.map { ", \(Dossier.time($0))" } ?? "")
     }
 }
 

@@ -9,7 +9,6 @@ struct Dossier: Decodable, Sendable {
     let orders: [Order]
     let orderTransactions: [OrderTransaction]
     let purchaseConflicts: [PurchaseConflict]
-    let doubleGrants: [DoubleGrant]
     let ledgerEntries: [LedgerEntry]
     let balances: [Balance]
     let entitlements: [Entitlement]
@@ -72,8 +71,6 @@ struct Dossier: Decodable, Sendable {
     /// One of Apple's transaction ids of an order.
     struct OrderTransaction: Decodable, Sendable {
         let environment, transactionId, orderTransactionId, submissionId, createdAt: String
-        /// When the order that had this id was merged into the other.
-        let mergedAt: String?
     }
 
     /// Signed data that contradicts what is known of an order.
@@ -81,14 +78,6 @@ struct Dossier: Decodable, Sendable {
         let id: Int64
         let environment, app, transactionId, orderTransactionId, cause, submissionId, createdAt: String
         let resolvedAt: String?
-    }
-
-    /// What was granted more than once before orders were merged.
-    struct DoubleGrant: Decodable, Sendable {
-        let environment, orderTransactionId, app, account, item, state: String
-        let amount: Int64
-        let corrected: Int64?
-        let decidedAt: String?
     }
 
     struct LedgerEntry: Decodable, Sendable {

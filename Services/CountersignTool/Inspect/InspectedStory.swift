@@ -74,7 +74,7 @@ struct InspectedStory {
             if !meanings.contains(new) { meanings.append(new) }
         }
         guard !meanings.contains(where: { $0.id == id }) else { return }
-        // Named by a contradiction, or by a row that an older version wrote.
+        // Named by a contradiction.
         meanings.append(Meaning(id: id, kind: .transaction, environment: nil, app: nil, account: nil))
     }
 
@@ -83,8 +83,7 @@ struct InspectedStory {
     }
 
     private static let lists = [
-        "submissions", "orders", "order_transactions", "purchase_conflicts", "double_grants", "ledger_entries",
-        "balances",
+        "submissions", "orders", "order_transactions", "purchase_conflicts", "ledger_entries", "balances",
         "entitlements", "bindings", "subscriptions", "events", "deliveries", "apple_calls", "audit_log",
     ]
 

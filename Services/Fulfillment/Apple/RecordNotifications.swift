@@ -55,7 +55,6 @@ struct RecordNotifications: Sendable {
     }
 
     private static func notification(_ judged: Judged) -> AppleNotificationStore.Notification? {
-        // A message of the version before does not say what is to be written; the next one of the same text does.
         guard let kind = judged.verdict.notification, let environment = kind.environment, judged.poster == nil,
             !judged.verdict.isPartial
         else { return nil }

@@ -56,12 +56,7 @@ struct ApplyRetention: Sendable {
                 try await submissions.removeRejectedProofs(olderThan: age, limit: limit)
             }
         }
-        if let age = retention.proofs {
-            try await remove("inline_proofs") { limit -> SubmissionStore.RemovedRows in
-                try await submissions.removeInlineProofs(olderThan: age, limit: limit)
-            }
-            try await drop(.submissionProofs, age)
-        }
+        if let age = retention.proofs { try await drop(.submissionProofs, age) }
         if let age = retention.notifications {
             try await remove(.notifications, age)
             try await remove("listed_notifications") { limit -> Int in

@@ -62,8 +62,8 @@ extension OpenAPIExamples {
              "account_tokens": [{"token": "7e3fb204-2f7e-4c58-b5d1-9f6f0c1a2b3c"}], "purchase_intents": [],
              "account_consents": [], "submissions": [], "import_lines": [], "orders": [], "lineages": [],
              "lineage_shares": [], "lineage_claims": [], "binding_history": [], "renewal_statements": [],
-             "subscriptions": [], "merged_orders": [], "entitlements": [], "ledger_entries": [], "balances": [],
-             "spends": [], "double_grants": [], "events": [], "webhook_deliveries": [], "apple_calls": [],
+             "subscriptions": [], "entitlements": [], "ledger_entries": [], "balances": [],
+             "spends": [], "events": [], "webhook_deliveries": [], "apple_calls": [],
              "operator_claims": [], "audit_log": []}
             """),
         Example(

@@ -7,8 +7,8 @@ extension OpenAPISchemas {
                 [schema_version, app, account, exported_at, account_tokens, purchase_intents,
                  account_consents, submissions, import_lines, orders, lineages, lineage_shares, lineage_claims,
                  binding_history,
-                 renewal_statements, subscriptions, merged_orders, entitlements, ledger_entries,
-                 balances, spends, double_grants, events, webhook_deliveries, apple_calls,
+                 renewal_statements, subscriptions, entitlements, ledger_entries,
+                 balances, spends, events, webhook_deliveries, apple_calls,
                  operator_claims, audit_log]
               properties:
                 schema_version: { type: string, description: The date of this shape; it grows only by members. }
@@ -27,12 +27,10 @@ extension OpenAPISchemas {
                 binding_history: { $ref: '#/components/schemas/ExportedRows' }
                 renewal_statements: { $ref: '#/components/schemas/ExportedRows' }
                 subscriptions: { $ref: '#/components/schemas/ExportedRows' }
-                merged_orders: { $ref: '#/components/schemas/ExportedRows' }
                 entitlements: { $ref: '#/components/schemas/ExportedRows' }
                 ledger_entries: { $ref: '#/components/schemas/ExportedRows' }
                 balances: { $ref: '#/components/schemas/ExportedRows' }
                 spends: { $ref: '#/components/schemas/ExportedRows' }
-                double_grants: { $ref: '#/components/schemas/ExportedRows' }
                 events: { $ref: '#/components/schemas/ExportedRows' }
                 webhook_deliveries: { $ref: '#/components/schemas/ExportedRows' }
                 apple_calls: { $ref: '#/components/schemas/ExportedRows' }

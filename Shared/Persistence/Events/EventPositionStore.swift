@@ -10,8 +10,6 @@ package struct EventPositionStore: Sendable {
     package enum Limit {
         /// Rows of the queue that one step takes: each has the events of one statement, a few hundred at most.
         static let queued = 50
-        /// Events of before the order was kept that one step takes.
-        static let old = 1_000
     }
 
     /// What one step came to.
@@ -27,33 +25,17 @@ package struct EventPositionStore: Sendable {
         self.pool = pool
     }
 
-    /// Gives positions to events that are committed and have none; those of before the order was kept when nothing else waits.
+    /// Gives positions to events that are committed and have none.
     ///
     /// Any number of processes may do this at once: while one does, the others find nothing.
     ///
     /// - Throws: `PostgresError`.
     package func number() async throws -> Step {
-        let due = try await pool.query(
-            """
-            SELECT EXISTS (SELECT FROM event_queue) AS is_new,
-                EXISTS (SELECT FROM event_numbering WHERE old_below IS NOT NULL) AS is_old
-            """)
-        guard let row = due.rows.first else { return Step() }
-        let isOld = try row.decode("is_old", as: Bool.self)
-        if try row.decode("is_new") {
-            var step = try await holding { try await Self.numberQueued(on: $0) }
-            // The old ones have their turn beside new ones that never end.
-            if isOld, step.count > 0 { step.isMoreDue = true }
-            return step
-        }
-        guard isOld else { return Step() }
-        return try await holding { try await Self.numberOld(on: $0) }
-    }
-
-    private func holding(_ body: @Sendable (PostgresConnection) async throws -> Step) async throws -> Step {
-        try await pool.withTransaction { connection in
+        let due = try await pool.query("SELECT EXISTS (SELECT FROM event_queue) AS is_due")
+        guard try due.rows.first?.decode("is_due", as: Bool.self) ?? false else { return Step() }
+        return try await pool.withTransaction { connection in
             let locked = try await connection.query("SELECT 1 AS one FROM event_numbering FOR UPDATE SKIP LOCKED")
-            return locked.rows.isEmpty ? Step() : try await body(connection)
+            return locked.rows.isEmpty ? Step() : try await Self.numberQueued(on: connection)
         }
     }
 

@@ -104,7 +104,6 @@ package struct EventStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func claimDue(limit: Int, lease: Duration, leaseMaximum: Duration) async throws -> [StoredEvent] {
-        try await moveOldRows(limit: limit)
         let result = try await pool.query(
             """
             WITH due AS (
@@ -124,20 +123,6 @@ package struct EventStore: Sendable {
                 id: try row.decode("id"), type: try row.decode("type"), partitionKey: try row.decode("partition_key"),
                 traceParent: TraceContext.traceParent(event: body.utf8), body: body)
         }
-    }
-
-    /// Puts events into the outbox that a fulfillment of the version before has written, once they are due.
-    private func moveOldRows(limit: Int) async throws {
-        _ = try await pool.query(
-            """
-            WITH old AS (
-                UPDATE events SET due_at = NULL WHERE id = ANY(ARRAY(
-                    SELECT id FROM events WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED))
-                RETURNING id, created_at
-            )
-            INSERT INTO event_outbox (event_id, due_at, queued_at) SELECT id, now(), created_at FROM old
-            ON CONFLICT DO NOTHING
-            """, [.int8(Int64(limit))])
     }
 
     /// Takes the events of `$1` out of the outbox, since the notification service has them; part of its statement.

@@ -104,13 +104,6 @@ extension AccountExport {
                     product_id, transaction_id, expires_date, access_until, changed_at, standing
                 FROM subscriptions WHERE account = $1 AND app = $2
                 """),
-        Section(
-            table: "merged_orders",
-            sql: """
-                SELECT environment || ' ' || transaction_id AS key, environment, transaction_id, order_transaction_id, row,
-                    merged_at
-                FROM merged_orders WHERE row ->> 'account' = $1 AND row ->> 'app' = $2
-                """),
     ]
 
     /// Every lineage that it ever had to do with, by indexes: what it bought, was told of, and shares; a consumable's own id.
@@ -164,13 +157,6 @@ extension AccountExport {
             sql: """
                 SELECT lpad(id::text, 19, '0') AS key, id, environment, idempotency_key, reference, answer, created_at
                 FROM spends WHERE account = $1 AND app = $2
-                """),
-        Section(
-            table: "double_grants",
-            sql: """
-                SELECT environment || ' ' || order_transaction_id || ' ' || item AS key, environment, order_transaction_id,
-                    item, amount, state, corrected, decided_at
-                FROM double_grants WHERE account = $1 AND app = $2
                 """),
     ]
 

@@ -51,9 +51,6 @@ extension ForgettingStore {
             WHERE id IN (SELECT id FROM spends WHERE account = $1 AND app = $2 ORDER BY id LIMIT \(Limit.rows))
             RETURNING 1 AS one
             """, names, on: connection)
-        changed["double_grants"] = try await rows(
-            "UPDATE double_grants SET account = $3 WHERE account = $1 AND app = $2 RETURNING 1 AS one", names,
-            on: connection)
     }
 
     static func forgetRights(

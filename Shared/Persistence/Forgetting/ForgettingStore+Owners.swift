@@ -172,17 +172,6 @@ extension ForgettingStore {
                 RETURNING 1 AS one
                 """, orders + [.textArray(traces.tokens)], on: connection)
         }
-        changed["merged_orders"] = try await rows(
-            """
-            UPDATE merged_orders SET row = jsonb_set(
-                CASE WHEN lower(row ->> 'app_account_token') = ANY($6)
-                    THEN jsonb_set(row, '{app_account_token}', 'null') ELSE row END
-                    || CASE WHEN row ->> 'account' = $1 THEN jsonb_build_object('account', $3::text) ELSE '{}' END,
-                '{transaction}', coalesce(without_tokens(row -> 'transaction', $6), 'null'))
-            WHERE (environment, transaction_id) IN (SELECT * FROM unnest($4::text[], $5::text[])) AND row ->> 'app' = $2
-                AND (row ->> 'account' = $1 OR lower(row ->> 'app_account_token') = ANY($6))
-            RETURNING 1 AS one
-            """, names + OrderStore.keyColumns(traces.mergedOrders) + [.textArray(traces.tokens)], on: connection)
     }
 
     /// A caller's correlation id without the account's name (`$1`), if somebody put it there.

@@ -31,7 +31,7 @@ extension ForgettingStore {
                 ORDER BY s.id FOR UPDATE
             )
             UPDATE submissions s SET id = new.new_id, account = $3, proof = '', proof_at = NULL,
-                proof_header = NULL, proof_rest = NULL, named_transaction_id = NULL,
+                named_transaction_id = NULL,
                 partition_key = CASE WHEN partition_key = $1 THEN $3 ELSE partition_key END,
                 correlation_id = \(bare("correlation_id")),
                 state = CASE WHEN state = 'received' THEN 'rejected' ELSE state END,

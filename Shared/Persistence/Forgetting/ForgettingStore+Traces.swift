@@ -13,7 +13,6 @@ extension ForgettingStore {
         var orders: [OrderKey] = []
         var entries: [Int64] = []
         var bindings: [Int64] = []
-        var mergedOrders: [OrderKey] = []
         /// Settled posts of the account.
         var submissions: [String] = []
         /// What Apple or others posted with a token of it inside.
@@ -31,14 +30,14 @@ extension ForgettingStore {
         func slices(of count: Int) -> [Traces] {
             let longest =
                 [
-                    lineages.count, orders.count, entries.count, bindings.count, mergedOrders.count, submissions.count,
+                    lineages.count, orders.count, entries.count, bindings.count, submissions.count,
                     proofs.count, mentions.count, acts.count, 1,
                 ].max() ?? 1
             return stride(from: 0, to: longest, by: count).map { start in
                 func part<Element>(_ all: [Element]) -> [Element] { Array(all.dropFirst(start).prefix(count)) }
                 return Traces(
                     tokens: tokens, lineages: part(lineages), orders: part(orders), entries: part(entries),
-                    bindings: part(bindings), mergedOrders: part(mergedOrders), submissions: part(submissions),
+                    bindings: part(bindings), submissions: part(submissions),
                     proofs: part(proofs), mentions: part(mentions), acts: part(acts), isLast: start + count >= longest)
             }
         }
@@ -64,13 +63,6 @@ extension ForgettingStore {
         traces.bindings = try await ids(
             "SELECT id FROM binding_history WHERE (from_account = $1 OR to_account = $1) AND app = $2 ORDER BY id",
             names)
-        let merged = try await pool.query(
-            """
-            SELECT environment, transaction_id FROM merged_orders
-            WHERE row ->> 'app' = $2 AND (row ->> 'account' = $1 OR lower(row ->> 'app_account_token') = ANY($3))
-            ORDER BY 1, 2
-            """, names + [.textArray(traces.tokens)])
-        traces.mergedOrders = try merged.rows.map { try $0.orderKey() }
         try await findPosts(&traces, request)
         return traces
     }

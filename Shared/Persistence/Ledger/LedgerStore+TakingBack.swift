@@ -67,10 +67,8 @@ extension LedgerStore {
             let rest = max(0, sum.granted - sum.taken)
             return policy == .toNegative ? -rest : -min(rest, max(balance, 0))
         }
-        let due = taking.takeBack.change(
+        return taking.takeBack.change(
             granted: sum.granted, taken: sum.taken, balance: balance, policy: policy)
-        // Where several ids of a purchase were refunded, each as an order, one of them is given back.
-        return due > 0 ? min(due, max(0, sum.once - (sum.granted - sum.taken))) : due
     }
 
     /// What the ledger says of one order.
@@ -79,8 +77,6 @@ extension LedgerStore {
             let holding: Holding
             /// By all of its lines, less what was corrected.
             let granted: Int64
-            /// By one line: what one purchase brings, where merged orders brought it several times.
-            let once: Int64
             let taken: Int64
         }
 
@@ -98,7 +94,6 @@ extension LedgerStore {
             """
             SELECT l.environment, l.transaction_id, l.app, l.account, l.item,
                 coalesce(sum(l.amount) FILTER (WHERE l.kind IN ('grant', 'correction')), 0)::int8 AS granted,
-                coalesce(max(l.amount) FILTER (WHERE l.kind = 'grant'), 0) AS once,
                 coalesce(-sum(l.amount) FILTER (WHERE l.kind IN ('revocation', 'reversal')), 0)::int8 AS taken,
                 coalesce(max(l.sequence) FILTER (WHERE l.kind = 'revocation'), 0) AS revocation,
                 coalesce(max(l.sequence) FILTER (WHERE l.kind = 'reversal'), 0) AS reversal,
@@ -115,7 +110,7 @@ extension LedgerStore {
             var order = lines[key] ?? OrderLines()
             order.sums.append(
                 OrderLines.Sum(
-                    holding: holding, granted: try row.decode("granted"), once: try row.decode("once"),
+                    holding: holding, granted: try row.decode("granted"),
                     taken: try row.decode("taken")))
             for kind in ["revocation", "reversal", "correction"] {
                 let last: Int32 = try row.decode(kind)

@@ -7,11 +7,10 @@ package import PurchaseModel
 /// A line moves an amount between a book of the studio's (`issued`, `spent`) and what an account holds; above zero it goes
 /// to the account. Lines are never changed; a balance is their sum, kept in the transaction that writes them.
 ///
-/// Four callers, four ways in:
+/// Three callers, three ways in:
 /// - purchases: `GrantStore.write`, `takeBack(_:alsoLocking:on:)`;
 /// - players who spend: `spend(_:of:on:record:)`, which writes nothing when something is missing;
-/// - operators: `adjust(…)`;
-/// - what was granted twice by older versions: `DoubleGrantStore`.
+/// - operators: `adjust(…)`.
 package enum LedgerStore {
     /// What a line and a balance may be.
     package enum Limit {
@@ -33,7 +32,7 @@ package enum LedgerStore {
         case revocation(OrderKey)
         /// Apple gave it back after all.
         case reversal(OrderKey)
-        /// It was granted twice, by orders that were one purchase, or for what turned out to be a family member's copy.
+        /// It was granted for what turned out to be a family member's copy.
         case correction(OrderKey)
         /// A player spent it: the id of the row in `spends`.
         case spend(Int64)

@@ -3,12 +3,13 @@ package import Postgres
 
 /// Brings a database to the schema that this program knows, forwards only.
 ///
-/// Every migration is a numbered SQL file, some with a step in Swift after it, applied once and remembered in
-/// `schema_migrations`. All that is missing is one transaction, applied as a whole or not at all; before a migration that
-/// makes indexes beside running services, what precedes it is one of its own. Several processes may try at once: an
-/// advisory lock lets one through.
+/// A new database gets `schema.sql`. One that an older version made gets the migrations that it lacks: numbered SQL files, each
+/// applied once and remembered in `schema_migrations`. All that is missing is one transaction, applied as a whole or not at
+/// all; before a migration that makes indexes beside running services, what precedes it is one of its own. Several processes
+/// may try at once: an advisory lock lets one through.
 package struct Migrator: Sendable {
     private let pool: PostgresPool
+    private let migrations: [Migration]
     private let report: LockWait.Report
 
     /// A numbered SQL file.
@@ -18,123 +19,34 @@ package struct Migrator: Sendable {
         package let sql: String
         /// What is done before the SQL, outside of any transaction.
         package var indexes: [IndexChange] = []
-        /// What else precedes the SQL, outside of any transaction, beside running services; it may have been done before.
-        var preparation: (@Sendable (PostgresConnection, LockWait.Report) async throws -> Void)?
         /// Whether it locks tables that purchases need: its locks are waited for as ``LockWait`` says.
         var locksTables = false
-        /// What SQL alone does badly; it sees the schema as this migration leaves it, and never a later one.
-        var step: (@Sendable (PostgresConnection) async throws -> Void)?
     }
 
-    /// Every migration, in order.
+    /// The whole schema, as a new database gets it: what all migrations lead to.
+    package static var schema: String { String(decoding: PackageResources.schema_sql, as: UTF8.self) }
+
+    /// The version of `schema.sql` while there is no migration.
+    static let firstVersion: Int64 = 1
+
+    /// Every migration, in order; what each changes is in `schema.sql`, too.
     ///
-    /// A file that was released is never changed, only followed by another.
-    package static var migrations: [Migration] {
-        [
-            Migration(
-                version: 1, name: "create_purchases",
-                sql: String(decoding: PackageResources._001_create_purchases_sql, as: UTF8.self)),
-            Migration(
-                version: 2, name: "take_every_proof",
-                sql: String(decoding: PackageResources._002_take_every_proof_sql, as: UTF8.self)),
-            Migration(
-                version: 3, name: "version_catalogues",
-                sql: String(decoding: PackageResources._003_version_catalogues_sql, as: UTF8.self)),
-            Migration(
-                version: 4, name: "keep_owners_and_subscriptions",
-                sql: String(decoding: PackageResources._004_keep_owners_and_subscriptions_sql, as: UTF8.self)),
-            Migration(
-                version: 5, name: "estimate_proceeds",
-                sql: String(decoding: PackageResources._005_estimate_proceeds_sql, as: UTF8.self)),
-            Migration(
-                version: 6, name: "one_order_a_purchase",
-                sql: String(decoding: PackageResources._006_one_order_a_purchase_sql, as: UTF8.self),
-                step: { try await MergeDoubleOrders.run(on: $0) }),
-            Migration(
-                version: 7, name: "keep_purchases_unique",
-                sql: String(decoding: PackageResources._007_keep_purchases_unique_sql, as: UTF8.self)),
-            Migration(
-                version: 8, name: "look_up_less",
-                sql: String(decoding: PackageResources._008_look_up_less_sql, as: UTF8.self)),
-            Migration(
-                version: 9, name: "see_what_waits",
-                sql: String(decoding: PackageResources._009_see_what_waits_sql, as: UTF8.self)),
-            Migration(
-                version: 10, name: "whose_refunds",
-                sql: String(decoding: PackageResources._010_whose_refunds_sql, as: UTF8.self)),
-            Migration(
-                version: 11, name: "keep_chains_once",
-                sql: String(decoding: PackageResources._011_keep_chains_once_sql, as: UTF8.self)),
-            Migration(
-                version: 12, name: "send_events_from_an_outbox",
-                sql: String(decoding: PackageResources._012_send_events_from_an_outbox_sql, as: UTF8.self)),
-            Migration(
-                version: 13, name: "drop_idle_indexes",
-                sql: String(decoding: PackageResources._013_drop_idle_indexes_sql, as: UTF8.self)),
-            Migration(
-                version: 14, name: "keep_revocations",
-                sql: String(decoding: PackageResources._014_keep_revocations_sql, as: UTF8.self)),
-            Migration(
-                version: 15, name: "read_few_rows",
-                sql: String(decoding: PackageResources._015_read_few_rows_sql, as: UTF8.self),
-                indexes: IndexChange.readFewRows),
-            Migration(
-                version: 16, name: "hold_deliveries",
-                sql: String(decoding: PackageResources._016_hold_deliveries_sql, as: UTF8.self),
-                indexes: IndexChange.holdDeliveries),
-            Migration(
-                version: 17, name: "forget_accounts",
-                sql: String(decoding: PackageResources._017_forget_accounts_sql, as: UTF8.self),
-                indexes: IndexChange.forgetAccounts),
-            Migration(
-                version: 18, name: "divide_by_month",
-                sql: String(decoding: PackageResources._018_divide_by_month_sql, as: UTF8.self),
-                indexes: IndexChange.divideByMonth,
-                preparation: { try await FirstPartition.prepare(on: $0, report: $1) },
-                locksTables: true),
-            Migration(
-                version: 19, name: "sweep_history",
-                sql: String(decoding: PackageResources._019_sweep_history_sql, as: UTF8.self),
-                indexes: IndexChange.sweepHistory),
-            Migration(
-                version: 20, name: "answer_apple",
-                sql: String(decoding: PackageResources._020_answer_apple_sql, as: UTF8.self)),
-            Migration(
-                version: 21, name: "import_from_older_systems",
-                sql: String(decoding: PackageResources._021_import_from_older_systems_sql, as: UTF8.self),
-                locksTables: true),
-            Migration(
-                version: 22, name: "find_numbers",
-                sql: String(decoding: PackageResources._022_find_numbers_sql, as: UTF8.self),
-                indexes: IndexChange.findNumbers),
-            Migration(
-                version: 23, name: "number_events",
-                sql: String(decoding: PackageResources._023_number_events_sql, as: UTF8.self),
-                locksTables: true),
-            Migration(
-                version: 24, name: "store_webhook_endpoints",
-                sql: String(decoding: PackageResources._024_store_webhook_endpoints_sql, as: UTF8.self)),
-            Migration(
-                version: 25, name: "record_attempts",
-                sql: String(decoding: PackageResources._025_record_attempts_sql, as: UTF8.self)),
-            Migration(
-                version: 26, name: "ask_for_sweeps",
-                sql: String(decoding: PackageResources._026_ask_for_sweeps_sql, as: UTF8.self),
-                indexes: IndexChange.askForSweeps),
-            Migration(
-                version: 27, name: "lineage_members",
-                sql: String(decoding: PackageResources._027_lineage_members_sql, as: UTF8.self)),
-            Migration(
-                version: 28, name: "keep_unknown_values",
-                sql: String(decoding: PackageResources._028_keep_unknown_values_sql, as: UTF8.self),
-                indexes: IndexChange.keepUnknownValues),
-        ]
-    }
+    /// None before the first release: until then `schema.sql` is changed, and nothing else. A file that was released is never
+    /// changed, only followed by another.
+    package static let migrations: [Migration] = []
 
     /// The newest version that this program knows.
-    package static var newestVersion: Int64 {
-        migrations.last?.version ?? 0
+    package static var newestVersion: Int64 { newestVersion(of: migrations) }
+
+    private static func newestVersion(of migrations: [Migration]) -> Int64 {
+        migrations.last?.version ?? firstVersion
     }
+
+    /// The Migrator's own table, which is there before any schema.
+    static let own = """
+        CREATE TABLE IF NOT EXISTS schema_migrations (
+            version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())
+        """
 
     /// The key of the advisory lock; any number that nothing else in the database uses.
     static let lockKey: Int64 = 0x436F_756E_7465
@@ -143,38 +55,38 @@ package struct Migrator: Sendable {
     ///
     /// - Parameter report: is told in a sentence what a migration waits for.
     package init(pool: PostgresPool, report: @escaping @Sendable (String) -> Void = { _ in }) {
+        self.init(pool: pool, migrations: Self.migrations, report: report)
+    }
+
+    /// Has other migrations follow the first version.
+    init(pool: PostgresPool, migrations: [Migration], report: @escaping @Sendable (String) -> Void = { _ in }) {
         self.pool = pool
+        self.migrations = migrations
         self.report = report
     }
 
     /// Applies what is missing.
     ///
-    /// - Returns: the names of the migrations that were applied now.
+    /// - Returns: the names of the migrations that were applied now; `schema` where there was nothing yet.
     /// - Throws: `PostgresError`; `SchemaError` when the database is newer than this program.
     package func migrate() async throws -> [String] {
-        try await pool.withConnection { connection in
-            try await connection.executeScript(
-                """
-                CREATE TABLE IF NOT EXISTS schema_migrations (
-                    version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())
-                """)
-        }
         // The lock is a transaction's, so that it goes with it whatever happens, behind a pooler of connections, too. The
         // work is done on another connection meanwhile.
         return try await pool.withTransaction { holder in
             try await Self.lock(on: holder)
+            try await pool.withConnection { try await $0.executeScript(Self.own) }
             let present = try await Self.version(on: holder)
             try await Self.rest(on: holder)
-            guard present <= Self.newestVersion else {
-                throw SchemaError(found: present, known: Self.newestVersion)
+            let newest = Self.newestVersion(of: migrations)
+            guard present <= newest else { throw SchemaError(found: present, known: newest) }
+            if present == 0 {
+                try await apply([Migration(version: newest, name: "schema", sql: Self.schema)])
+                return ["schema"]
             }
-            var missing = Self.migrations.filter { $0.version > present }[...]
+            var missing = migrations.filter { $0.version > present }[...]
             var applied: [String] = []
             while let first = missing.first {
                 try await make(first.indexes)
-                if let preparation = first.preparation {
-                    try await pool.withConnection { try await preparation($0, report) }
-                }
                 // What locks tables is a transaction of its own, so that nobody waits for what comes after it.
                 let following = first.locksTables ? [] : missing.dropFirst()
                 let batch = [first] + following.prefix { $0.indexes.isEmpty && !$0.locksTables }
@@ -206,7 +118,6 @@ package struct Migrator: Sendable {
             }
             for migration in migrations {
                 try await connection.executeScript(migration.sql)
-                try await migration.step?(connection)
                 _ = try await connection.query(
                     "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
                     [.int8(migration.version), .text(migration.name)])
@@ -273,5 +184,62 @@ package struct SchemaError: Error, CustomStringConvertible, Sendable {
         found < known
             ? "the database's schema is at version \(found), this program needs \(known): run `countersign migrate`"
             : "the database's schema is at version \(found), newer than the \(known) that this program knows: update it"
+    }
+}
+
+/// An index that a migration makes or drops while services run: `CONCURRENTLY`, which no transaction may hold.
+///
+/// A plain `CREATE INDEX` would keep everybody from writing for as long as it reads the table: minutes without purchases.
+/// Each change may have been made before: a migration that was ended goes on where it ended.
+package struct IndexChange: Sendable, Hashable {
+    /// The index.
+    package let name: String
+    /// The table and what follows it in `CREATE INDEX name ON`; nil where the index is dropped.
+    package let definition: String?
+
+    /// An index to make.
+    static func make(_ name: String, on definition: String) -> IndexChange {
+        IndexChange(name: name, definition: definition)
+    }
+
+    /// An index to drop.
+    static func drop(_ name: String) -> IndexChange {
+        IndexChange(name: name, definition: nil)
+    }
+
+    /// Makes the changes one after the other, each for as long as it takes: an index waits for the transactions that were
+    /// there before it.
+    ///
+    /// - Parameter connection: in no transaction.
+    /// - Throws: `PostgresError`; what was done before stays, and is passed over by the next call.
+    static func apply(_ changes: [IndexChange], on connection: PostgresConnection) async throws {
+        let usual = try await connection.query(
+            "SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock")
+        try await connection.executeScript("SET statement_timeout = 0; SET lock_timeout = 0")
+        let outcome: Result<Void, any Error>
+        do {
+            for change in changes { try await change.apply(on: connection) }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        if let row = usual.rows.first {
+            _ = try await connection.query(
+                "SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false)",
+                [.text(try row.decode("statement")), .text(try row.decode("lock"))])
+        }
+        try outcome.get()
+    }
+
+    private func apply(on connection: PostgresConnection) async throws {
+        let found = try await connection.query(
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)", [.text(name)])
+        let isValid = try found.rows.first?.decode("indisvalid", as: Bool.self)
+        // One whose making was ended is in the way, and is written to by every purchase, but answers nothing.
+        if isValid == false || definition == nil && isValid != nil {
+            try await connection.executeScript("DROP INDEX CONCURRENTLY IF EXISTS \(name)")
+        }
+        guard let definition, isValid != true else { return }
+        try await connection.executeScript("CREATE INDEX CONCURRENTLY \(name) ON \(definition)")
     }
 }

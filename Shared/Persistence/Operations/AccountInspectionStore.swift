@@ -44,11 +44,6 @@ package struct AccountInspectionStore: Sendable {
             FROM submissions WHERE account = $1 AND account <> '' AND ($2 IS NULL OR app = $2)
         ), found_submissions AS (
             SELECT * FROM all_submissions WHERE state <> 'fulfilled' ORDER BY received_at DESC LIMIT $3
-        ), found_doubles AS (
-            SELECT d.environment, d.order_transaction_id, d.app, d.account, d.item, d.amount, d.state, d.corrected,
-                d.decided_at
-            FROM double_grants d JOIN found_orders o
-                ON (o.environment, o.transaction_id) = (d.environment, d.order_transaction_id)
         ), found_calls AS (
             SELECT c.id, c.kind, c.environment, c.transaction_id, c.state, c.attempts, c.status, c.code, c.outcome,
                 c.request_reason, c.deadline_at, c.body, c.created_at, c.finished_at
@@ -112,7 +107,6 @@ package struct AccountInspectionStore: Sendable {
             'orders', (SELECT coalesce(jsonb_agg(o ORDER BY o.purchase_date), '[]') FROM found_orders o),
             'order_transactions', '[]'::jsonb, 'purchase_conflicts', '[]'::jsonb, 'ledger_entries', '[]'::jsonb,
             'bindings', '[]'::jsonb, 'audit_log', '[]'::jsonb,
-            'double_grants', (SELECT coalesce(jsonb_agg(d), '[]') FROM found_doubles d),
             'balances', (SELECT coalesce(jsonb_agg(b ORDER BY b.item), '[]') FROM found_balances b),
             'entitlements', (SELECT coalesce(jsonb_agg(e ORDER BY e.granted_at), '[]') FROM found_entitlements e),
             'subscriptions', (SELECT coalesce(jsonb_agg(s ORDER BY s.changed_at), '[]') FROM found_subscriptions s),

@@ -4,28 +4,21 @@ import Postgres
 ///
 /// A part of a table takes the table's name within the statement (`WITH orders AS (SELECT * FROM orders WHERE …)`), so a rule
 /// is the same text in parts and in one.
-indirect enum AuditParts: Sendable {
+enum AuditParts: Sendable {
     /// By ranges of a key that the rule joins or groups by; each of these tables has an index of it.
     case ranges(of: [Column])
     /// By the remainder of a hash of what the rule groups by: each part reads the tables whole and sorts a share of them.
     case shares(of: [Column])
     /// By pages of a table from which every violation comes by itself; what it is joined with is looked up.
     case pages(of: String)
-    /// By parts of one table while the other one has no rows, and the other way round: for a rule that puts both in a line.
-    case inTurn(String, AuditParts, String, AuditParts)
 
     /// A column of a table, or an expression of its columns.
     struct Column: Sendable {
-        /// A condition on the rows whose environment and key are in these columns.
-        typealias Condition = (_ environment: String, _ key: String) -> String
-
         let table: String
         let expression: String
         /// Whether it stands behind the environment in its index.
         var isBehindEnvironment = true
         var hasNulls = false
-        /// What stands for the table in a part, where its own column does not say all.
-        var rows: (@Sendable (Condition) -> String)?
 
         fileprivate func part(_ rows: String) -> String { "\(table) AS NOT MATERIALIZED (\(rows)), " }
     }
@@ -56,23 +49,7 @@ indirect enum AuditParts: Sendable {
         case .ranges(let columns): try await Self.ranges(columns, size, on: connection)
         case .shares(let columns): try await Self.shares(columns, size, on: connection)
         case .pages(let table): try await Self.pages(table, size, on: connection)
-        case .inTurn(let one, let partsOfOne, let other, let partsOfOther):
-            try await Self.inTurn((one, partsOfOne), (other, partsOfOther), size, on: connection)
         }
-    }
-
-    private static func inTurn(
-        _ one: (table: String, parts: AuditParts), _ other: (table: String, parts: AuditParts), _ size: Size,
-        on connection: PostgresConnection
-    ) async throws -> [String] {
-        let (first, second) = (
-            try await one.parts.prefixes(size, on: connection), try await other.parts.prefixes(size, on: connection)
-        )
-        guard first.count + second.count > 2 else { return [""] }
-        func without(_ table: String) -> String {
-            Column(table: table, expression: "").part("SELECT * FROM \(table) WHERE false")
-        }
-        return first.map { $0 + without(other.table) } + second.map { $0 + without(one.table) }
     }
 
     private static func ranges(
@@ -160,13 +137,10 @@ indirect enum AuditParts: Sendable {
 extension AuditParts.Column {
     /// The rows from a value to before another, as literals; those without a value are in the first part.
     fileprivate func range(from low: String?, to high: String?) -> String {
-        func condition(_ environment: String, _ key: String) -> String {
-            let isKnown = isBehindEnvironment ? "\(environment) IN ('production', 'sandbox') AND " : ""
-            let bounds = [low.map { "\(key) >= \($0)" }, high.map { "\(key) < \($0)" }].compactMap { $0 }
-            let isWithin = isKnown + bounds.joined(separator: " AND ")
-            return low == nil && hasNulls ? "(\(isWithin) OR \(isKnown)\(key) IS NULL)" : isWithin
-        }
-        if let rows { return part(rows(condition)) }
-        return part("SELECT * FROM \(table) WHERE \(condition("environment", expression))")
+        let isKnown = isBehindEnvironment ? "environment IN ('production', 'sandbox') AND " : ""
+        let bounds = [low.map { "\(expression) >= \($0)" }, high.map { "\(expression) < \($0)" }].compactMap { $0 }
+        let isWithin = isKnown + bounds.joined(separator: " AND ")
+        let condition = low == nil && hasNulls ? "(\(isWithin) OR \(isKnown)\(expression) IS NULL)" : isWithin
+        return part("SELECT * FROM \(table) WHERE \(condition)")
     }
 }

@@ -11,13 +11,6 @@ extension BacklogStore {
         package let oldest: String
     }
 
-    /// What accounts got of one purchase more than once, and nobody has decided about it yet.
-    package struct OpenDoubleGrants: Sendable {
-        package let count: Int64
-        /// Seconds since the first of their orders was merged; nil where no merge is recorded.
-        package let oldestSeconds: Double?
-    }
-
     /// Open conflicts; nil where there are none.
     ///
     /// - Throws: `PostgresError`.
@@ -32,24 +25,6 @@ extension BacklogStore {
             OpenConflicts(
                 count: try row.decode("count"), oldestSeconds: try row.decode("oldest_seconds"),
                 oldest: try row.decode("oldest"))
-        }
-    }
-
-    /// Open double grants; nil where there are none.
-    ///
-    /// - Throws: `PostgresError`.
-    package func openDoubleGrants() async throws -> OpenDoubleGrants? {
-        let result = try await pool.query(
-            """
-            SELECT count(*) AS count, extract(epoch FROM now() - min(merged_at))::float8 AS oldest_seconds
-            FROM double_grants LEFT JOIN (
-                SELECT environment, order_transaction_id, min(merged_at) AS merged_at FROM merged_orders GROUP BY 1, 2) m
-                USING (environment, order_transaction_id)
-            WHERE state = 'open' HAVING count(*) > 0
-            """)
-        return try result.rows.first.map { row in
-            OpenDoubleGrants(
-                count: try row.decode("count"), oldestSeconds: try row.decodeIfPresent("oldest_seconds"))
         }
     }
 }

@@ -13,13 +13,6 @@ extension ConsistencyCheck {
 
     private static let refundTypes = ["iap.refund.granted", "iap.family.revoked"]
 
-    /// Events by the order's own id: those of an order that was merged name the id that it had.
-    private static let eventsOfOrders = """
-        (SELECT v.environment, coalesce(m.order_transaction_id, v.transaction_id) AS transaction_id, v.app, v.account,
-            v.sequence, v.type, v.body
-        FROM events v LEFT JOIN merged_orders m USING (environment, transaction_id))
-        """
-
     /// The time since when every event is there, as SQL: older ones may have been dropped by retention.
     ///
     /// An id is of the event's clock and all else of the database's, so that a day is left between them.
@@ -34,7 +27,7 @@ extension ConsistencyCheck {
         SELECT format('%s %s %s: told %s, entries %s', environment, transaction_id, item,
             coalesce(told.amount, 0), coalesce(written.amount, 0)) AS subject
         FROM (
-            SELECT e.environment, e.transaction_id, i.item, sum(i.amount) AS amount FROM \(eventsOfOrders) e
+            SELECT e.environment, e.transaction_id, i.item, sum(i.amount) AS amount FROM events e
             CROSS JOIN LATERAL jsonb_to_recordset(e.body::jsonb -> 'data' -> 'entries') AS i (item text, amount int8)
             WHERE e.type IN (\(list(types))) GROUP BY 1, 2, 3) told
         FULL JOIN (
@@ -51,7 +44,7 @@ extension ConsistencyCheck {
         name: "granted_orders_have_one_event",
         sentence:
             "every order that was granted has exactly one fulfilled event, one more where its items went to another "
-            + "account than its entitlements, or those of the orders that were merged into it, one that an older system granted one at the most, and no other order has one",
+            + "account than its entitlements, one that an older system granted one at the most, and no other order has one",
         sql: """
             SELECT format('%s %s: %s events', environment, transaction_id, coalesce(e.events, 0)) AS subject
             FROM (
@@ -66,13 +59,9 @@ extension ConsistencyCheck {
                 FROM (
                     SELECT e.*, e.body::jsonb -> 'data' -> 'entries' <> '[]' AS has_items,
                         e.body::jsonb -> 'data' -> 'entitlements' <> '[]' AS has_names
-                    FROM \(eventsOfOrders) e WHERE type = 'iap.transaction.fulfilled') e
+                    FROM events e WHERE type = 'iap.transaction.fulfilled') e
                 GROUP BY 1, 2) e USING (environment, transaction_id)
-            LEFT JOIN (
-                SELECT environment, order_transaction_id AS transaction_id, count(*) AS merged FROM merged_orders
-                WHERE row ->> 'granted_at' IS NOT NULL GROUP BY 1, 2) m USING (environment, transaction_id)
-            WHERE coalesce(e.events, 0) NOT BETWEEN
-                    CASE WHEN o.may_be_untold THEN 0 ELSE greatest(1, coalesce(m.merged, 0)) END AND 1 + coalesce(m.merged, 0)
+            WHERE coalesce(e.events, 0) NOT BETWEEN CASE WHEN o.may_be_untold THEN 0 ELSE 1 END AND 1
                 OR o.is_granted IS NULL
             """)
 
@@ -86,12 +75,12 @@ extension ConsistencyCheck {
                 coalesce('its account heard last of ' || heard.type, 'nobody heard of it')) AS subject
             FROM orders o
             LEFT JOIN (
-                SELECT environment, transaction_id FROM \(eventsOfOrders) e WHERE type IN (\(list(refundTypes)))
+                SELECT environment, transaction_id FROM events e WHERE type IN (\(list(refundTypes)))
                 GROUP BY 1, 2) told USING (environment, transaction_id)
             LEFT JOIN (
                 SELECT DISTINCT ON (environment, transaction_id, app, account)
                     environment, transaction_id, app, account, type
-                FROM \(eventsOfOrders) e
+                FROM events e
                 WHERE type IN (\(list(refundTypes)), 'iap.refund.reversed') AND account IS NOT NULL
                 ORDER BY environment, transaction_id, app, account, sequence DESC) heard
                 USING (environment, transaction_id, app, account)

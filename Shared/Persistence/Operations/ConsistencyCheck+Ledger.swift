@@ -91,8 +91,7 @@ extension ConsistencyCheck {
         name: "taken_back_is_what_was_brought",
         sentence:
             "an order takes no more from an account than it brought it, less what was corrected, gives back no more "
-            + "than it took, and while it is granted nothing of it is taken, unless several ids of it were refunded as "
-            + "orders of their own, or it is a family member's copy",
+            + "than it took, and while it is granted nothing of it is taken, unless it is a family member's copy",
         sql: """
             SELECT format('%s %s, %s of %s: granted %s, corrected %s, taken %s, given back %s, order is %s',
                 l.environment, l.transaction_id, l.item, l.account, granted, corrected, taken, given_back,
@@ -106,9 +105,8 @@ extension ConsistencyCheck {
                 FROM ledger_entries WHERE transaction_id IS NOT NULL GROUP BY 1, 2, 3, 4) l
             LEFT JOIN orders o ON (o.environment, o.transaction_id) = (l.environment, l.transaction_id)
             WHERE taken - given_back > granted - corrected OR given_back > taken
-                OR (o.state = 'granted' AND taken <> given_back AND coalesce(o.ownership, '') NOT IN ('FAMILY_SHARED', 'ASSIGNED')
-                    AND NOT EXISTS (SELECT FROM merged_orders m
-                    WHERE (m.environment, m.order_transaction_id) = (o.environment, o.transaction_id)))
+                OR o.state = 'granted' AND taken <> given_back
+                    AND coalesce(o.ownership, '') NOT IN ('FAMILY_SHARED', 'ASSIGNED')
             """)
 
     private static let spent = Rule(

@@ -87,11 +87,9 @@ extension ConsistencyCheck {
         name: "proofs_have_their_header",
         sentence: "proof_headers has the header of every proof that is stored without it",
         sql: """
-            SELECT proof.id AS subject FROM (
-                SELECT id, proof_header AS header FROM submissions
-                UNION ALL SELECT submission_id, header FROM submission_proofs) proof
-            WHERE proof.header IS NOT NULL
-                AND NOT EXISTS (SELECT FROM proof_headers h WHERE h.fingerprint = proof.header)
+            SELECT p.submission_id AS subject FROM submission_proofs p
+            WHERE p.header IS NOT NULL
+                AND NOT EXISTS (SELECT FROM proof_headers h WHERE h.fingerprint = p.header)
             """)
 
     private static let unsettledProofs = Rule(

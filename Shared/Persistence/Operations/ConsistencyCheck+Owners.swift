@@ -90,8 +90,6 @@ extension ConsistencyCheck {
             JOIN account_tokens t ON t.app = o.app AND t.token = o.app_account_token
             WHERE l.kind = 'grant' AND o.product_type <> 'consumable' AND l.account <> t.account
                 AND l.created_at >= \(eventsSince)
-                AND NOT EXISTS (SELECT FROM merged_orders m
-                    WHERE (m.environment, m.order_transaction_id) = (o.environment, o.transaction_id))
                 AND NOT \(lineageHistory("h.to_account = l.account AND h.cause IN ('transfer', 'operator')"))
                 AND NOT EXISTS (SELECT FROM events e
                     WHERE (e.environment, e.transaction_id) = (o.environment, o.transaction_id)

@@ -9,7 +9,7 @@ extension ConsistencyCheck {
     }
 
     static let counted = [
-        Count(table: "orders", group: "state"), Count(table: "order_transactions"), Count(table: "merged_orders"),
+        Count(table: "orders", group: "state"), Count(table: "order_transactions"),
         Count(table: "submissions", group: "state"), Count(table: "ledger_entries"), Count(table: "balances"),
         Count(table: "events"), Count(table: "entitlements"), Count(table: "lineages"),
         Count(table: "subscriptions", group: "state"), Count(table: "spends"),
@@ -33,6 +33,7 @@ extension ConsistencyCheck {
         "entries_belong_to_their_order": .ranges(of: [.ledger, .orders]),
         "taken_back_is_what_was_brought": .ranges(of: [.ledger, .orders]),
         "orders_grant_once": .ranges(of: [.ledger]),
+        "corrections_are_of_family_copies": .ranges(of: [.ledger, .orders]),
         "granted_elsewhere_is_not_granted_here": .ranges(of: [.ledger, .orders]),
         "granted_orders_have_entries": .ranges(of: [.orders, .ledger, .entitlements, .events]),
         "orders_have_their_own_id": .ranges(of: [.orders, .ids]),
@@ -42,10 +43,10 @@ extension ConsistencyCheck {
         "granted_orders_have_entitlements": .ranges(of: [.orders, .entitlements, .events]),
         "revoked_orders_entitle_to_nothing": .ranges(of: [.entitlements, .orders]),
         "entitlements_are_taken_with_cause": .ranges(of: [.entitlements, .orders]),
-        "events_tell_what_was_granted": .ranges(of: [.ledger, .eventsOfOrders]),
-        "events_tell_what_was_taken": .ranges(of: [.ledger, .eventsOfOrders]),
-        "granted_orders_have_one_event": .ranges(of: [.orders, .eventsOfOrders]),
-        "revoked_orders_have_their_event": .ranges(of: [.orders, .eventsOfOrders]),
+        "events_tell_what_was_granted": .ranges(of: [.ledger, .events]),
+        "events_tell_what_was_taken": .ranges(of: [.ledger, .events]),
+        "granted_orders_have_one_event": .ranges(of: [.orders, .events]),
+        "revoked_orders_have_their_event": .ranges(of: [.orders, .events]),
     ]
 
     /// Rules that join or group by an original transaction id.
@@ -95,9 +96,8 @@ extension ConsistencyCheck {
         "granted_periods_end": .pages(of: "orders"),
         "fulfilled_submissions_have_orders": .pages(of: "submissions"),
         "unsettled_submissions_have_their_proof": .pages(of: "submissions"),
-        "proofs_have_their_header": .inTurn(
-            "submissions", .pages(of: "submissions"), "submission_proofs",
-            .ranges(of: [.init(table: "submission_proofs", expression: "received_at", isBehindEnvironment: false)])),
+        "proofs_have_their_header": .ranges(
+            of: [.init(table: "submission_proofs", expression: "received_at", isBehindEnvironment: false)]),
         "subscriptions_have_their_order": .pages(of: "subscriptions"),
         "subscriptions_end_by_the_clock": .pages(of: "subscriptions"),
     ]
@@ -110,19 +110,6 @@ extension AuditParts.Column {
     /// Lines of spends and of adjustments have no transaction.
     fileprivate static let ledger = Self(table: "ledger_entries", expression: "transaction_id", hasNulls: true)
     fileprivate static let events = Self(table: "events", expression: "transaction_id")
-    /// Events of an order that was merged into another have the id that it had, and are of the other's part.
-    fileprivate static let eventsOfOrders = Self(table: "events", expression: "transaction_id") { condition in
-        """
-        SELECT e.* FROM events e
-        WHERE \(condition("e.environment", "e.transaction_id")) AND NOT EXISTS (
-            SELECT FROM merged_orders m WHERE (m.environment, m.transaction_id) = (e.environment, e.transaction_id))
-        UNION ALL
-        SELECT e.* FROM merged_orders m
-        JOIN events e ON (e.environment, e.transaction_id) = (m.environment, m.transaction_id)
-        WHERE \(condition("m.environment", "m.order_transaction_id"))
-        """
-    }
-
     fileprivate static func original(_ table: String) -> Self {
         Self(table: table, expression: "original_transaction_id")
     }

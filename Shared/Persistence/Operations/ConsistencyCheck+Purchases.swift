@@ -1,9 +1,8 @@
 /// Rules of purchases: an order is one purchase, each of its transaction ids leads to it, and it granted once.
 extension ConsistencyCheck {
     static let purchaseRules = [
-        ownIds, idsOfOrders, keys, distinct, lineItems, merged, broughtBy, idSources, ends, undone,
+        ownIds, idsOfOrders, keys, distinct, lineItems, broughtBy, idSources, ends, undone, grantedOnce, corrections,
     ]
-    static let doubleGrantRules = [grantedOnce, doublesDecided, corrections]
 
     private static let ownIds = Rule(
         name: "orders_have_their_own_id", sentence: "every order is found by its own transaction id",
@@ -24,7 +23,7 @@ extension ConsistencyCheck {
             WHERE o.app IS NULL
             """)
 
-    /// The keys that follow from a row of `orders o`, as migration 6 and `PurchaseKeys` derive them.
+    /// The keys that follow from a row of `orders o`, as `PurchaseKeys` derives them.
     private enum Derived {
         static let isPeriod =
             "(o.product_type = 'auto_renewable' OR o.product_type = 'unstated' AND o.expires_date IS NOT NULL)"
@@ -101,19 +100,6 @@ extension ConsistencyCheck {
             HAVING min(original_transaction_id) <> max(original_transaction_id)
             """)
 
-    private static let merged = Rule(
-        name: "merged_orders_are_gone",
-        sentence: "an order that was merged is none any more, and its id leads to the order that took it in",
-        sql: """
-            SELECT format('%s %s, merged into %s: %s', m.environment, m.transaction_id, m.order_transaction_id,
-                CASE WHEN o.app IS NOT NULL THEN 'is an order'
-                    ELSE coalesce('its id leads to ' || i.order_transaction_id, 'its id is not recorded') END) AS subject
-            FROM merged_orders m
-            LEFT JOIN orders o USING (environment, transaction_id)
-            LEFT JOIN order_transactions i USING (environment, transaction_id)
-            WHERE o.app IS NOT NULL OR i.order_transaction_id IS DISTINCT FROM m.order_transaction_id
-            """)
-
     /// The time since when every submission is there, as SQL: older notifications and rejected ones may have been removed by
     /// retention.
     static let submissionsSince = """
@@ -164,50 +150,20 @@ extension ConsistencyCheck {
             WHERE state = 'granted' AND product_type = 'auto_renewable' AND expires_date IS NULL
             """)
 
-    // What remains of the lines of one item without the largest was granted too much, to whichever account, unless a
-    // refund took it.
     private static let grantedOnce = Rule(
-        name: "orders_grant_once",
-        sentence: "an order granted each item once; what was granted twice before orders were merged is recorded",
+        name: "orders_grant_once", sentence: "an order granted each item once",
         sql: """
-            SELECT format('%s %s, %s: %s lines bring %s, recorded as double %s', environment, transaction_id, item, lines,
-                granted, coalesce(recorded, 0)) AS subject
-            FROM (
-                SELECT environment, transaction_id, item, count(*) FILTER (WHERE kind = 'grant') AS lines,
-                    sum(amount) AS granted, max(amount) FILTER (WHERE kind = 'grant') AS largest
-                FROM ledger_entries WHERE kind IN ('grant', 'revocation', 'reversal') GROUP BY 1, 2, 3
-                HAVING count(*) FILTER (WHERE kind = 'grant') > 1) l
-            LEFT JOIN (
-                SELECT environment, order_transaction_id AS transaction_id, item, sum(amount) AS recorded
-                FROM double_grants GROUP BY 1, 2, 3) d USING (environment, transaction_id, item)
-            WHERE granted - largest > coalesce(recorded, 0)
-            """)
-
-    private static let doublesDecided = Rule(
-        name: "double_grants_are_decided", sentence: "what was granted twice is corrected, or left by decision",
-        sql: """
-            SELECT format('%s %s: %s %s too many to %s of %s', environment, order_transaction_id, amount, item, account,
-                app) AS subject
-            FROM double_grants WHERE state = 'open'
+            SELECT format('%s %s, %s: %s lines bring %s', environment, transaction_id, item, count(*), sum(amount)) AS subject
+            FROM ledger_entries WHERE kind = 'grant' GROUP BY environment, transaction_id, item HAVING count(*) > 1
             """)
 
     private static let corrections = Rule(
-        name: "corrections_are_what_was_decided",
-        sentence: "a correction took what was decided, no more than was granted twice, and nothing without a decision, "
-            + "but for what a family member's copy brought",
+        name: "corrections_are_of_family_copies",
+        sentence: "a correction takes what a family member's copy brought, and nothing else",
         sql: """
-            SELECT format('%s %s, %s of %s: %s, granted twice %s, decided %s, taken %s', environment, transaction_id, item,
-                account, coalesce(d.state, 'not recorded'), coalesce(d.amount, 0), coalesce(d.corrected, 0),
-                coalesce(l.taken, 0)) AS subject
-            FROM (
-                SELECT environment, order_transaction_id AS transaction_id, app, account, item, amount, state, corrected
-                FROM double_grants) d
-            FULL JOIN (
-                SELECT environment, transaction_id, app, account, item, -sum(amount) AS taken FROM ledger_entries
-                WHERE kind = 'correction' GROUP BY 1, 2, 3, 4, 5) l
-                USING (environment, transaction_id, app, account, item)
-            LEFT JOIN (SELECT environment, transaction_id, ownership FROM orders) o USING (environment, transaction_id)
-            WHERE coalesce(l.taken, 0) <> coalesce(d.corrected, 0) AND coalesce(ownership, '') NOT IN ('FAMILY_SHARED', 'ASSIGNED')
-                OR d.corrected > d.amount OR d.corrected < 0
+            SELECT format('%s %s, %s of %s: %s', l.environment, l.transaction_id, l.item, l.account, l.amount) AS subject
+            FROM ledger_entries l
+            LEFT JOIN orders o ON (o.environment, o.transaction_id) = (l.environment, l.transaction_id)
+            WHERE l.kind = 'correction' AND coalesce(o.ownership, '') NOT IN ('FAMILY_SHARED', 'ASSIGNED')
             """)
 }

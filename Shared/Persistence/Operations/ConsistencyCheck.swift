@@ -182,6 +182,6 @@ package struct ConsistencyCheck: Sendable {
     }
 
     static let rules =
-        ledgerRules + orderRules + purchaseRules + doubleGrantRules + ownerRules + entitlementRules + subscriptionRules
-        + submissionRules + eventRules
+        ledgerRules + orderRules + purchaseRules + ownerRules + entitlementRules + subscriptionRules + submissionRules
+        + eventRules
 }

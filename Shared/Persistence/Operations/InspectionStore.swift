@@ -18,7 +18,7 @@ package struct InspectionStore: Sendable {
     /// data, and whatever a person needs of them is in columns.
     ///
     /// - Returns: a JSON object of lists, each named for its table and with columns as keys (`submissions`, `orders`,
-    ///   `order_transactions`, `purchase_conflicts`, `double_grants`, `ledger_entries`, `balances`, `entitlements`, `bindings`,
+    ///   `order_transactions`, `purchase_conflicts`, `ledger_entries`, `balances`, `entitlements`, `bindings`,
     ///   `subscriptions`, `events`, `deliveries`, `audit_log`); nil when no table knows the id.
     /// - Throws: `PostgresError`.
     package func inspect(_ id: String) async throws -> String? {
@@ -46,14 +46,6 @@ package struct InspectionStore: Sendable {
             UNION SELECT submission_id FROM found_ids
             UNION SELECT submission_id FROM found_conflicts
             UNION SELECT l.submission_id FROM submission_transactions l JOIN keys USING (environment, transaction_id)
-            -- What an earlier version settled with an order that was there already is linked with nothing.
-            UNION SELECT s.id FROM found_orders o
-            JOIN submissions s ON s.account = o.account AND s.app = o.app AND s.account <> ''
-                AND s.partition_key = o.original_transaction_id
-            WHERE EXISTS (
-                SELECT FROM found_ids i,
-                    jsonb_to_recordset(s.outcome -> 'transactions') AS t (environment text, transaction_id text)
-                WHERE (t.environment, t.transaction_id) = (i.environment, i.transaction_id))
         """
 
     private static let statement = """
@@ -73,24 +65,18 @@ package struct InspectionStore: Sendable {
             JOIN orders o ON (o.environment, o.original_transaction_id) = (m.environment, m.lineage_id)
             WHERE (m.environment, m.original_transaction_id) IN (('production', $1), ('sandbox', $1))
         ), found_ids AS (
-            SELECT i.environment, i.transaction_id, i.order_transaction_id, i.submission_id, i.created_at, m.merged_at
+            SELECT i.environment, i.transaction_id, i.order_transaction_id, i.submission_id, i.created_at
             FROM (
                 SELECT i.* FROM order_transactions i JOIN keys USING (environment, transaction_id)
                 UNION SELECT i.* FROM order_transactions i
                 JOIN keys k ON (k.environment, k.transaction_id) = (i.environment, i.order_transaction_id)
                 WHERE i.transaction_id <> i.order_transaction_id) i
-            LEFT JOIN merged_orders m USING (environment, transaction_id)
         ), found_conflicts AS (
             SELECT c.id, c.environment, c.app, c.transaction_id, c.order_transaction_id, c.cause, c.submission_id,
                 c.created_at, c.resolved_at
             FROM purchase_conflicts c
             WHERE EXISTS (SELECT FROM keys k WHERE k.environment = c.environment
                 AND k.transaction_id IN (c.transaction_id, c.order_transaction_id))
-        ), found_doubles AS (
-            SELECT d.environment, d.order_transaction_id, d.app, d.account, d.item, d.amount, d.state, d.corrected,
-                d.decided_at
-            FROM double_grants d
-            JOIN keys k ON (k.environment, k.transaction_id) = (d.environment, d.order_transaction_id)
         ), adjustments AS (
             SELECT substring(body::jsonb ->> 'correlation_id' FROM '^adjustment_([0-9]{1,18})$')::bigint AS audit_id
             FROM events WHERE id = $1 AND transaction_id IS NULL
@@ -144,7 +130,7 @@ package struct InspectionStore: Sendable {
             FROM subscriptions JOIN lineages_of_orders USING (environment, original_transaction_id)
         ), found_events AS (
             SELECT id, type, environment, transaction_id, app, account, sequence, o.due_at,
-                coalesce(o.attempts, e.attempts) AS attempts, created_at
+                coalesce(o.attempts, 0) AS attempts, created_at
             FROM (
                 SELECT events.* FROM events JOIN keys USING (environment, transaction_id)
                 UNION
@@ -172,7 +158,6 @@ package struct InspectionStore: Sendable {
             'order_transactions', (SELECT coalesce(jsonb_agg(i ORDER BY i.order_transaction_id,
                 i.transaction_id <> i.order_transaction_id, i.transaction_id COLLATE "C"), '[]') FROM found_ids i),
             'purchase_conflicts', (SELECT coalesce(jsonb_agg(c ORDER BY c.id), '[]') FROM found_conflicts c),
-            'double_grants', (SELECT coalesce(jsonb_agg(d ORDER BY d.account, d.item), '[]') FROM found_doubles d),
             'ledger_entries', (SELECT coalesce(jsonb_agg(l ORDER BY l.id), '[]') FROM found_entries l),
             'balances', (SELECT coalesce(jsonb_agg(b ORDER BY b.account, b.item), '[]') FROM found_balances b),
             'entitlements', (SELECT coalesce(jsonb_agg(e ORDER BY e.granted_at), '[]') FROM found_entitlements e),

@@ -32,12 +32,8 @@ package struct ProofChainReading: Sendable {
         let counted =
             counts
             ? """
-            (SELECT header, sum(n)::bigint AS n, min(low) AS low, max(high) AS high FROM (
-                SELECT header, count(*) AS n, min(received_at) AS low, max(received_at) AS high
-                FROM submission_proofs WHERE header IS NOT NULL GROUP BY header
-                UNION ALL
-                SELECT proof_header, count(*), min(received_at), max(received_at)
-                FROM submissions WHERE proof_header IS NOT NULL GROUP BY proof_header) parts GROUP BY header)
+            (SELECT header, count(*) AS n, min(received_at) AS low, max(received_at) AS high
+                FROM submission_proofs WHERE header IS NOT NULL GROUP BY header)
             """
             : "(SELECT NULL::bytea AS header, NULL::bigint AS n, NULL::timestamptz AS low, NULL::timestamptz AS high LIMIT 0)"
         let result = try await pool.query(

@@ -84,8 +84,7 @@ extension SubmissionStore {
     // that are locked and then left for their size are free again with this statement's end.
     private static let claimStatement = """
         WITH locked AS MATERIALIZED (
-            SELECT id, due_at, proof_at,
-                coalesce(octet_length(proof), octet_length(proof_rest) + \(ProofHeaders.bytesMaximum)) AS bytes
+            SELECT id, due_at, proof_at, octet_length(proof) AS bytes
             FROM submissions WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
         ), due AS MATERIALIZED (
             SELECT locked.id, locked.due_at, coalesce(locked.bytes, apart.bytes) AS bytes FROM locked

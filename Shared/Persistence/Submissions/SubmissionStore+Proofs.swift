@@ -4,7 +4,7 @@ package import Postgres
 /// Proofs of settled submissions: they go when their time is over, and come back with a post of the same.
 ///
 /// Those of a month go with its partition (``PartitionStore``). Here is what goes row by row: the proofs of rejected
-/// submissions, which go earlier than others, and proofs in rows that are older than the partitions.
+/// submissions, which go earlier than others.
 extension SubmissionStore {
     /// What was removed of a batch.
     package struct RemovedRows: Sendable {
@@ -43,41 +43,13 @@ extension SubmissionStore {
             ), apart AS (
                 DELETE FROM submission_proofs p USING locked
                 WHERE p.received_at = locked.proof_at AND p.submission_id = locked.id RETURNING 1 AS one
-            ), inline AS (
-                UPDATE submissions s SET proof = '', proof_header = NULL, proof_rest = NULL FROM locked
-                WHERE s.id = locked.id AND s.proof_at IS NULL AND s.kind NOT IN ('transaction_id', 'order_id')
-                    AND s.proof IS DISTINCT FROM ''
-                RETURNING 1 AS one
             ), marked AS (
                 INSERT INTO retention_marks (name, dropped_before)
                 SELECT $3, max(settled_at) FROM old HAVING count(*) > 0
                 ON CONFLICT (name) DO UPDATE SET dropped_before = excluded.dropped_before, updated_at = now()
             )
-            SELECT (SELECT count(*) FROM old) AS looked,
-                (SELECT count(*) FROM apart) + (SELECT count(*) FROM inline) AS removed
+            SELECT (SELECT count(*) FROM old) AS looked, (SELECT count(*) FROM apart) AS removed
             """, [.int8(age.wholeMilliseconds), .int8(Int64(limit)), .text(Self.rejectedMark)])
-        return try Self.removed(result)
-    }
-
-    /// Removes proofs that are in the row, of submissions that were received longer ago than `age` and have an outcome
-    /// for good; the oldest first.
-    ///
-    /// - Throws: `PostgresError`; then nothing of the batch was done.
-    package func removeInlineProofs(olderThan age: Duration, limit: Int) async throws -> RemovedRows {
-        let result = try await pool.query(
-            """
-            WITH old AS MATERIALIZED (
-                SELECT id FROM submissions
-                WHERE proof IS DISTINCT FROM '' AND kind NOT IN ('transaction_id', 'order_id')
-                    AND (proof IS NOT NULL OR proof_rest IS NOT NULL)
-                    AND received_at < now() - $1 * interval '1 millisecond' AND state IN ('fulfilled', 'rejected')
-                ORDER BY received_at LIMIT $2 FOR UPDATE SKIP LOCKED
-            ), inline AS (
-                UPDATE submissions s SET proof = '', proof_header = NULL, proof_rest = NULL FROM old WHERE s.id = old.id
-                RETURNING 1 AS one
-            )
-            SELECT (SELECT count(*) FROM old) AS looked, (SELECT count(*) FROM inline) AS removed
-            """, [.int8(age.wholeMilliseconds), .int8(Int64(limit))])
         return try Self.removed(result)
     }
 
@@ -135,7 +107,7 @@ extension SubmissionStore {
                 SELECT id FROM submissions WHERE id = ANY($1) AND state <> 'fulfilled' AND NOT \(Self.hasProof)
                 ORDER BY id FOR UPDATE
             ), found AS (
-                UPDATE submissions SET proof = NULL, proof_header = NULL, proof_rest = NULL, proof_at = now()
+                UPDATE submissions SET proof = NULL, proof_at = now()
                 FROM lost WHERE submissions.id = lost.id
                 RETURNING submissions.id
             )
@@ -161,7 +133,7 @@ extension SubmissionStore {
                 DELETE FROM submission_proofs p USING locked
                 WHERE p.received_at = locked.proof_at AND p.submission_id = locked.id
             )
-            UPDATE submissions s SET proof = '', proof_at = NULL, proof_header = NULL, proof_rest = NULL FROM locked
+            UPDATE submissions s SET proof = '', proof_at = NULL FROM locked
             WHERE s.id = locked.id
             RETURNING 1 AS one
             """, [.textArray(ids)])

@@ -191,14 +191,11 @@ package struct SubmissionStore: Sendable {
 
     /// The proof of a row of `submissions`, whole, as SQL; NULL where it or its header is missing, and never a part of it.
     static let wholeProof = """
-        CASE WHEN submissions.proof_at IS NOT NULL THEN (
-                SELECT coalesce(apart.proof, (SELECT known.header || '.' || apart.rest FROM proof_headers known
-                    WHERE known.fingerprint = apart.header))
-                FROM submission_proofs apart
-                WHERE apart.received_at = submissions.proof_at AND apart.submission_id = submissions.id)
-            WHEN submissions.proof_header IS NULL THEN submissions.proof
-            ELSE (SELECT header || '.' || submissions.proof_rest FROM proof_headers
-                WHERE fingerprint = submissions.proof_header) END
+        CASE WHEN submissions.proof_at IS NULL THEN submissions.proof ELSE (
+            SELECT coalesce(apart.proof, (SELECT known.header || '.' || apart.rest FROM proof_headers known
+                WHERE known.fingerprint = apart.header))
+            FROM submission_proofs apart
+            WHERE apart.received_at = submissions.proof_at AND apart.submission_id = submissions.id) END
         """
 
     /// Whether a row of `submissions` has its proof still, as SQL.

@@ -11,8 +11,7 @@ extension DeliveryStore {
 
     /// Looks at some turns of an ordered endpoint: what is no pending delivery has none, and what is first is let go.
     ///
-    /// That finds work only after somebody has changed deliveries without their turns: a process of a version before, or a
-    /// person by hand.
+    /// That finds work only after a person has changed deliveries by hand, without their turns.
     ///
     /// - Returns: where to go on; nil where that was all.
     /// - Throws: `PostgresError`.

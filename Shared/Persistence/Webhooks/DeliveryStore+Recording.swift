@@ -77,7 +77,7 @@ extension DeliveryStore {
 
     /// That the endpoint has taken nothing since the attempt before: it fails as a whole, as far as anybody can know.
     ///
-    /// Where it is not known when either was, which the version before did not write down, it counts as so.
+    /// Where the endpoint took nothing ever, or no attempt of this schedule failed yet, it counts as so.
     /// Successes are noted now and then, so that this may hold for a little longer than it is true: a delivery is then
     /// given up an attempt later, and never an attempt too early.
     private static let endpointTakesNothing = """

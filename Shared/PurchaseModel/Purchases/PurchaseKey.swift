@@ -12,7 +12,7 @@ package enum PurchaseKey: Sendable, Hashable {
     /// The same period, where Apple's data lacks that id: by the product, and the second in which it was bought.
     case periodByDate(originalTransactionId: String, productId: String, purchaseSecond: Int64)
 
-    /// As the database keeps it; migration 6 writes the same.
+    /// As the database keeps it.
     package var text: String {
         switch self {
         case .once(let original): "o:\(original)"

@@ -22,19 +22,11 @@ struct RejectedProofsTests {
                 try await shop.post(id, proof: "junk \(id)")
                 try await reject(id, RetentionBench.mismatch, daysAgo: days, shop)
             }
-            // From before there were months.
-            try await shop.execute(
-                """
-                INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, proof, state, settled_at,
-                    outcome, reason)
-                VALUES ('inline', 'a', 'p', 'receipt', 'p', 'r', 'junk', 'rejected', now() - interval '31 days', '{}', 'x')
-                """)
             try await shop.post("due", proof: "waits")
             for _ in 0..<2 { try await shop.look() }
             #expect(try await shop.proof("old") == nil)
             #expect(try await shop.proof("young") == "junk young")
             #expect(try await shop.proof("due") == "waits")
-            #expect(try await shop.proof("inline")?.isEmpty == true)
             #expect(try await shop.bench.outcome("old")?.reason == RetentionBench.mismatch)
             // Posted again it is answered as before.
             try await shop.post("old", proof: "junk old")
@@ -47,16 +39,17 @@ struct RejectedProofsTests {
         try await RetentionBench.with { (shop) async throws in
             try await shop.execute(
                 """
-                INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, proof, state, settled_at,
+                INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, proof_at, state, settled_at,
                     outcome, reason)
-                SELECT 'r' || n, 'a', 'p', 'receipt', 'p', 'r', 'junk', 'rejected',
-                    now() - interval '40 days' + n / 7 * interval '1 second', '{}', 'x' FROM generate_series(0, 20) n
+                SELECT 'r' || n, 'a', 'p', 'receipt', 'p', 'r', now(), 'rejected',
+                    now() - interval '40 days' + n / 7 * interval '1 second', '{}', 'x' FROM generate_series(0, 20) n;
+                INSERT INTO submission_proofs (received_at, submission_id, proof) SELECT proof_at, id, 'junk' FROM submissions
                 """)
             let store = SubmissionStore(pool: shop.pool)
             let looked = try await store.removeRejectedProofs(olderThan: .seconds(30 * 86_400), limit: 4)
             #expect(looked.looked == 7 && looked.removed == 7)
             for _ in 0..<2 { _ = try await store.removeRejectedProofs(olderThan: .seconds(30 * 86_400), limit: 4) }
-            #expect(try await shop.bench.number("SELECT count(*) FROM submissions WHERE proof <> ''") == 0)
+            #expect(try await shop.bench.number("SELECT count(*) FROM submission_proofs") == 0)
             #expect(try await store.removeRejectedProofs(olderThan: .seconds(30 * 86_400), limit: 4).looked == 0)
         }
     }

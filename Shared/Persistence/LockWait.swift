@@ -14,21 +14,20 @@ enum LockWait {
     /// `lock_not_available`.
     static let sqlState = "55P03"
 
-    /// Does a step; where a lock was not to be had, undoes what it did, waits, and does it again.
+    /// Does a step; where a lock was not to be had, waits, and does it again.
     ///
     /// There is no end to it: whoever holds the lock, such as a dump, is gone some time.
     ///
     /// - Parameter report: is called once, at the first wait, with a sentence for whoever started it.
     /// - Throws: what the step throws but for that, or `CancellationError`.
     static func retrying(
-        report: Report, _ step: () async throws -> Void, undo: () async throws -> Void = {}
+        report: Report, _ step: () async throws -> Void
     ) async throws {
         var hasWaited = false
         while true {
             do {
                 return try await step()
             } catch let error as PostgresError where error.sqlState == sqlState {
-                try await undo()
                 if !hasWaited {
                     report("waits for somebody who holds a table: pg_stat_activity says who; services go on meanwhile")
                 }
