@@ -69,9 +69,9 @@ extension OrderStore {
     ///
     /// - Returns: that, with the own ids of the order that was held and of the other.
     /// - Throws: `PostgresError`; `DecodingError`, for rows that nobody of us wrote.
-    package static func takeHeld(
+    package static func takeParked(
         in lineage: LineageKey, app: String, on connection: PostgresConnection
-    ) async throws -> [(statement: Transaction, held: OrderKey, order: OrderKey)] {
+    ) async throws -> [(statement: Transaction, parked: OrderKey, order: OrderKey)] {
         let result = try await connection.query(
             """
             WITH held AS MATERIALIZED (
@@ -101,7 +101,7 @@ extension OrderStore {
             [.text(lineage.environment.rawValue), .text(lineage.originalTransactionId), .text(app)])
         return try result.rows.map { row in
             (
-                statement: try row.json("statement", as: Transaction.self), held: try row.orderKey(),
+                statement: try row.json("statement", as: Transaction.self), parked: try row.orderKey(),
                 order: try row.orderKey("order_id")
             )
         }
