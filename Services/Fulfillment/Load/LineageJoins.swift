@@ -118,12 +118,12 @@ struct LineageJoins: Sendable {
     private mutating func release(
         in lineage: LineageKey, _ link: Link, on connection: PostgresConnection
     ) async throws {
-        let held = try await OrderStore.takeHeld(
+        let parked = try await OrderStore.takeParked(
             in: lineage, app: link.statement.transaction.bundleId, on: connection)
-        try await WaitingSubmissionStore.move(held.map { ($0.held, $0.order) }, on: connection)
-        released += held.map { held in
+        try await WaitingSubmissionStore.move(parked.map { ($0.parked, $0.order) }, on: connection)
+        released += parked.map { parked in
             Statement(
-                transaction: held.statement, environment: lineage.environment, judged: link.statement.judged,
+                transaction: parked.statement, environment: lineage.environment, judged: link.statement.judged,
                 isClaimed: false)
         }
     }

@@ -53,13 +53,15 @@ extension OrderStore {
             """
             UPDATE order_transactions t SET statement = jsonb_set(t.statement, '{original_transaction_id}', to_jsonb($3::text))
             FROM (
-                SELECT t.environment, t.transaction_id FROM orders o
-                JOIN order_transactions t ON t.environment = o.environment
-                    AND (t.transaction_id = o.transaction_id OR t.order_transaction_id = o.transaction_id
-                        AND t.transaction_id <> t.order_transaction_id)
+                SELECT o.environment, o.transaction_id FROM orders o
                 WHERE o.environment = $1 AND o.original_transaction_id = $3 AND o.app = $4
-                    AND t.statement ->> 'original_transaction_id' = $2) old
-            WHERE (t.environment, t.transaction_id) = (old.environment, old.transaction_id)
+                UNION ALL SELECT t.environment, t.transaction_id FROM orders o
+                JOIN order_transactions t
+                    ON (t.environment, t.order_transaction_id) = (o.environment, o.transaction_id)
+                WHERE o.environment = $1 AND o.original_transaction_id = $3 AND o.app = $4
+                    AND t.transaction_id <> t.order_transaction_id) ids
+            WHERE (t.environment, t.transaction_id) = (ids.environment, ids.transaction_id)
+                AND t.statement ->> 'original_transaction_id' = $2
             """, join.values)
     }
 
@@ -69,9 +71,9 @@ extension OrderStore {
     ///
     /// - Returns: that, with the own ids of the order that was held and of the other.
     /// - Throws: `PostgresError`; `DecodingError`, for rows that nobody of us wrote.
-    package static func takeHeld(
+    package static func takeParked(
         in lineage: LineageKey, app: String, on connection: PostgresConnection
-    ) async throws -> [(statement: Transaction, held: OrderKey, order: OrderKey)] {
+    ) async throws -> [(statement: Transaction, parked: OrderKey, order: OrderKey)] {
         let result = try await connection.query(
             """
             WITH held AS MATERIALIZED (
@@ -81,10 +83,14 @@ extension OrderStore {
                 WHERE y.environment = $1 AND y.original_transaction_id = $2 AND y.app = $3 AND y.granted_at IS NULL
                     AND y.purchase_key IS NULL AND y.fallback_key IS NULL AND x.purchase_key IS NOT NULL
                 GROUP BY 1, 2
+            ), named AS (
+                SELECT environment, transaction_id FROM held
+                UNION ALL SELECT t.environment, t.transaction_id FROM held h JOIN order_transactions t
+                    ON (t.environment, t.order_transaction_id) = (h.environment, h.transaction_id)
+                WHERE t.transaction_id <> t.order_transaction_id
             ), ids AS (
-                DELETE FROM order_transactions t USING held h
-                WHERE t.environment = h.environment AND (t.transaction_id = h.transaction_id
-                    OR t.order_transaction_id = h.transaction_id AND t.transaction_id <> t.order_transaction_id)
+                DELETE FROM order_transactions t USING named
+                WHERE (t.environment, t.transaction_id) = (named.environment, named.transaction_id)
                 RETURNING t.environment, t.transaction_id, t.order_transaction_id, t.statement
             ), gone AS (
                 DELETE FROM orders o USING held h WHERE (o.environment, o.transaction_id) = (h.environment, h.transaction_id)
@@ -95,13 +101,13 @@ extension OrderStore {
             )
             SELECT coalesce(ids.statement, gone.transaction)::text AS statement, h.environment, h.transaction_id, h.order_id
             FROM ids JOIN held h ON (h.environment, h.transaction_id) = (ids.environment, ids.order_transaction_id)
-            JOIN gone USING (environment, transaction_id)
+            JOIN gone ON (gone.environment, gone.transaction_id) = (h.environment, h.transaction_id)
             ORDER BY ids.transaction_id
             """,
             [.text(lineage.environment.rawValue), .text(lineage.originalTransactionId), .text(app)])
         return try result.rows.map { row in
             (
-                statement: try row.json("statement", as: Transaction.self), held: try row.orderKey(),
+                statement: try row.json("statement", as: Transaction.self), parked: try row.orderKey(),
                 order: try row.orderKey("order_id")
             )
         }

@@ -10,6 +10,12 @@ extension LineageStore {
         package let app: String
     }
 
+    /// All original ids of the lineage whose own is `$2`, in the environment `$1`, as an array.
+    static let originals = """
+        ARRAY(SELECT $2::text UNION ALL SELECT original_transaction_id FROM lineage_members
+            WHERE (environment, lineage_id) = ($1, $2))
+        """
+
     /// The lineages of original ids that are not their lineage's own; all others are left out.
     ///
     /// - Throws: `PostgresError`.

@@ -99,8 +99,7 @@ package struct OwnershipStore: Sendable {
             SELECT from_account, to_account, cause, policy, submission_id, audit_id,
                 to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS created_at
             FROM binding_history
-            WHERE environment = $1 AND (original_transaction_id = $2 OR original_transaction_id IN (
-                SELECT original_transaction_id FROM lineage_members WHERE (environment, lineage_id) = ($1, $2)))
+            WHERE environment = $1 AND original_transaction_id = ANY(\(LineageStore.originals))
             ORDER BY id LIMIT $3
             """, [.text(environment.rawValue), .text(original), .int8(Int64(Limit.rows))])
         return try result.rows.map { row in

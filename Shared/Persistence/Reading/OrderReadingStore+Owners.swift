@@ -56,8 +56,7 @@ extension OrderReadingStore {
         let result = try await connection.query(
             """
             SELECT from_account, to_account, cause, policy, submission_id, created_at FROM binding_history
-            WHERE environment = $1 AND app = $3 AND (original_transaction_id = $2 OR original_transaction_id IN (
-                SELECT original_transaction_id FROM lineage_members WHERE (environment, lineage_id) = ($1, $2)))
+            WHERE environment = $1 AND original_transaction_id = ANY(\(LineageStore.originals)) AND app = $3
             ORDER BY id LIMIT $4
             """,
             [
