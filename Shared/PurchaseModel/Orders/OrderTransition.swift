@@ -153,6 +153,7 @@ extension Transaction {
         bare.signedDate = .distantPast
         bare.evidence = nil
         bare.sources = nil
+        bare.teller = nil
         return bare
     }
 }
