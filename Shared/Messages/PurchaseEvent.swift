@@ -81,6 +81,9 @@ package struct PurchaseEvent: Codable, Sendable, Hashable {
                 var bare = $0
                 bare.evidence = nil
                 bare.sources = nil
+                bare.teller = nil
+                bare.bundleField = nil
+                bare.contradictingTypes = nil
                 return bare
             }
             self.state = state

@@ -72,16 +72,18 @@ struct TellerTests {
         #expect(purchase.transaction.revocationDate == nil && purchase.transaction.teller == .server)
     }
 
-    @Test func `the type is that of the oldest signed statement, and a receipt's counts least`() {
+    @Test func `of several types all are kept, and a receipt's counts least`() {
         var month = Statements.signed(at: 10)
         month.productType = .autoRenewable
         var other = Statements.signed(at: 20)
         other.productType = .nonRenewing
         var receipt = Statements.receipt(signedAt: 1)
         receipt.productType = .consumable
-        for order in Statements.permutations(of: [month, other, receipt]) {
+        for order in Statements.permutations(of: [month, other, receipt, month]) {
             let joined = order[0].joined(with: Array(order.dropFirst()))
+            #expect(joined.contradictingTypes == [.autoRenewable, .nonRenewing])
             #expect(joined.productType == .autoRenewable && joined.signedDate == other.signedDate)
         }
+        #expect(month.joined(with: receipt).contradictingTypes == nil)
     }
 }

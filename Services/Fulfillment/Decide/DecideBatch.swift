@@ -128,8 +128,12 @@ enum DecideBatch {
     private static func typeConflicts(_ loaded: Loaded, _ decided: Decided) -> [OrderStore.NotedConflict] {
         let transitions = Dictionary(decided.transitions.map { ($0.key, $0) }) { first, _ in first }
         return loaded.purchases.flatMap { purchase -> [OrderStore.NotedConflict] in
-            guard let type = transitions[purchase.key]?.transaction.productType, type != .unstated else { return [] }
-            return purchase.statements.filter { ![type, .unstated].contains($0.transaction.productType) }.map {
+            guard let transaction = transitions[purchase.key]?.transaction else { return [] }
+            return purchase.statements.filter { statement in
+                let type = statement.transaction.productType
+                guard type != .unstated, transaction.productType != .unstated else { return false }
+                return type != transaction.productType || transaction.contradictingTypes != nil
+            }.map {
                 OrderStore.NotedConflict(
                     environment: $0.environment, transactionId: $0.transaction.transactionId,
                     app: $0.transaction.bundleId, orderId: purchase.key.transactionId, cause: .typeDiffers,

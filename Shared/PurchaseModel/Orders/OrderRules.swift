@@ -56,6 +56,7 @@ package enum OrderRules {
                 account: stored.account, decision: nil, submissionId: submissionId, correlationId: correlationId)
         }
         let terms = terms(transaction)
+        transaction.takeType(of: terms.product)
         let decision = OrderDecision.decide(
             transaction, owner: terms.owner, sharers: terms.sharers, product: terms.product,
             catalogueVersion: terms.catalogueVersion, cutOver: terms.cutOver,
@@ -95,5 +96,16 @@ extension Transaction {
     fileprivate mutating func keepType(of order: StoredOrder) {
         guard productType != order.productType, order.productType != .unstated || !productType.isKnown else { return }
         productType = order.productType
+    }
+
+    /// Takes the catalogue's type, where Apple signed that one and others, and all of them are known; else one that is not known, so that
+    /// it is held.
+    fileprivate mutating func takeType(of product: Catalogue.Product?) {
+        guard let types = contradictingTypes else { return }
+        if let unknown = types.first(where: { !$0.isKnown }) {
+            productType = unknown
+        } else if let type = product?.type, types.contains(type) {
+            productType = type
+        }
     }
 }

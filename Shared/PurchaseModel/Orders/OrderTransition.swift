@@ -159,6 +159,7 @@ extension Transaction {
         bare.signedDate = .distantPast
         bare.evidence = nil
         bare.sources = nil
+        bare.teller = nil
         return bare
     }
 }

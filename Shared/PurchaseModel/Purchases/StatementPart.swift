@@ -19,8 +19,6 @@ struct StatementPart: Sendable {
     enum Precedence: Sendable {
         /// The signed transaction before the receipt, then the newer.
         case signed
-        /// The signed transaction before the receipt, then the older.
-        case first
         /// The newer, whatever it is.
         case newest
     }
@@ -51,7 +49,6 @@ struct StatementPart: Sendable {
         guard left.date != right.date else { return left.isLess(than: right) }
         return switch precedence {
         case .signed: left.isLess(than: right)
-        case .first: left.isSigned == right.isSigned ? left.date > right.date : right.isSigned
         case .newest: left.date < right.date
         }
     }
@@ -67,8 +64,7 @@ extension StatementPart {
             StatementPart(
                 name: "product_type", isPresent: { $0.productType != .unstated },
                 isBefore: { $0.productType.rawValue < $1.productType.rawValue },
-                // What was sold does not change: what is signed later under another type contradicts it.
-                copy: { $1.productType = $0.productType }, precedence: .first),
+                copy: { $1.productType = $0.productType }),
         ] + [
             StatementPart("environment", \.environment) { $0.rawValue },
             StatementPart("previous_original_transaction_id", \.previousOriginalTransactionId),

@@ -7,7 +7,8 @@ import Foundation
 ///
 /// Each part (a token, an end of the period, a price, …) is what the statement says that counts most among those that
 /// state it: a signed transaction before a receipt, then the newer `signedDate`; between two of one date the content
-/// decides, by a fixed order. Of the product's type the older counts. A part that a statement leaves out is not denied by it,
+/// decides, by a fixed order. Signed statements of several product types are all
+/// kept (``contradictingTypes``). A part that a statement leaves out is not denied by it,
 /// but for one: what Apple's server tells always says whether it is revoked. There the newer counts, so a device or a receipt may
 /// add a revocation, and only Apple's server ends one; of a device's word without it, see
 /// ``countingWithoutRevocation(after:)``.
@@ -36,6 +37,9 @@ extension Transaction {
             if chosen.isOther { part.copy(rest, &result) }
             if let from = chosen.source, from != source { sources[part.name] = from }
         }
+        let types = signedTypes.union(other.signedTypes)
+        result.contradictingTypes = types.count > 1 ? types.sorted { $0.rawValue < $1.rawValue } : nil
+        if let first = result.contradictingTypes?.first { result.productType = first }
         result.sources = nil
         if !sources.isEmpty || result.looksSigned != source.isSigned {
             result.sources = StatementSources(isSigned: source.isSigned, parts: sources)
@@ -46,6 +50,12 @@ extension Transaction {
     /// The statement that counts most of those that are joined here.
     var source: StatementSources.Source {
         StatementSources.Source(isSigned: sources?.isSigned ?? looksSigned, date: signedDate)
+    }
+
+    /// The types that signed statements say.
+    private var signedTypes: Set<ProductType> {
+        if let contradictingTypes { return Set(contradictingTypes) }
+        return source.isSigned && productType != .unstated ? [productType] : []
     }
 
     /// The same, as the word of a receipt or of verifyReceipt, although it may state as much as a signed transaction.

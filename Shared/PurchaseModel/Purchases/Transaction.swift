@@ -19,6 +19,8 @@ package struct Transaction: Codable, Sendable, Hashable {
     package var productId: String
     /// What kind of product Apple says it is.
     package var productType: ProductType
+    /// The types that signed statements say, sorted, where they say several; nil where they agree.
+    package var contradictingTypes: [ProductType]?
     /// How many were bought at once, 1 or more.
     package var quantity: Int
     /// When it was bought or renewed.
@@ -132,6 +134,7 @@ package struct Transaction: Codable, Sendable, Hashable {
         case webOrderLineItemId = "web_order_line_item_id"
         case appTransactionId = "app_transaction_id"
         case commitment
+        case contradictingTypes = "contradicting_types"
         case bundleField = "bundle_field"
         case unknownFields = "unknown_fields"
         case testPurchase = "test_purchase"
