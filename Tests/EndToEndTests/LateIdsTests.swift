@@ -36,9 +36,8 @@ extension EndToEnd {
                         #expect(try await database.hasSettled(notification: told))
                     }
                 }
-                #expect(
-                    try await client.wait(for: LatePlans.granted, of: later.account, app: Self.app)
-                        == LatePlans.granted)
+                let account = try await client.wait(for: LatePlans.granted, of: later.account, app: Self.app)
+                #expect(account == LatePlans.granted)
                 let gems = try await client.account(former.account, app: Self.app).balances.map(\.amount)
                 #expect(gems == [50])
             }
@@ -255,7 +254,8 @@ extension EndToEnd {
         private func expectOne(
             _ summary: String, of player: Player, _ client: IntakeClient, _ database: Database
         ) async throws {
-            #expect(try await client.wait(for: summary, of: player.account, app: Self.app) == summary)
+            let account = try await client.wait(for: summary, of: player.account, app: Self.app)
+            #expect(account == summary)
             let due = try await database.number(
                 "SELECT count(*) AS n FROM subscriptions WHERE account = $1 AND due_at < now() - interval '1 minute'",
                 [.text(player.account)])

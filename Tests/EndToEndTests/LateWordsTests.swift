@@ -31,9 +31,11 @@ extension EndToEnd {
                     if isDeviceFirst { try await settle(stale, by: player, client) }
                     try await client.sendNotification(refund)
                     let revoked = LatePlans.takenBack
-                    #expect(try await client.wait(for: revoked, of: player.account, app: Self.app) == revoked)
+                    let refunded = try await client.wait(for: revoked, of: player.account, app: Self.app)
+                    #expect(refunded == revoked)
                     if !isDeviceFirst { try await settle(stale, by: player, client) }
-                    #expect(try await client.account(player.account, app: Self.app).summary == revoked)
+                    let shown = try await client.account(player.account, app: Self.app).summary
+                    #expect(shown == revoked)
                     try await client.advanceStore("5s")
                     try await client.control("POST", "transactions/\(month.transactionId)/reverse-refund", "{}")
                     #expect(
