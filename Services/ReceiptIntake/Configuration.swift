@@ -44,6 +44,9 @@ import TrustedRootSettings
 /// | `intake.account_streams_maximum` | of one account | 5 |
 /// | `intake.stream_heartbeat` | seconds after which a stream without events has a line; its credentials are checked then | 15 |
 /// | `intake.stream_stall_time` | seconds after which a reader that does not take what is written is dropped | 10 |
+/// | `intake.address_waits_percent` | of the places to wait for outcomes, versions and events, and of the streams, how many percent the players at one address may have; 100: no limit | 25 |
+/// | `intake.address_notifications_maximum` | notifications from one address that may be read at a time | 50 |
+/// | `intake.notification_time` | seconds that a notification may take from its head to the end of its body; Apple's take milliseconds | 5 |
 /// | `intake.address_requests_per_minute` | requests from an address, an IPv6 network of 64 bits counted as one; 0: no limit | 6000 |
 /// | `intake.trusted_proxies` | addresses of your proxies, such as `10.0.0.0/8`: of a request from them a header tells the address | none |
 /// | `intake.client_address_header` | that header: `Forwarded`, or one with a list of addresses or a single one | `X-Forwarded-For` |
@@ -139,6 +142,18 @@ struct Configuration: Sendable {
     ///
     /// Defaults to 10 s.
     var streamStallTime: Duration
+    /// Of the places to wait, of each kind, and of the streams: how many percent the players at one address may have.
+    ///
+    /// Defaults to 25; 100 is no limit.
+    var addressWaitsPercent: Int
+    /// The notifications of one address that may be read at a time.
+    ///
+    /// Defaults to 50.
+    var addressNotificationsMaximum: Int
+    /// From a notification's head to the end of its body.
+    ///
+    /// Defaults to 5 s: one of 256 KiB arrives at 420 kbit/s.
+    var notificationTime: Duration
     /// The requests that may come from an address a minute, in this process; 0 where there is no limit.
     ///
     /// Defaults to 6,000.
@@ -208,6 +223,11 @@ struct Configuration: Sendable {
             "intake.stream_heartbeat", default: .seconds(15), in: .milliseconds(100)...(.seconds(300)))
         streamStallTime = try settings.duration(
             "intake.stream_stall_time", default: .seconds(10), in: .milliseconds(100)...(.seconds(300)))
+        addressWaitsPercent = try settings.int("intake.address_waits_percent", default: 25, in: 1...100)
+        addressNotificationsMaximum = try settings.int(
+            "intake.address_notifications_maximum", default: 50, in: 1...100_000)
+        notificationTime = try settings.duration(
+            "intake.notification_time", default: .seconds(5), in: .milliseconds(100)...(.seconds(3_600)))
         addressRequestsPerMinute = try settings.int(
             "intake.address_requests_per_minute", default: 6000, in: 0...10_000_000)
         trustedProxies = try Self.trustedProxies(settings)

@@ -60,29 +60,33 @@ struct IntakeServer: Service, CustomStringConvertible {
         addressLimit = AddressLimit(
             perMinute: configuration.addressRequestsPerMinute, authenticator: authenticator)
         let limits = AccountLimits(configuration, held: held) { authenticator.backendPosts(app: $0) }
-        let waits = AccountWaits(maximum: configuration.accountWaitsMaximum)
+        let waits = AccountWaits(maximum: configuration.accountWaitsMaximum, networks: Self.networks(configuration))
         let turns = ReadingTurns(limits: limits, connections: configuration.postgres.poolSizeMaximum)
         openConnections = OpenConnections(
             maximum: Self.connectionsMaximum(configuration.connectionsMaximum, logger),
             requestTime: configuration.requestTime)
         purchases = PurchaseRoutes(
             authenticator: authenticator, submissions: submissions, accountTokens: accountTokens,
-            limits: limits, waits: waits, body: body, connections: connections)
+            limits: limits, waits: waits, body: body, connections: connections, turns: turns)
         accountTokenRoutes = AccountTokenRoutes(
             authenticator: authenticator, accountTokens: accountTokens, body: body)
         accounts = AccountRoutes(
             authenticator: authenticator, store: stores.accounts, turns: turns,
-            waits: VersionWaits { try await stores.accounts.version(of: $0) }, accountWaits: waits,
-            connections: connections)
+            waits: VersionWaits { customer in
+                try await turns.takeAgain(for: .account(app: customer.app, name: customer.account, accountToken: nil)) {
+                    try await stores.accounts.version(of: customer)
+                }
+            }, accountWaits: waits, connections: connections)
         orders = OrderRoutes(authenticator: authenticator, store: stores.orders, turns: turns)
         spends = SpendRoutes(authenticator: authenticator, store: stores.spends, body: body)
         deliveries = DeliveryRoutes(authenticator: authenticator, store: stores.resends.deliveries, turns: turns)
         resends = ResendRoutes(authenticator: authenticator, store: stores.resends, body: body)
         intents = IntentRoutes(
-            authenticator: authenticator, store: stores.intents, body: body, perDay: configuration.intentsPerDay)
+            authenticator: authenticator, store: stores.intents, body: body, turns: turns,
+            perDay: configuration.intentsPerDay)
         exports = ExportRoutes(authenticator: authenticator, export: stores.export)
         forgets = ForgetRoutes(authenticator: authenticator, store: stores.forgetting, body: body)
-        consents = ConsentRoutes(authenticator: authenticator, store: stores.consents, body: body)
+        consents = ConsentRoutes(authenticator: authenticator, store: stores.consents, body: body, turns: turns)
         self.offers = OfferRoutes(authenticator: authenticator, signers: offers, limits: limits, body: body)
         endpoints = EndpointRoutes(
             authenticator: authenticator, stores: stores.endpoints,
@@ -95,11 +99,30 @@ struct IntakeServer: Service, CustomStringConvertible {
             accountWaits: waits, connections: connections)
         sweeps = SweepRoutes(
             authenticator: authenticator, store: stores.sweeps, body: body, perDay: configuration.sweepsPerDay)
-        self.notifications = NotificationRoutes(
-            authenticator: authenticator, signatures: signatures, submissions: notifications,
+        self.notifications = Self.notificationRoutes(configuration, authenticator, signatures, notifications)
+    }
+
+    /// The route for Apple, with bounds of its own.
+    private static func notificationRoutes(
+        _ configuration: Configuration, _ authenticator: Authenticator, _ signatures: NotificationSignatures,
+        _ submissions: NotificationSubmissions
+    ) -> NotificationRoutes {
+        NotificationRoutes(
+            authenticator: authenticator, signatures: signatures, submissions: submissions,
             body: JSONBody(
                 bytesMaximum: JSONBody.shortBytesMaximum,
-                budget: BodyBudget(bytesMaximum: NotificationSubmissions.Limit.heldBytesMaximum)))
+                budget: BodyBudget(bytesMaximum: NotificationSubmissions.Limit.heldBytesMaximum)),
+            bodyTime: configuration.notificationTime,
+            networks: NetworkPlaces(maximum: configuration.addressNotificationsMaximum))
+    }
+
+    /// What the players of one network may have of the places to wait.
+    private static func networks(_ configuration: Configuration) -> [AccountWaits.Kind: NetworkPlaces] {
+        let places: [AccountWaits.Kind: Int] = [
+            .outcome: configuration.waitersMaximum, .version: VersionWaits.waitersMaximum,
+            .event: EventTail.Limit.waiters,
+        ]
+        return places.mapValues { NetworkPlaces(percent: configuration.addressWaitsPercent, of: $0) }
     }
 
     /// The name in logs.

@@ -16,11 +16,13 @@ struct PurchaseRoutes: Sendable {
     let waits: AccountWaits
     let body: JSONBody
     let connections: ConnectionSignals
+    let turns: ReadingTurns
     private let metrics = PurchaseAnswerMetrics()
 
     init(
         authenticator: Authenticator, submissions: PurchaseSubmissions, accountTokens: AccountTokens,
-        limits: AccountLimits, waits: AccountWaits, body: JSONBody, connections: ConnectionSignals
+        limits: AccountLimits, waits: AccountWaits, body: JSONBody, connections: ConnectionSignals,
+        turns: ReadingTurns
     ) {
         self.authenticator = authenticator
         self.submissions = submissions
@@ -29,6 +31,7 @@ struct PurchaseRoutes: Sendable {
         self.waits = waits
         self.body = body
         self.connections = connections
+        self.turns = turns
     }
 
     /// Takes a proof.
@@ -48,7 +51,7 @@ struct PurchaseRoutes: Sendable {
         } else {
             try await limits.admitPost(byBackendOf: callers.serverApps)
         }
-        let place = waits.enter(player, wait: wait)
+        let place = waits.enter(player, wait: wait, for: .outcome, from: context.client)
         defer { waits.leave(place) }
         let accepted = try await body.withValue(PurchaseRequest.self, from: request, of: player) { purchase in
             try await accept(purchase, from: callers, isAwaited: place.time > .zero, context)
@@ -93,11 +96,13 @@ struct PurchaseRoutes: Sendable {
         }
         // A key of a server has no limit, and a token names one account in whatever app.
         let player = callers.contains(where: \.isServer) ? nil : callers.min { $0.app < $1.app }
+        guard let reader = player ?? callers.first else { throw ProblemDetails.notFound }
         if let player { try await limits.admitReading(by: player) }
-        let place = waits.enter(player, wait: wait)
+        let place = waits.enter(player, wait: wait, for: .outcome, from: context.client)
         defer { waits.leave(place) }
         let answer = try await submissions.find(
-            id, wait: place.time, connection: connections.connection(of: context.channel)
+            id, wait: place.time, connection: connections.connection(of: context.channel),
+            look: { ids in try await turns.takeAgain(for: reader) { try await submissions.statuses(ids) } }
         ) { status in
             let viewers = callers.filter { $0.maySee(app: status.app, account: status.account) }
             return viewers.first(where: \.isServer) ?? viewers.first

@@ -241,7 +241,7 @@ struct ReadingTurnsTests {
                             while !isOver.withLock({ $0 }) { await Task.yield() }
                             return true
                         }
-                    } catch let problem as ProblemDetails where problem == .readingPutOff {
+                    } catch let problem as ProblemDetails where problem == .putOff {
                         return false
                     }
                 }

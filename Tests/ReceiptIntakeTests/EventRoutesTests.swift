@@ -136,10 +136,91 @@ struct EventRoutesTests {
             let gone = try await intake.pull("after=\(cursor)")
             #expect(gone.status == 410 && gone.slug == "cursor-expired")
             #expect(try await intake.pull().status == 200)
-            for bad in ["x", "MTo", "MToxLjU", "Mjox", EventCursor.text(1) + "A", String(repeating: "a", count: 61)] {
+            let whole = try await intake.pull()
+            #expect(
+                try await intake.pull("after=\(whole.next)").status == 200,
+                "nothing came for as long as events are kept")
+            #expect(try await intake.pull("after=now").status == 200)
+            for bad in [
+                "x", "MTo", "MToxLjU", "Mjox", EventCursor.text(1) + "A", String(repeating: "a", count: 61),
+                EventCursor.text(-1), EventCursor.text(.min), Self.cursor("1:9223372036854775808"),
+                Self.cursor("1:+1"), Self.cursor("1:01"), Self.cursor("1:"), Self.cursor("1:1e3"), "%00",
+                "%F0%9F%92%8E",
+            ] {
                 #expect(try await intake.pull("after=\(bad)").slug == "field-invalid", "\(bad)")
+                let last: HTTPFields = [.accept: "text/event-stream", .lastEventId: bad]
+                let stream = try await intake.send(
+                    .get, "/v1/accounts/player-1/events?app=\(TestIntake.app)", token: ReadingFixture.player(),
+                    headers: last)
+                #expect(stream.slug == "field-invalid", "\(bad)")
             }
         }
+    }
+
+    private static func cursor(_ text: String) -> String {
+        Data(text.utf8).base64EncodedString().replacing("=", with: "")
+    }
+
+    @Test(
+        "a cursor beyond the newest event is read as the newest, as after a restore, and nothing that comes is missed")
+    func beyond() async throws {
+        try await Self.with { (intake, rows) async throws in
+            try await rows.tell(EventRows.draft())
+            let newest = try await intake.pull().next
+            let now = try #require(EventCursor.position(newest))
+            // A restored database may be on a machine whose clock is behind: what it has later is before this cursor.
+            for ahead in [now + 1, now + 3_600_000_000, .max] {
+                let cursor = EventCursor.text(ahead)
+                let before = try await intake.pull("after=\(cursor)")
+                #expect(before.status == 200 && before.eventIds.isEmpty && before.isMore == false)
+                let account = "/v1/accounts/player-1/events?app=\(TestIntake.app)&after=\(cursor)"
+                let own = try await intake.send(.get, account, token: ReadingFixture.player())
+                #expect(own.status == 200 && own.next == before.next, "\(own.text)")
+                async let waiting = intake.pull("after=\(cursor)&wait=30")
+                let told = try await rows.tell(EventRows.draft())
+                #expect(try await intake.pull("after=\(before.next)").eventIds == told)
+                // It began before the event came, or after.
+                #expect(try await [told, []].contains(waiting.eventIds))
+            }
+            #expect(try await intake.pull("after=\(newest)").eventIds.count == 3)
+        }
+    }
+
+    @Test("whatever position a reader makes up, others wait: only a look ends a wait early, and finds what is for each")
+    func madeUp() async throws {
+        let reads = Mutexed<[Int64]>([])
+        let tail = EventTail { after in
+            reads.withLock { $0.append(after) }
+            return after >= 6
+                ? []
+                : [
+                    EventFeedStore.Arrival(
+                        position: 6, app: "a", environment: "production", account: nil, type: "t")
+                ]
+        }
+        func wait(after position: Int64) -> Task<EventTail.End, Never> {
+            Task {
+                await tail.wait(
+                    for: EventFilter(app: "a"), after: position, within: .seconds(30), connection: nil)
+            }
+        }
+        // The highest first: a look for it alone would begin beyond what the others wait for.
+        let ahead = wait(after: .max)
+        while tail.count < 1 { await Task.yield() }
+        try await tail.look()
+        #expect(reads.withLock { $0 } == [.max])
+        let others = [wait(after: 6), wait(after: 5), wait(after: 6)]
+        while tail.count < 4 { await Task.yield() }
+        #expect(reads.withLock { $0.count } == 1, "nobody's wait began or ended with a read")
+        try await tail.look()
+        #expect(reads.withLock { $0 } == [.max, 5])
+        #expect(await others[1].value == .arrival)
+        #expect(tail.count == 3, "the others have seen it")
+        for task in [ahead, others[0], others[2]] {
+            task.cancel()
+            #expect(await task.value == .stopping)
+        }
+        #expect(tail.count == 0)
     }
 
     @Test("a reader who waits has an event that is meant as soon as it has a place, and others' do not end the wait")

@@ -1,3 +1,4 @@
+import HTTPTypes
 import HummingbirdTesting
 import Messages
 import NIOCore
@@ -57,6 +58,61 @@ struct OpenConnectionsTests {
             }
         }
     }
+
+    @Test("a notification's body that drips is cut after a time of its own, which says so; a whole one is taken")
+    func dripsAsApple() async throws {
+        try await TestDatabase.with { database in
+            let settings = ["intake.notification_time": "0.5"]
+            try await TestIntake.with(url: database.url, setup: .live, settings: settings) { intake in
+                let port = try #require(intake.client.port)
+                let answer = try await IdleClient.exchange(
+                    Self.notificationHead + "\r\n{\"signedPayload\":", port: port)
+                #expect(answer.hasPrefix("HTTP/1.1 408") && answer.contains("/problems/body-too-slow"), "\(answer)")
+                #expect(try await intake.notify(NotificationPayload.renewal()).status == 200)
+                #expect(try await database.submissionCount() == 1)
+            }
+        }
+    }
+
+    @Test("notifications of one address are read so many at a time; others' go on, and a place is given back")
+    func notificationPlaces() async throws {
+        try await TestDatabase.with { database in
+            let settings = [
+                "intake.address_notifications_maximum": "2", "intake.trusted_proxies": "127.0.0.0/8, ::1",
+                "intake.notification_time": "60",
+            ]
+            try await TestIntake.with(url: database.url, setup: .live, settings: settings) { intake in
+                let port = try #require(intake.client.port)
+                func post(_ address: String) async throws -> TestIntake.Answer {
+                    let header = try #require(HTTPField.Name("X-Forwarded-For"))
+                    return try await intake.send(
+                        .post, "/v1/notifications", token: nil, body: "{}", headers: [header: address])
+                }
+                var slow: [IdleClient] = []
+                for _ in 0..<2 {
+                    let client = try await IdleClient.connect(port: port)
+                    try await client.send(Self.notificationHead + "x-forwarded-for: 2.2.2.2\r\n\r\n{")
+                    slow.append(client)
+                }
+                // Nothing tells when the server has begun to read them.
+                while true {
+                    let answer = try await post("2.2.2.2")
+                    if answer.status == 503 {
+                        #expect(answer.slug == "notifications-put-off" && answer.headers[.retryAfter] != nil)
+                        break
+                    }
+                    #expect(answer.slug == "field-missing", "\(answer.text)")
+                }
+                #expect(try await post("2.2.2.3").slug == "field-missing", "another address")
+                for client in slow { client.close() }
+                while try await post("2.2.2.2").status == 503 { await Task.yield() }
+            }
+        }
+    }
+
+    private static let notificationHead = """
+        POST /v1/notifications HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5000\r\n
+        """
 
     @Test("those without a request make room for a player, and whoever waits for an answer stays")
     func room() async throws {

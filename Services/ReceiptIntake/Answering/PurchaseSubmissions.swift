@@ -73,15 +73,17 @@ struct PurchaseSubmissions: Sendable {
 
     /// The submission, if it is one that the caller may see.
     ///
-    /// - Parameter viewer: the caller that may see it; nil where none may.
-    /// - Throws: `PostgresError`.
+    /// - Parameters:
+    ///   - look: looks it up when it is the caller's turn.
+    ///   - viewer: the caller that may see it; nil where none may.
+    /// - Throws: what `look` throws.
     func find(
-        _ id: String, wait: Duration, connection: ConnectionSignals.Connection,
+        _ id: String, wait: Duration, connection: ConnectionSignals.Connection, look: Statuses,
         viewer: (SubmissionStore.Status) -> Caller?
     ) async throws -> PurchaseAnswer? {
         let waiter = wait > .zero ? waiters.register(id) : nil
         defer { if let waiter { waiters.remove(waiter) } }
-        guard let status = try await statuses([id])[id], let caller = viewer(status) else { return nil }
+        guard let status = try await look([id])[id], let caller = viewer(status) else { return nil }
         let conceals =
             !caller.isServer
             && possession.conceals(

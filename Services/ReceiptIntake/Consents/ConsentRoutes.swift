@@ -12,6 +12,7 @@ struct ConsentRoutes: Sendable {
     let authenticator: Authenticator
     let store: AccountConsentStore
     let body: JSONBody
+    let turns: ReadingTurns
 
     /// What the player's app or the studio's backend sends.
     struct ConsentRequest: Decodable {
@@ -40,11 +41,14 @@ struct ConsentRoutes: Sendable {
     @Sendable
     func put(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let callers = try await ProvenCallers(request, context, authenticator)
+        if let player = callers.player { try await turns.limits.admitPost(by: player) }
         let asked = try await body.decode(ConsentRequest.self, from: request)
         let caller = try await callers.caller(app: asked.app)
         let account = try ReadingQuery.account(context)
         guard caller.maySee(app: caller.app, account: account.text) else { throw ProblemDetails.notFound }
-        let consent = try await store.set(asked.consented, app: caller.app, account: account)
+        let consent = try await turns.takeAgain(for: caller) {
+            try await store.set(asked.consented, app: caller.app, account: account)
+        }
         return try ReadingAnswer.response(
             Answer(app: caller.app, account: account.text, consented: consent.isGiven, changedAt: consent.changedAt))
     }

@@ -13,7 +13,8 @@ struct EventReaders: Sendable {
         self.feed = feed
         tail = EventTail { try await feed.arrivals(after: $0) }
         places = EventStreamPlaces(
-            maximum: configuration.streamsMaximum, ofAccountMaximum: configuration.accountStreamsMaximum)
+            maximum: configuration.streamsMaximum, ofAccountMaximum: configuration.accountStreamsMaximum,
+            networks: NetworkPlaces(percent: configuration.addressWaitsPercent, of: configuration.streamsMaximum))
     }
 }
 
@@ -31,9 +32,7 @@ struct EventReading: Sendable {
     let turns: ReadingTurns
 
     /// The position that a reader begins after; nil for the oldest event.
-    ///
-    /// - Throws: `PostgresError`.
-    func position(_ start: EventQuery.Start) async throws -> Int64? {
+    private func position(_ start: EventQuery.Start) async throws -> Int64? {
         switch start {
         case .oldest: nil
         case .now: try await store.newest()
@@ -47,10 +46,12 @@ struct EventReading: Sendable {
     // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     func page(
-        _ query: EventQuery, after position: Int64?, for caller: Caller
+        _ query: EventQuery, from start: EventQuery.Start, for caller: Caller
     ) async throws -> EventFeedStore.Page {
         do {
-            return try await turns.take(for: caller) { try await self.search(query, after: position) }
+            return try await turns.take(for: caller) {
+                try await self.search(query, after: self.position(start))
+            }
         } catch is EventFeedStore.ExpiredError {
             throw ProblemDetails.cursorExpired
         }
@@ -84,11 +85,11 @@ struct EventReading: Sendable {
     /// - Throws: `ProblemDetails`, `PostgresError`.
     @inline(never)
     func page(
-        _ query: EventQuery, after position: Int64?, for caller: Caller, within time: Duration,
+        _ query: EventQuery, from start: EventQuery.Start, for caller: Caller, within time: Duration,
         connection: ConnectionSignals.Connection?
     ) async throws -> EventFeedStore.Page {
         let end = ContinuousClock.now + time
-        var page = try await page(query, after: position, for: caller)
+        var page = try await page(query, from: start, for: caller)
         while page.events.isEmpty, !page.isMore {
             let left = end - .now
             let reason = await tail.wait(for: query.filter, after: page.next, within: left, connection: connection)

@@ -56,10 +56,10 @@ struct EventRoutes: Sendable {
         _ query: EventQuery, _ request: Request, _ context: IntakeContext, _ caller: Caller
     ) async throws -> Response {
         let wait = try WaitParameter.read(request)
-        let place = accountWaits.enter(caller, wait: wait)
+        let place = accountWaits.enter(caller, wait: wait, for: .event, from: context.client)
         defer { accountWaits.leave(place) }
         let page = try await reading.page(
-            query, after: reading.position(query.start ?? .oldest), for: caller, within: place.time,
+            query, from: query.start ?? .oldest, for: caller, within: place.time,
             connection: connections.connection(of: context.channel))
         return EventPageAnswer.response(PlayerEvent.page(page, for: caller, logger: context.logger))
     }
@@ -69,11 +69,10 @@ struct EventRoutes: Sendable {
         _ query: EventQuery, from last: EventQuery.Start?, _ context: IntakeContext, _ caller: Caller,
         _ account: Account, _ isAllowed: @escaping @Sendable () async -> Bool
     ) async throws -> Response {
-        let place = try places.enter(app: caller.app, account: account)
+        let place = try places.enter(caller, account: account, from: context.client)
         let start = last ?? query.start ?? .now
         let slices = EventQuery(query, limit: EventStream.Pace.events)
-        let position = try await reading.position(start)
-        let first = try await reading.page(slices, after: position, for: caller)
+        let first = try await reading.page(slices, from: start, for: caller)
         let stream = EventStream(
             pace: pace, reading: reading, query: slices, caller: caller,
             first: PlayerEvent.page(first, for: caller, logger: context.logger), isAllowed: isAllowed,

@@ -3,7 +3,7 @@ import PurchaseModel
 import ServiceRuntime
 import Synchronization
 
-/// How many streams of events are open: of the process, and of one account.
+/// How many streams of events are open: of the process, of one account, and of the players of one network.
 ///
 /// Each keeps a connection for hours, so that they may not take all of them.
 final class EventStreamPlaces: Sendable {
@@ -21,10 +21,13 @@ final class EventStreamPlaces: Sendable {
     let maximum: Int
     /// Of one account; one more is 429.
     let ofAccountMaximum: Int
+    /// Of the players of one network; one more is 429.
+    private let networks: NetworkPlaces
     private let state = Mutex(State())
 
-    init(maximum: Int, ofAccountMaximum: Int) {
+    init(maximum: Int, ofAccountMaximum: Int, networks: NetworkPlaces) {
         self.maximum = maximum
+        self.networks = networks
         self.ofAccountMaximum = ofAccountMaximum
     }
 
@@ -35,20 +38,42 @@ final class EventStreamPlaces: Sendable {
     final class Place: Sendable {
         private let places: EventStreamPlaces
         private let owner: Owner
+        private let network: NetworkPlaces.Place?
 
-        fileprivate init(_ places: EventStreamPlaces, _ owner: Owner) {
+        fileprivate init(_ places: EventStreamPlaces, _ owner: Owner, _ network: NetworkPlaces.Place?) {
             self.places = places
             self.owner = owner
+            self.network = network
         }
 
-        deinit { places.leave(owner) }
+        deinit {
+            network?.leave()
+            places.leave(owner)
+        }
     }
 
     /// A place for another stream.
     ///
+    /// - Parameter client: where the request came from; nil where that cannot be told.
     /// - Throws: `ProblemDetails`: 429 or 503.
-    func enter(app: String, account: Account) throws -> Place {
-        let owner = Owner(app: app, account: account)
+    func enter(_ caller: Caller, account: Account, from client: ClientAddressReader.Client?) throws -> Place {
+        let owner = Owner(app: caller.app, account: account)
+        // The studio's backend speaks for many accounts.
+        let network = caller.isServer ? nil : networks.enter(client)
+        guard caller.isServer || network != nil else {
+            RequestsLimited.count("address_streams", .refused)
+            throw ProblemDetails.streamsOfAddress(maximum: networks.maximum)
+        }
+        do {
+            try enter(owner)
+        } catch {
+            network?.leave()
+            throw error
+        }
+        return Place(self, owner, network)
+    }
+
+    private func enter(_ owner: Owner) throws {
         try state.withLock { state in
             guard state.owners[owner, default: 0] < ofAccountMaximum else {
                 RequestsLimited.count("streams", .refused)
@@ -58,7 +83,6 @@ final class EventStreamPlaces: Sendable {
             state.count += 1
             state.owners[owner, default: 0] += 1
         }
-        return Place(self, owner)
     }
 
     private func leave(_ owner: Owner) {
@@ -78,6 +102,13 @@ extension ProblemDetails {
         ProblemDetails(
             "streams-of-account", title: "The account has too many streams", status: .tooManyRequests,
             detail: "An account may have \(maximum) streams of events at a time; close one, or pull."
+        ).with(header: .retryAfter, "\(streamRetryAfterSeconds)")
+    }
+
+    static func streamsOfAddress(maximum: Int) -> ProblemDetails {
+        ProblemDetails(
+            "streams-of-address", title: "Too many streams are open from this address", status: .tooManyRequests,
+            detail: "Players at one address may have \(maximum) streams of events at a time; pull."
         ).with(header: .retryAfter, "\(streamRetryAfterSeconds)")
     }
 

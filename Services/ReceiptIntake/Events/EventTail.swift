@@ -6,6 +6,9 @@ import ServiceRuntime
 import Synchronization
 
 /// Wakes those who wait for events: one look at what came for all of them, and none while nobody waits.
+///
+/// Only a look ends a wait early, and looks have their interval: nobody who waits can make another read more often, whatever
+/// position either waits after.
 final class EventTail: Sendable {
     enum Limit {
         /// The time between looks.
@@ -80,15 +83,16 @@ final class EventTail: Sendable {
             }
             guard let from else { return }
             let found = try await arrivals(from)
-            show(found)
+            show(found, after: from)
             if found.count < EventFeedStore.Limit.tail { return }
         }
     }
 
-    private func show(_ found: [EventFeedStore.Arrival]) {
+    private func show(_ found: [EventFeedStore.Arrival], after from: Int64) {
         guard let last = found.last else { return }
         let ended = state.withLock { state in
-            state.position = max(state.position ?? 0, last.position)
+            // Who has come meanwhile may wait after less; the next look begins there.
+            if state.position == from { state.position = last.position }
             var ended: [@Sendable (End) -> Void] = []
             for arrival in found {
                 var owners = [Owner(app: arrival.app, account: nil)]
@@ -115,7 +119,7 @@ final class EventTail: Sendable {
 
     /// Waits for an event that is meant, after a position up to which the caller has looked.
     ///
-    /// It ends at once where too many wait, or where what came since may concern the caller.
+    /// It ends at once where too many wait. What came since that position, the next look finds.
     // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     func wait(
@@ -129,8 +133,7 @@ final class EventTail: Sendable {
             continuation.finish()
         }
         let owner = Owner(app: filter.app, account: filter.account)
-        let entered = enter(Waiter(filter: filter, position: position, end: end), owner)
-        guard case .waiting(let id) = entered else { return entered == .overtaken ? .arrival : .full }
+        guard let id = enter(Waiter(filter: filter, position: position, end: end), owner) else { return .full }
         defer { state.withLock { Self.remove(id, owner, &$0) } }
         connection?.onClose { end(.closed) }
         defer { connection?.forget() }
@@ -147,22 +150,15 @@ final class EventTail: Sendable {
         }
     }
 
-    private enum Entered: Equatable {
-        case waiting(UInt64)
-        /// What came after the caller's position was shown to others before.
-        case overtaken
-        case full
-    }
-
-    private func enter(_ waiter: Waiter, _ owner: Owner) -> Entered {
+    /// Nil where too many wait.
+    private func enter(_ waiter: Waiter, _ owner: Owner) -> UInt64? {
         state.withLock { state in
-            if let shown = state.position, waiter.position < shown { return .overtaken }
-            guard state.count < waitersMaximum else { return .full }
-            if state.position == nil { state.position = waiter.position }
+            guard state.count < waitersMaximum else { return nil }
+            state.position = min(state.position ?? waiter.position, waiter.position)
             state.nextId += 1
             state.waiters[owner, default: [:]][state.nextId] = waiter
             state.count += 1
-            return .waiting(state.nextId)
+            return state.nextId
         }
     }
 }

@@ -22,7 +22,7 @@ struct IntakeProblemMiddleware: RouterMiddleware {
             .increment()
             if problem?.status == .serviceUnavailable {
                 // Anybody can flood these routes; a line for each would fill the log with nothing but that.
-                let isFlood = problem == .notificationsPutOff || problem == .readingPutOff
+                let isFlood = problem == .notificationsPutOff || problem == .putOff
                 let level: Logger.Level = isFlood ? .debug : .warning
                 context.logger.log(level: level, "a request was put off", metadata: .fields([.error: "\(error)"]))
             }

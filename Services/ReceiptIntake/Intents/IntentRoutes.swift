@@ -17,6 +17,7 @@ struct IntentRoutes: Sendable {
     let authenticator: Authenticator
     let store: IntentStore
     let body: JSONBody
+    let turns: ReadingTurns
     /// The most that an account may open within 24 hours.
     let perDay: Int
 
@@ -40,6 +41,7 @@ struct IntentRoutes: Sendable {
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let callers = try await ProvenCallers(request, context, authenticator)
+        if let player = callers.player { try await turns.limits.admitPost(by: player) }
         let wanted = try await body.decode(IntentRequest.self, from: request)
         let caller = try await callers.caller(app: wanted.app)
         let account = try PurchaseRoutes.account(of: caller, body: wanted.account)
@@ -47,8 +49,10 @@ struct IntentRoutes: Sendable {
             throw ProblemDetails.fieldInvalid(
                 "product_id", "1 to \(Limit.productIdLength) characters without control characters")
         }
-        let opening = try await store.open(
-            UUID(), app: caller.app, account: account.text, productId: wanted.productId, limit: perDay)
+        let opening = try await turns.takeAgain(for: caller) {
+            try await store.open(
+                UUID(), app: caller.app, account: account.text, productId: wanted.productId, limit: perDay)
+        }
         switch opening {
         case .opened(let intent):
             Counter(label: "countersign_intents_total").increment()
@@ -66,7 +70,7 @@ struct IntentRoutes: Sendable {
     func get(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let caller = try await ReadingCaller.read(request, context, authenticator)
         guard let id = context.parameters.get("id").flatMap(UUID.init(uuidString:)),
-            let found = try await store.find(id, app: caller.app),
+            let found = try await turns.take(for: caller, { try await store.find(id, app: caller.app) }),
             caller.maySee(app: found.intent.app, account: found.intent.account)
         else { throw ProblemDetails.notFound }
         return try IntentAnswer(found.intent, purchases: found.purchases).response(.ok)

@@ -3,19 +3,20 @@ import Pacing
 import PurchaseModel
 import ServiceRuntime
 
-/// Keeps what is read from taking the connections to the database away from what is accepted.
+/// Keeps what is read, and what players write beside purchases, from taking the connections to the database away from what is
+/// accepted.
 ///
-/// So many readings are under way at a time; those that wait get their turn account by account.
+/// So many of these requests are under way at a time; those that wait get their turn account by account.
 struct ReadingTurns: Sendable {
     enum Limit {
-        /// Readings that wait; one more is put off.
+        /// Requests that wait; one more is put off.
         static let waiting = 1_000
     }
 
-    private let limits: AccountLimits
+    let limits: AccountLimits
     private let turns: FairTurns
 
-    /// - Parameter connections: to the database, of which readings use half at most.
+    /// - Parameter connections: to the database, of which these requests use half at most.
     init(limits: AccountLimits, connections: Int, waitingMaximum: Int = Limit.waiting) {
         self.limits = limits
         turns = FairTurns(maximum: max(1, connections / 2), waitingMaximum: waitingMaximum)
@@ -33,7 +34,7 @@ struct ReadingTurns: Sendable {
         return try await takeAgain(for: caller, body)
     }
 
-    /// The same within a request that has had a turn, and now reads what came since: it is not counted.
+    /// The same within a request that was counted before: it reads what came since, or writes what its body says.
     ///
     /// - Throws: `ProblemDetails`, 503; and what `body` throws.
     @inline(never)
@@ -41,7 +42,7 @@ struct ReadingTurns: Sendable {
         for caller: Caller, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
         guard let value = try await turns.take(asker: Self.asker(caller), body) else {
-            throw ProblemDetails.readingPutOff
+            throw ProblemDetails.putOff
         }
         return value
     }
@@ -56,8 +57,8 @@ struct ReadingTurns: Sendable {
 
 extension ProblemDetails {
     /// 503; not `overloaded`, since no purchase is turned away.
-    static let readingPutOff = ProblemDetails(
-        "reading-put-off", title: "Too much is read at once", status: .serviceUnavailable,
+    static let putOff = ProblemDetails(
+        "put-off", title: "Too much is asked at once", status: .serviceUnavailable,
         detail: "Ask again."
     ).with(header: .retryAfter, "\(overloadRetryAfterSeconds)")
 }

@@ -18,6 +18,10 @@ struct NotificationRoutes: Sendable {
     let signatures: NotificationSignatures
     let submissions: NotificationSubmissions
     let body: JSONBody
+    /// From the head of a request to the end of its body.
+    let bodyTime: Duration
+    /// The notifications of one network that are being read.
+    let networks: NetworkPlaces
 
     /// What Apple is answered; it reads the status only.
     struct NotificationAnswer: Encodable {
@@ -43,8 +47,7 @@ struct NotificationRoutes: Sendable {
     // Not inlined: Swift 6.3.1 crashes when it inlines such a function into another ("While splitting coroutine").
     @inline(never)
     private func take(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        // Apple does not document its content type, and a wrong one is no reason to lose what it tells.
-        let posted = try await body.decode(NotificationRequest.self, from: request, requiresContentType: false)
+        let posted = try await self.posted(in: request, context)
         guard case .signed(let signedPayload) = posted else {
             Counter(label: "countersign_notifications_refused_total", dimensions: [("reason", "version_1")]).increment()
             throw ProblemDetails.notificationVersion1(posted)
@@ -73,7 +76,46 @@ struct NotificationRoutes: Sendable {
     }
 }
 
+extension NotificationRoutes {
+    /// What is posted, if it comes in time.
+    ///
+    /// Anybody may post, so that who drips bodies gets little: a time that is far shorter than that of other requests, and few
+    /// bodies at a time.
+    @inline(never)
+    private func posted(in request: Request, _ context: IntakeContext) async throws -> NotificationRequest {
+        guard let place = networks.enter(context.client) else {
+            RequestsLimited.count("address_notifications", .refused)
+            throw IntakeOverloadedError()
+        }
+        defer { place.leave() }
+        return try await withThrowingTaskGroup(of: NotificationRequest?.self) { group in
+            // Apple does not document its content type, and a wrong one is no reason to lose what it tells.
+            group.addTask {
+                try await body.decode(NotificationRequest.self, from: request, requiresContentType: false)
+            }
+            group.addTask {
+                try await Task.sleep(for: bodyTime)
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next(), let posted = first else {
+                RequestsLimited.count("notification_time", .refused)
+                throw ProblemDetails.bodyTooSlow(bodyTime)
+            }
+            return posted
+        }
+    }
+}
+
 extension ProblemDetails {
+    /// 408, after which Apple comes again; what is left of the body is not read.
+    static func bodyTooSlow(_ time: Duration) -> ProblemDetails {
+        ProblemDetails(
+            "body-too-slow", title: "The body came too slowly", status: .requestTimeout,
+            detail: "The body of a notification may take \(time)."
+        ).with(header: .connection, "close")
+    }
+
     /// 503, after which Apple comes again; not `overloaded`, which operators are called for at night.
     static let notificationsPutOff = ProblemDetails(
         "notifications-put-off", title: "Too many notifications arrive at once", status: .serviceUnavailable,

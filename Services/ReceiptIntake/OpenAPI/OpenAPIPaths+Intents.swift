@@ -69,7 +69,7 @@ extension OpenAPIPaths {
                   content:
                     application/json:
                       schema: { $ref: '#/components/schemas/Notification' }
-                \#(problems(400, 404, 503))
+                \#(problems(400, 404, 408, 503))
 
         """#
 }

@@ -8,6 +8,10 @@ extension ProblemPage {
             "body-too-large", 413, 400, meaning: "The body has more bytes than the route takes.",
             remedy: "Send less. `detail` has the limit. To Apple's notifications the status is 400."),
         ProblemPage(
+            "body-too-slow", 408,
+            meaning: "The body of a notification did not come in time, and its connection was closed.",
+            remedy: "None: Apple sends it again. `detail` has the limit."),
+        ProblemPage(
             "content-type-unsupported", 415, meaning: "The request does not say that its body is JSON.",
             remedy: "Send the header `Content-Type: application/json`."),
         ProblemPage(
@@ -147,6 +151,10 @@ extension ProblemPage {
             "streams-of-account", 429, meaning: "The account has as many streams of events open as it may.",
             remedy: "Close one, or read the events a page at a time."),
         ProblemPage(
+            "streams-of-address", 429,
+            meaning: "Players at this address have as many streams of events open as they may.",
+            remedy: "Read the events a page at a time; a proxy of yours must be named in the settings."),
+        ProblemPage(
             "streams-full", 503, meaning: "As many streams of events are open as the process takes.",
             remedy: "Open it again after `Retry-After` seconds, or read the events a page at a time."),
         ProblemPage(
@@ -160,7 +168,7 @@ extension ProblemPage {
             "overloaded", 503, meaning: "More arrives than is taken.",
             remedy: "Send the same again after `Retry-After` seconds. Do not finish a transaction that was posted."),
         ProblemPage(
-            "reading-put-off", 503, meaning: "More is read at once than the database has connections for.",
+            "put-off", 503, meaning: "More is asked at once than the database has connections for.",
             remedy: "Ask again after `Retry-After` seconds."),
         ProblemPage(
             "notifications-put-off", 503, meaning: "More of Apple's notifications arrive than are taken.",

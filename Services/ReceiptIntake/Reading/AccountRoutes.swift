@@ -25,12 +25,14 @@ struct AccountRoutes: Sendable {
         let includesExpired = try ReadingQuery.includesExpired(request)
         let wait = try WaitParameter.read(request)
         if let least = try ReadingQuery.leastVersion(request) {
-            let place = accountWaits.enter(caller, wait: wait)
+            // Each look while it waits reads, too.
+            try await turns.limits.admitReading(by: caller)
+            let place = accountWaits.enter(caller, wait: wait, for: .version, from: context.client)
             defer { accountWaits.leave(place) }
             try await waits.wait(
                 for: customer, atLeast: least, within: place.time,
                 connection: connections.connection(of: context.channel))
-            let account = try await turns.take(for: caller) {
+            let account = try await turns.takeAgain(for: caller) {
                 try await store.account(customer, includesExpired: includesExpired)
             }
             guard account.version >= least else { throw ProblemDetails.versionNotReached(account.version) }

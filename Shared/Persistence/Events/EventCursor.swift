@@ -19,7 +19,8 @@ package enum EventCursor {
         guard !cursor.isEmpty, cursor.utf8.count <= bytesMaximum else { return nil }
         let padding = String(repeating: "=", count: (4 - cursor.utf8.count % 4) % 4)
         guard let data = Data(base64Encoded: cursor + padding), let plain = String(validating: data, as: UTF8.self),
-            plain.hasPrefix(form), let position = Int64(plain.dropFirst(form.count)), text(position) == cursor
+            plain.hasPrefix(form), let position = Int64(plain.dropFirst(form.count)), position >= 0,
+            text(position) == cursor
         else { return nil }
         return position
     }

@@ -47,15 +47,18 @@ package struct EventFeedStore: Sendable {
     /// The events after a position were dropped, for their retention is over.
     package struct ExpiredError: Error, Sendable {}
 
-    /// The newest position; 0 where there is none.
+    /// The newest position, or where retention has come to where that is later; 0 where there is neither.
     ///
     /// - Throws: `PostgresError`.
     package func newest() async throws -> Int64 {
-        let result = try await pool.query("SELECT last_position FROM event_numbering")
-        return try result.rows.first?.decode("last_position") ?? 0
+        let result = try await pool.query("SELECT \(Self.newest) AS newest")
+        return try result.rows.first?.decode("newest") ?? 0
     }
 
     /// The events after a position, as many as `limit` at most.
+    ///
+    /// A position beyond the newest is read as the newest: after a restore readers come with what is not there any more, and
+    /// anybody may make a cursor up. So `next` is never beyond what the database has.
     ///
     /// - Parameter position: nil for the oldest that is there.
     /// - Throws: `PostgresError`; ``ExpiredError`` where events after the position are gone.
@@ -69,7 +72,7 @@ package struct EventFeedStore: Sendable {
                 .int8(position ?? 0), .text(filter.app), .text(filter.environment?.rawValue),
                 .textArray(filter.types.map(\.likePattern)), .int8(Int64(limit)), .int8(looked),
             ] + (filter.account.map { [.text($0.text)] } ?? []))
-        guard let first = found.rows.first else { return Page(next: position ?? 0) }
+        guard let first = found.rows.first else { return Page(next: 0) }
         let expired = try first.decode("expired", as: Int64.self)
         if let position, position < expired { throw ExpiredError() }
         let meant = try found.rows.compactMap { row -> (position: Int64, id: String)? in
@@ -77,7 +80,7 @@ package struct EventFeedStore: Sendable {
             return (position, try row.decode("event_id"))
         }
         let bodies = try await bodies(of: meant.map(\.id))
-        var page = Page(next: max(try first.decode("newest"), position ?? 0))
+        var page = Page(next: try first.decode("newest"))
         // A month of events may go before its positions do.
         page.events = meant.compactMap { entry in bodies[entry.id].map { Event(position: entry.position, body: $0) } }
         if meant.count == limit, let last = meant.last {
@@ -97,16 +100,22 @@ package struct EventFeedStore: Sendable {
             result.rows.map { (try $0.decode("id"), try $0.decode("body")) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// What was dropped ends here.
+    private static let expired = """
+        coalesce((SELECT floor(extract(epoch FROM dropped_before) * 1000000)::bigint FROM retention_marks
+            WHERE name = 'events'), 0)
+        """
+    /// Where nothing has come for as long as events are kept, a reader who has read all is not told that its cursor is too old.
+    private static let newest = "greatest(coalesce((SELECT last_position FROM event_numbering), 0), \(expired))"
+
     /// One snapshot: all positions up to `newest` are seen by it.
     private static func pageStatement(isAccount: Bool) -> String {
         """
         WITH bounds AS MATERIALIZED (
-            SELECT (SELECT last_position FROM event_numbering) AS newest, coalesce((
-                SELECT floor(extract(epoch FROM dropped_before) * 1000000)::bigint FROM retention_marks
-                WHERE name = 'events'), 0) AS expired
+            SELECT \(newest) AS newest, \(expired) AS expired
         ), looked AS MATERIALIZED (
             SELECT position, event_id, app, environment, type FROM event_positions
-            WHERE position > greatest($1, (SELECT expired FROM bounds))\(isAccount ? " AND account = $7 AND app = $2" : "")
+            WHERE position > (SELECT greatest(least($1, newest), expired) FROM bounds)\(isAccount ? " AND account = $7 AND app = $2" : "")
             ORDER BY position LIMIT $6
         ), meant AS (
             SELECT position, event_id FROM looked
@@ -114,7 +123,7 @@ package struct EventFeedStore: Sendable {
                 AND (cardinality($4::text[]) = 0 OR type LIKE ANY($4::text[]))
             ORDER BY position LIMIT $5
         )
-        SELECT meant.position, meant.event_id, coalesce(bounds.newest, 0) AS newest, bounds.expired,
+        SELECT meant.position, meant.event_id, bounds.newest, bounds.expired,
             (SELECT count(*) FROM looked) AS looked, (SELECT max(position) FROM looked) AS reached
         FROM bounds LEFT JOIN meant ON true ORDER BY meant.position
         """
