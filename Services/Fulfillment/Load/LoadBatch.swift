@@ -77,7 +77,8 @@ struct LoadBatch: Sendable {
         var statements = Statement.all(in: verdicts, device: device) + joins.released
         loaded.members = try await LineageStore.members(
             among: Set(
-                statements.flatMap { [$0.lineage, $0.previous].compactMap(\.self) }
+                statements.filter { $0.transaction.productType != .consumable }
+                    .flatMap { [$0.lineage, $0.previous].compactMap(\.self) }
                     + verdicts.flatMap { $0.verdict.renewals.map(\.lineage) }), on: connection)
         guard !statements.isEmpty else { return loaded }
         statements = statements.map { $0.resolved(by: loaded.members) }
