@@ -248,7 +248,7 @@ struct CutOverTests {
             #expect(try await subscriptions.entitlements() == ["pro player - refund"])
             try await bench.expectClean()
 
-            try await subscriptions.post(bought.map { signedAgain($0, day: 8, revoked: false) })
+            try await subscriptions.post(bought.map { signedAgain($0, day: 8, revoked: false).fromServer })
             #expect(try await bench.standing(of: "gems") == "granted - player")
             #expect(try await gems(bench) == 100)
             #expect(try await subscriptions.entitlements() == ["pro player - -"])

@@ -2,6 +2,7 @@ import Logging
 import Messages
 import Metrics
 import PurchaseModel
+import ServiceRuntime
 import Synchronization
 
 /// Counts fields that Apple signs and this version does not know, `countersign_unknown_fields_total{field}`, and logs each

@@ -106,15 +106,18 @@ struct StaleHistoryTests {
         return history
     }
 
-    /// After a revocation that Apple told, the player's device posts the transaction as if nothing was, soon or late.
+    /// After a revocation that Apple told, the player's device posts the transaction as if nothing was, soon or late; of what it
+    /// posted before, so that whose it is does not hang on it.
     private static func addStaleDevices(to history: inout History, _ chance: inout SplitMix) {
         var posters: [String: String] = [:]
         for act in history.acts where act.kind == .signedTransaction {
-            for transaction in act.transactions { posters[transaction.originalTransactionId] = act.poster }
+            for transaction in act.transactions where transaction.revocationDate == nil {
+                posters[HistoryBuilder.firstId(of: transaction.transactionId)] = act.poster
+            }
         }
         for act in history.acts where act.poster == nil {
             for revoked in act.transactions where revoked.revocationDate != nil {
-                guard let poster = posters[revoked.originalTransactionId] else { continue }
+                guard let poster = posters[HistoryBuilder.firstId(of: revoked.transactionId)] else { continue }
                 let delay: Double = [0.5, 5, 3_600, 2 * History.day].randomElement(using: &chance) ?? 5
                 var stale = revoked
                 (stale.revocationDate, stale.revocationReason, stale.revocationType) = (nil, nil, nil)
