@@ -72,11 +72,14 @@ struct HostilePayloads {
             ("transactionId", "\"\(lastId)\""), ("originalTransactionId", "\"\(lastId)\""),
             ("bundleId", "\"\(bundleId)\""), ("productId", "\"\(product)\""), ("purchaseDate", "\(now)"),
             ("originalPurchaseDate", "\(now)"), ("quantity", "1"), ("type", "\"\(type)\""),
-            ("appAccountToken", "\"\(UUID(uuid: token()).uuidString.lowercased())\""),
             ("inAppOwnershipType", "\"PURCHASED\""), ("signedDate", "\(now)"), ("environment", "\"Production\""),
             ("transactionReason", "\"PURCHASE\""), ("storefront", "\"USA\""), ("storefrontId", "\"143441\""),
             ("price", "990"), ("currency", "\"USD\""), ("appTransactionId", "\"7\(lastId)\""),
         ]
+        // Of a token that nobody registered an order waits, and is not granted.
+        if Int.random(in: 0..<10, using: &random) == 0 {
+            fields.append(("appAccountToken", "\"\(UUID(uuid: token()).uuidString.lowercased())\""))
+        }
         if product == "vip.short" {
             fields += [
                 ("webOrderLineItemId", "\"9\(lastId)\""), ("expiresDate", "\(now + 3_600_000)"),
@@ -128,7 +131,7 @@ struct HostilePayloads {
         var fields = fields
         for _ in 0..<count {
             let name = pick(fields.map(\.name) + (Self.moreNames[path] ?? []))
-            let value = pick(Self.values)
+            let value = own(pick(Self.values), of: name)
             let index = fields.firstIndex { $0.name == name }
             switch Int.random(in: 0..<8, using: &random) {
             case 0:
@@ -146,6 +149,14 @@ struct HostilePayloads {
         return "{\(fields.map { "\"\($0.name)\":\($0.value)" }.joined(separator: ","))}"
     }
 
+    /// A value of an id's is this payload's alone: two that contradict each other about one id are another matter.
+    private func own(_ value: String, of name: String) -> String {
+        guard Self.ids.contains(name), value.hasPrefix("\""), value.hasSuffix("\""), value.utf8.count > 3 else {
+            return value
+        }
+        return "\(value.dropLast())-\(lastId)\""
+    }
+
     private mutating func note(_ path: String, _ change: String) {
         changes.append("\(path).\(change.count > 80 ? "\(change.prefix(60))… (\(change.utf8.count) bytes)" : change)")
     }
@@ -155,6 +166,11 @@ struct HostilePayloads {
         "DID_FAIL_TO_RENEW", "GRACE_PERIOD_EXPIRED", "EXPIRED", "OFFER_REDEEMED", "PRICE_INCREASE", "REFUND",
         "REFUND_DECLINED", "REFUND_REVERSED", "REVOKE", "CONSUMPTION_REQUEST", "RENEWAL_EXTENDED", "METADATA_UPDATE",
         "MIGRATION", "PRICE_CHANGE", "EXTERNAL_PURCHASE_TOKEN", "RESCIND_CONSENT", "TEST", "SOMETHING_NEW",
+    ]
+
+    private static let ids: Set = [
+        "transactionId", "originalTransactionId", "previousOriginalTransactionId", "webOrderLineItemId",
+        "appTransactionId",
     ]
 
     private static let subtypes = [
@@ -167,7 +183,8 @@ struct HostilePayloads {
     private static let moreNames = [
         "transaction": [
             "previousOriginalTransactionId", "webOrderLineItemId", "subscriptionGroupIdentifier", "expiresDate",
-            "revocationDate", "revocationReason", "revocationType", "revocationPercentage", "isUpgraded", "offerType",
+            "revocationDate", "revocationReason", "appAccountToken", "revocationType", "revocationPercentage",
+            "isUpgraded", "offerType",
             "offerIdentifier", "offerDiscountType", "offerPeriod", "advancedCommerceInfo", "billingPlanType",
             "commitmentInfo", "bundleTransactionID", "somethingNew",
         ],

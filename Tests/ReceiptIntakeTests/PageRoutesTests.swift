@@ -23,6 +23,7 @@ struct PageTests {
         let pages = Dictionary(uniqueKeysWithValues: ProblemPage.all.map { ($0.slug, $0.statuses) })
         let names = [
             "badRequest": 400, "unauthorized": 401, "forbidden": 403, "notFound": 404, "methodNotAllowed": 405,
+            "requestTimeout": 408,
             "conflict": 409, "gone": 410, "contentTooLarge": 413, "unsupportedMediaType": 415,
             "unprocessableContent": 422, "tooManyRequests": 429, "serviceUnavailable": 503,
         ]
