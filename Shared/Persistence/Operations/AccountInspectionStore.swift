@@ -85,7 +85,7 @@ package struct AccountInspectionStore: Sendable {
     private static let announcements = """
         found_events AS (
             SELECT e.id, type, environment, transaction_id, app, account, sequence, o.due_at,
-                coalesce(o.attempts, e.attempts) AS attempts, created_at
+                coalesce(o.attempts, 0) AS attempts, created_at
             FROM (SELECT * FROM events WHERE account = $1 AND ($2 IS NULL OR app = $2)
                 ORDER BY created_at DESC LIMIT $3) e
             LEFT JOIN event_outbox o ON o.event_id = e.id
