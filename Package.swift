@@ -190,6 +190,7 @@ let package = Package(
                 .embedInCode("Migrations/0024_store_webhook_endpoints.sql"),
                 .embedInCode("Migrations/0025_record_attempts.sql"),
                 .embedInCode("Migrations/0026_ask_for_sweeps.sql"),
+                .embedInCode("Migrations/0027_forget_as_of_a_moment.sql"),
             ]),
         shared(
             "ServiceRuntime",

@@ -85,7 +85,7 @@ struct UpgradeTests {
                     "read_few_rows", "hold_deliveries", "forget_accounts", "divide_by_month", "sweep_history",
                     "answer_apple",
                     "import_from_older_systems", "find_numbers", "number_events", "store_webhook_endpoints",
-                    "record_attempts", "ask_for_sweeps",
+                    "record_attempts", "ask_for_sweeps", "forget_as_of_a_moment",
                 ])
             let shop = SubscriptionBench(Bench(pool: pool))
             shop.on(Self.today)

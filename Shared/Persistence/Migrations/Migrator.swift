@@ -121,6 +121,9 @@ package struct Migrator: Sendable {
                 version: 26, name: "ask_for_sweeps",
                 sql: String(decoding: PackageResources._026_ask_for_sweeps_sql, as: UTF8.self),
                 indexes: IndexChange.askForSweeps),
+            Migration(
+                version: 27, name: "forget_as_of_a_moment",
+                sql: String(decoding: PackageResources._027_forget_as_of_a_moment_sql, as: UTF8.self)),
         ]
     }
 

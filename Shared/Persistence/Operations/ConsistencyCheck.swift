@@ -183,5 +183,5 @@ package struct ConsistencyCheck: Sendable {
 
     static let rules =
         ledgerRules + orderRules + purchaseRules + doubleGrantRules + ownerRules + entitlementRules + subscriptionRules
-        + submissionRules + eventRules
+        + submissionRules + eventRules + forgettingRules
 }

@@ -168,6 +168,7 @@ struct DivideByMonthTests {
                 try await Migrator(pool: pool).migrate() == [
                     "divide_by_month", "sweep_history", "answer_apple", "import_from_older_systems", "find_numbers",
                     "number_events", "store_webhook_endpoints", "record_attempts", "ask_for_sweeps",
+                    "forget_as_of_a_moment",
                 ])
             #expect(try await Self.number("SELECT count(*) FROM events", pool) == Int64(Self.rows) + 1)
             #expect(
