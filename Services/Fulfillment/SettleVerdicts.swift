@@ -30,6 +30,8 @@ struct SettleVerdicts: Sendable {
         static let transactionsPerCommit = 2_000
         /// How often a transaction of the database runs that met others.
         static let attempts = 8
+        /// After how long what is deferred is sent again: a forgotten account has its pseudonym within seconds.
+        static let deferral = Duration.seconds(2)
     }
 
     /// Returns when everything is committed; what was published by then is a hint and a head start.
@@ -63,7 +65,7 @@ struct SettleVerdicts: Sendable {
         _ verdicts: [VerdictMessage], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> Settled {
         try await ConsentStore.lock(takesUp: verdicts.contains { !$0.rescindedConsents.isEmpty }, on: connection)
-        let judged = try await load.judged(verdicts, on: connection)
+        let (judged, deferredIds) = try await load.judged(verdicts, on: connection)
         let loaded = try await load.load(judged, by: catalogue, on: connection)
         let decided = DecideBatch.decide(loaded)
         var drafts = try await write.write(decided, of: loaded, on: connection)
@@ -86,6 +88,7 @@ struct SettleVerdicts: Sendable {
         try await SubmissionStore.reopen(naming: decided.appeared, on: connection)
         let settlements = try await submissions.settle(judged, decided, on: connection)
         try await SubmissionStore.eraseProofs(of: loaded.voided.sorted(), on: connection)
+        try await SubmissionStore.sendLater(deferredIds, after: Limit.deferral, on: connection)
         return Settled(decided: decided, events: events, settlements: settlements, notifications: recorded)
     }
 

@@ -11,9 +11,11 @@ import Synchronization
 final class AccountTokens: Sendable {
     /// The most pairs that are remembered; beyond it all are forgotten and learned again, a query each.
     static let rememberedMaximum = 50_000
-    /// How long they are remembered: an account may be forgotten meanwhile, and come back as another of the same name, whose
-    /// tokens are to be registered again.
+    /// How long they are remembered.
     static let rememberedTime = Duration.seconds(600)
+    /// How often it is asked whether somebody is to be forgotten: who comes by the same name is another account, whose tokens
+    /// are to be registered again.
+    static let askingTime = Duration.seconds(1)
 
     /// The nil UUID (RFC 9562, section 5.9) is what a field holds that nobody set: it would make everybody's purchases the
     /// first account's.
@@ -22,20 +24,29 @@ final class AccountTokens: Sendable {
     /// Says that a token means an account, and returns the one it means; see `AccountTokenStore.register`.
     typealias Register = @Sendable (_ app: String, _ token: UUID, _ account: String) async throws -> String
 
+    /// When somebody was last asked to be forgotten; see `ForgetRequestStore.newest`.
+    typealias LastForgotten = @Sendable () async throws -> Date?
+
     private let store: Register
+    private let lastForgotten: LastForgotten
     private let now: @Sendable () -> ContinuousClock.Instant
     private let remembered: Mutex<Remembered>
 
     private struct Remembered {
         var accounts: [AppToken: Account] = [:]
         var since: ContinuousClock.Instant
+        /// When it was last asked who is to be forgotten, and what the answer was.
+        var asked: ContinuousClock.Instant?
+        var forgotten: Date?
     }
 
     /// Registers with `store`.
     init(
-        store: @escaping Register, now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+        store: @escaping Register, lastForgotten: @escaping LastForgotten,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) {
         self.store = store
+        self.lastForgotten = lastForgotten
         self.now = now
         remembered = Mutex(Remembered(since: now()))
     }
@@ -47,11 +58,14 @@ final class AccountTokens: Sendable {
     func register(_ token: UUID, app: String, account: Account) async throws -> Bool {
         let key = AppToken(app: app, token: token)
         let now = now()
+        try await forgetRemembered(at: now)
         let known = remembered.withLock { remembered in
-            if now - remembered.since > Self.rememberedTime { remembered = Remembered(since: now) }
+            if now - remembered.since > Self.rememberedTime {
+                (remembered.accounts, remembered.since) = ([:], now)
+            }
             return remembered.accounts[key]
         }
-        // A token never changes its account, so what is remembered stays true until the account is forgotten.
+        // A token never changes its account, so what is remembered stays true until somebody is to be forgotten.
         if let known { return known == account }
         guard let owner = Account(try await store(app, token, account.text)) else { return false }
         remembered.withLock { remembered in
@@ -59,6 +73,19 @@ final class AccountTokens: Sendable {
             remembered.accounts[key] = owner
         }
         return owner == account
+    }
+
+    /// Forgets all tokens where somebody is to be forgotten since they were learned.
+    private func forgetRemembered(at now: ContinuousClock.Instant) async throws {
+        let isDue = remembered.withLock { remembered in
+            remembered.asked.map { now - $0 >= Self.askingTime } ?? true
+        }
+        guard isDue else { return }
+        let forgotten = try await lastForgotten()
+        remembered.withLock { remembered in
+            if remembered.forgotten != forgotten { remembered.accounts = [:] }
+            (remembered.asked, remembered.forgotten) = (now, forgotten)
+        }
     }
 
     /// Takes a player's claim.

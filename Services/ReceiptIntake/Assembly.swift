@@ -63,7 +63,9 @@ struct Assembly {
                 batcher: purchases.batcher, waiters: waiters, statuses: statuses,
                 possession: PossessionAnswers { authenticator.possession(app: $0) == .number }),
             notifications: NotificationSubmissions(batcher: notifications.batcher),
-            accountTokens: AccountTokens(store: Self.register(with: AccountTokenStore(pool: pool))),
+            accountTokens: AccountTokens(
+                store: Self.register(with: AccountTokenStore(pool: pool)),
+                lastForgotten: { try await ForgetRequestStore(pool: pool).newest() }),
             stores: IntakeStores(pool: pool), signatures: signatures, offers: offers,
             events: events, logger: logger)
         let lag = GroupLagWatch([TopicUse.submissions, TopicUse.verdicts], monitor: monitor, logger: logger)
@@ -125,7 +127,7 @@ struct Assembly {
             claim: { [configuration] limit in
                 try await store.claimDue(
                     limit: limit, lease: configuration.submissionLease, leaseMaximum: SubmissionRedrive.leaseMaximum)
-            }, publish: publish, isHeld: { hold.isHeld() })
+            }, publish: publish, isDeferred: { hold.isDeferred() })
         return Redriver(
             name: "submissions", interval: configuration.redriveInterval, batchMaximum: SubmissionRedrive.batchMaximum,
             logger: context.logger

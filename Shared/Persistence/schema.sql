@@ -75,6 +75,8 @@ CREATE TABLE submissions (
     settled_at           timestamptz,
     reason               text,
     outcome              jsonb,                -- what the app is told
+    parked_parts         jsonb,                -- a receipt that comes in parts: what of its earlier parts is held, until the last part
+                                               -- says what became of all of it
     proof                text,                 -- a bare id; '' where a proof was removed; else null
     proof_at             timestamptz,          -- submission_proofs.received_at; null where the proof is a bare id, or removed
     alarmed_at           timestamptz,          -- when it was too old without an outcome; it stays due all the same
@@ -1248,6 +1250,9 @@ CREATE TABLE forget_requests (
     due_at       timestamptz DEFAULT now(),    -- a lease: gone on with when it passes; null once finished
     attempts     integer NOT NULL DEFAULT 0,
     waits_for    text,                         -- why nothing is done yet
+    renamed_at   timestamptz,                  -- when all that was there at the request had the pseudonym; until then fulfillment
+                                               -- settles nothing by the name, from then on what was posted before the request is
+                                               -- settled by the pseudonym, and the name is the new account's
     changed      jsonb NOT NULL DEFAULT '{}',  -- rows that were changed, by table
     finished_at  timestamptz,
     CONSTRAINT forget_requests_finished_are_not_due CHECK ((finished_at IS NULL) = (due_at IS NOT NULL)),
@@ -1255,8 +1260,12 @@ CREATE TABLE forget_requests (
         THEN num_nulls(account, pseudonym, asked_by, reason) = 0
         ELSE num_nonnulls(account, pseudonym, asked_by, reason, waits_for) = 0 AND tokens = '{}' END)
 );
--- Asking twice is asking once.
-CREATE UNIQUE INDEX forget_requests_account ON forget_requests (account, app) WHERE account IS NOT NULL;
+-- Asking twice is asking once; the new account of that name may ask, too, while the old one's purchases are waited for.
+CREATE UNIQUE INDEX forget_requests_once ON forget_requests (account, app) WHERE account IS NOT NULL AND renamed_at IS NULL;
+-- ForgetRequestStore: the requests of a name.
+CREATE INDEX forget_requests_account ON forget_requests (account, app, requested_at) WHERE account IS NOT NULL;
+-- What receipt-intake remembers of tokens holds until somebody is to be forgotten.
+CREATE INDEX forget_requests_newest ON forget_requests (requested_at);
 -- ForgetRequestStore.claimDue.
 CREATE INDEX forget_requests_due ON forget_requests (due_at) WHERE due_at IS NOT NULL;
 
@@ -1426,6 +1435,8 @@ BEGIN
 END $$;
 
 -- Drops one partition whose time is over. Returns why it stays, or NULL where it is gone or never was.
+-- What is wanted is asked for once nobody else can use the table: who redrives a submission has seen its proof, and has committed by
+-- then, or finds no proof. The whole table comes before its part, as for everybody who reads it.
 CREATE FUNCTION drop_month(divided text, dropped text) RETURNS text LANGUAGE plpgsql SECURITY DEFINER
     SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -1439,6 +1450,8 @@ BEGIN
     IF NOT FOUND THEN RETURN NULL; END IF;
     -- Whoever may call this can lose no more than what every retention would drop.
     IF month.ends_at > now() - interval '7 days' THEN RETURN 'its month is not over for a week'; END IF;
+    EXECUTE format('LOCK TABLE ONLY %I IN ACCESS EXCLUSIVE MODE', divided);
+    EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', dropped);
     low := event_floor(month.begins_at);
     high := event_floor(month.ends_at);
     IF divided = 'events' THEN

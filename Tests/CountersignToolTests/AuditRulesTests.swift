@@ -113,7 +113,24 @@ struct AuditRulesTests {
     }
 
     private static let damages =
-        ledger + orders + purchases + grants + owners + entitlements + subscriptions + events
+        ledger + orders + purchases + grants + owners + entitlements + subscriptions + events + forgetting
+
+    private static let forgetting = [
+        Damage(
+            rule: "forgotten_accounts_keep_nothing",
+            sql: """
+                INSERT INTO forget_requests (id, app, account, pseudonym, asked_by, reason, renamed_at)
+                VALUES ('fgt_1', 'a', 'anna', 'forgotten-00000000-0000-4000-8000-000000000000', 'eve', 'asked', now())
+                """,
+            named: "anna of a has an entry of the ledger from before the request fgt_1"),
+        Damage(
+            rule: "pseudonyms_say_nothing",
+            sql: """
+                INSERT INTO account_consents (app, account, consented)
+                VALUES ('a', 'forgotten-00000000-0000-4000-8000-000000000000', true)
+                """,
+            named: "forgotten-00000000-0000-4000-8000-000000000000 of a has a consent"),
+    ]
 
     /// Lets a test write what the tables refuse.
     static let unlock = """

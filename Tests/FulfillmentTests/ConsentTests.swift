@@ -88,6 +88,28 @@ struct ConsentTests {
         }
     }
 
+    @Test func `periods of one subscription under two ids are one child's`() async throws {
+        try await Bench.withRefunds { bench in
+            var first = purchase("t1", product: "vip.monthly", app: "child")
+            var second = purchase("t2", product: "vip.monthly", at: 10, app: "child, named anew")
+            (first.originalTransactionId, second.originalTransactionId) = ("t1", "t1")
+            for period in [first, second] { try await bench.post(period) }
+            // What the child has under the other id alone is the child's, too; another's is not.
+            try await bench.post(purchase("t3", at: 20, app: "child, named anew"), purchase("t4", app: "parent"))
+            try await rescind(bench, at: 100)
+            for id in ["t1", "t2"] {
+                let frozen = try await bench.entitlements(of: id)
+                #expect(!frozen.isEmpty && frozen.allSatisfy { $0.hasSuffix("consent_rescinded") }, "\(id): \(frozen)")
+            }
+            #expect(try await bench.entitlements(of: "t3") == ["pro anna consent_rescinded"])
+            #expect(try await bench.entitlements(of: "t4") == ["pro anna -"])
+            // And what comes later, bought before.
+            try await bench.post(purchase("t5", at: 30, app: "child, named anew"))
+            #expect(try await bench.entitlements(of: "t5") == ["pro anna consent_rescinded"])
+            try await bench.expectClean()
+        }
+    }
+
     @Test func `in one message with the purchase`() async throws {
         try await Bench.withRefunds { bench in
             var verdict = try await bench.verdict("s1", .genuine([purchase("t1")]), account: "anna")

@@ -1,3 +1,4 @@
+import Foundation
 import Messages
 import Persistence
 import PersistenceTesting
@@ -89,6 +90,54 @@ struct PartialVerdictTests {
             let last = try await bench.verdict("s1", .genuine([Bench.entry("t3")]), account: "anna", claims: ["t3"])
             try await bench.settle([last])
             #expect(try await bench.outcome("s1")?.state == .fulfilled)
+        }
+    }
+
+    /// Two parts that claim all of it: the first has a token that nobody has registered.
+    private func claimedParts(_ bench: Bench, token: UUID) async throws -> [VerdictMessage] {
+        let texts = [[Bench.signed("t1", token: token), Bench.signed("t2")], [Bench.signed("t3")]]
+        var parts: [VerdictMessage] = []
+        for (index, transactions) in texts.enumerated() {
+            parts.append(
+                try await bench.verdict(
+                    "s1", .genuine(transactions), account: "anna", claims: transactions.map(\.transactionId),
+                    isPartial: index == 0))
+        }
+        return parts
+    }
+
+    @Test(
+        "a receipt whose first part waits for a token waits, too", arguments: [[[0], [1]], [[0, 1]], [[0], [0, 1]]])
+    func waits(batches: [[Int]]) async throws {
+        try await Bench.with { bench in
+            let token = UUID()
+            let parts = try await claimedParts(bench, token: token)
+            for batch in batches { try await bench.settle(batch.map { parts[$0] }) }
+            #expect(try await bench.standing(of: "t3") == "granted - anna")
+            var outcome = try #require(try await bench.outcome("s1"))
+            #expect(outcome.state == .parked && outcome.reason == .accountTokenUnknown)
+            #expect(outcome.transactions.map(\.transactionId) == ["t1", "t3"])
+            // Once it is registered all of it is there.
+            _ = try await AccountTokenStore(pool: bench.pool).register(app: Bench.app, token: token, account: "anna")
+            #expect(try await bench.grantParked() == 1)
+            outcome = try #require(try await bench.outcome("s1"))
+            #expect(outcome.state == .fulfilled && outcome.finish)
+            try await bench.expectClean()
+        }
+    }
+
+    @Test func `a part that waited when it came, and waits no more, holds nothing up`() async throws {
+        try await Bench.with { bench in
+            let token = UUID()
+            let parts = try await claimedParts(bench, token: token)
+            try await bench.settle([parts[0]])
+            #expect(try await bench.standing(of: "t1") == "parked account_token_unknown -")
+            _ = try await AccountTokenStore(pool: bench.pool).register(app: Bench.app, token: token, account: "anna")
+            #expect(try await bench.grantParked() == 1)
+            #expect(try await bench.outcome("s1") == nil)
+            try await bench.settle([parts[1]])
+            let outcome = try #require(try await bench.outcome("s1"))
+            #expect(outcome.state == .fulfilled && outcome.finish)
         }
     }
 

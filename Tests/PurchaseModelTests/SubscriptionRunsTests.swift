@@ -19,7 +19,7 @@ struct SubscriptionRunsTests {
 
     private static func runs(_ periods: [SubscriptionRuns.Period]) -> SubscriptionRuns {
         var runs = SubscriptionRuns()
-        for period in periods.shuffled() { runs.add(period) }
+        for period in periods.shuffled() { runs.add([period]) }
         return runs
     }
 
@@ -62,9 +62,60 @@ struct SubscriptionRunsTests {
 
     @Test func `what is stored and what is signed of one period are one`() {
         var runs = SubscriptionRuns()
-        runs.add(Self.period("1", 0, 30, reason: nil, owned: true))
-        runs.add(Self.period("1", 0, 30, reason: "PURCHASE"))
+        runs.add([Self.period("1", 0, 30, reason: nil, owned: true)])
+        runs.add([Self.period("1", 0, 30, reason: "PURCHASE")])
         #expect(runs.periods.count == 1)
         #expect(runs.periods[0].isOwned && runs.periods[0].reason == "PURCHASE")
+        var together = SubscriptionRuns()
+        together.add([Self.period("1", 0, 30, reason: nil, owned: true), Self.period("1", 0, 30, reason: "PURCHASE")])
+        #expect(together.periods.count == 1)
+        #expect(together.periods[0].isOwned && together.periods[0].reason == "PURCHASE")
+    }
+
+    @Test func `periods of one moment are of one run, and asked for a moment between two, the earlier one counts`() {
+        let runs = Self.runs([
+            Self.period("1", 0, 30, reason: "PURCHASE", owned: true), Self.period("2", 50, 80, reason: "PURCHASE"),
+            Self.period("3", 50, 80, reason: "PURCHASE", token: true),
+        ])
+        // The second of them begins no other run: the first has not ended.
+        #expect(runs.newRun(of: Self.day(50)) == Self.day(50))
+        #expect(runs.newRun(of: Self.day(49)) == nil)
+        #expect(runs.newRun(of: Self.day(500)) == Self.day(50))
+        #expect(runs.newRun(of: Self.day(-1)) == nil)
+        #expect(SubscriptionRuns().newRun(of: Self.day(0)) == nil && SubscriptionRuns().isNewest(Self.day(0)))
+    }
+
+    /// Four times as many periods are four times the work, and a little; were each compared with each, it were sixteen times.
+    @Test func `a lineage of thousands of periods is divided in about linear time`() throws {
+        func seconds(_ count: Int) -> Double {
+            // A third of them follow nothing, and nobody has those.
+            let periods = (0..<count).map { number in
+                Self.period(
+                    "\(number)", Double(number * 10), Double(number * 10 + (number % 3 == 0 ? 5 : 10)),
+                    reason: number % 3 == 1 ? nil : "RENEWAL")
+            }
+            func work() -> Int {
+                var runs = SubscriptionRuns()
+                runs.add(periods)
+                return runs.periods.count { period in
+                    runs.newRun(of: period.purchaseDate).map { runs.isSettled($0) || runs.isNewest($0) } ?? false
+                }
+            }
+            // The time of this thread, and not of the clock: the machine may do other things, too.
+            return (0..<5).map { _ in
+                let start = Self.threadSeconds()
+                #expect(work() > 0)
+                return Self.threadSeconds() - start
+            }.min() ?? 0
+        }
+        _ = seconds(1_250)
+        let (few, many) = (seconds(1_250), seconds(5_000))
+        #expect(few > 0 && many / few < 9, "\(few) s and \(many) s")
+    }
+
+    private static func threadSeconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }

@@ -124,16 +124,43 @@ struct ForgetRoutesTests {
     @Test func `what is remembered of tokens is asked again, so that who comes back registers again`() async throws {
         let clock = Mutexed(ContinuousClock.now)
         let asked = Mutexed(0)
+        let forgotten = Mutexed<Date?>(nil)
         let tokens = AccountTokens(
             store: { _, _, account in
                 asked.withLock { $0 += 1 }
                 return account
-            }, now: { clock.withLock { $0 } })
+            }, lastForgotten: { forgotten.withLock { $0 } }, now: { clock.withLock { $0 } })
         let (token, account) = (UUID(), Account(stored: "a"))
         for _ in 0..<3 { #expect(try await tokens.register(token, app: "app", account: account)) }
         #expect(asked.withLock { $0 } == 1)
         clock.withLock { $0 += AccountTokens.rememberedTime + .seconds(1) }
         #expect(try await tokens.register(token, app: "app", account: account))
         #expect(asked.withLock { $0 } == 2)
+        // Once somebody is to be forgotten, whatever was remembered is asked again, once.
+        forgotten.withLock { $0 = Date() }
+        clock.withLock { $0 += AccountTokens.askingTime }
+        for _ in 0..<3 { #expect(try await tokens.register(token, app: "app", account: account)) }
+        #expect(asked.withLock { $0 } == 3)
+    }
+
+    @Test func `a token that a new account of the same name registers is registered anew`() async throws {
+        try await WalletRows.with { intake, rows, _ in
+            let store = AccountTokenStore(pool: rows.pool)
+            let token = UUID()
+            #expect(try await store.register(app: TestIntake.app, token: token, account: "player") == "player")
+            _ = try await ForgetRequestStore(pool: rows.pool).ask(
+                app: TestIntake.app, account: Account(stored: "player"), actor: "eve", reason: "asked")
+            let isOld =
+                "SELECT count(*) FROM account_tokens t JOIN forget_requests r USING (account, app) "
+                + "WHERE t.created_at <= r.requested_at AND t.token::text = ANY(r.tokens)"
+            func old() async throws -> Int64 {
+                try await rows.pool.query(isOld).rows[0].decode("count")
+            }
+            #expect(try await old() == 1)
+            #expect(try await store.register(app: TestIntake.app, token: token, account: "player") == "player")
+            #expect(try await old() == 0)
+            // Another's it does not become.
+            #expect(try await store.register(app: TestIntake.app, token: token, account: "other") == "player")
+        }
     }
 }

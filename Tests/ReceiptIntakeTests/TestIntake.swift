@@ -81,7 +81,9 @@ struct TestIntake: Sendable {
                 batcher: batcher, waiters: waiters, statuses: { try await store.statuses(of: $0) },
                 possession: PossessionAnswers { authenticator.possession(app: $0) == .number }),
             notifications: NotificationSubmissions(batcher: notifications),
-            accountTokens: AccountTokens(store: Assembly.register(with: AccountTokenStore(pool: pool))),
+            accountTokens: AccountTokens(
+                store: Assembly.register(with: AccountTokenStore(pool: pool)),
+                lastForgotten: { try await ForgetRequestStore(pool: pool).newest() }),
             stores: IntakeStores(pool: pool), signatures: signatures, offers: try OfferSigners(apps, path: ""),
             events: events, logger: logger)
         let value = try await withThrowingTaskGroup(of: Void.self) { group in

@@ -28,6 +28,8 @@ GRANT UPDATE (proof, proof_at) ON submissions TO countersign_intake;
 GRANT SELECT, INSERT ON submission_proofs TO countersign_intake;
 GRANT SELECT, INSERT ON proof_headers TO countersign_intake;
 GRANT SELECT, INSERT ON account_tokens TO countersign_intake;
+-- A token that a new account of the same name registers while the old one is being forgotten.
+GRANT UPDATE (created_at) ON account_tokens TO countersign_intake;
 GRANT SELECT, INSERT ON purchase_intents TO countersign_intake;
 GRANT SELECT ON submission_transactions TO countersign_intake;
 GRANT SELECT ON orders TO countersign_intake;
@@ -127,7 +129,7 @@ GRANT SELECT (environment, original_transaction_id, lineage_id) ON lineage_membe
 GRANT SELECT ON schema_migrations TO countersign_fulfillment;
 GRANT SELECT ON submissions TO countersign_fulfillment;
 GRANT UPDATE (due_at, attempts, state, reason, outcome, settled_at, alarmed_at, not_found_count, not_found_attempt,
-    first_not_found_at, reopened_at) ON submissions TO countersign_fulfillment;
+    first_not_found_at, reopened_at, parked_parts) ON submissions TO countersign_fulfillment;
 GRANT SELECT, INSERT, DELETE ON submission_transactions TO countersign_fulfillment;
 -- An order that was held, and turns out to be another's purchase, is removed.
 GRANT SELECT, INSERT, UPDATE, DELETE ON orders TO countersign_fulfillment;
@@ -200,7 +202,7 @@ GRANT SELECT ON recoveries TO countersign_fulfillment;
 
 -- An account is forgotten: these columns become a pseudonym, or nothing; triggers keep the rest of what is written once.
 GRANT SELECT ON forget_requests TO countersign_fulfillment;
-GRANT UPDATE (tokens, due_at, attempts, waits_for, changed, finished_at, account, pseudonym, asked_by, reason)
+GRANT UPDATE (tokens, due_at, attempts, waits_for, changed, renamed_at, finished_at, account, pseudonym, asked_by, reason)
     ON forget_requests TO countersign_fulfillment;
 GRANT UPDATE (id, account, partition_key, correlation_id, named_transaction_id, proof, proof_at)
     ON submissions TO countersign_fulfillment;
@@ -226,6 +228,8 @@ GRANT UPDATE (account) ON event_positions TO countersign_fulfillment;
 GRANT UPDATE (last_error) ON webhook_deliveries TO countersign_fulfillment;
 GRANT SELECT ON webhook_attempts TO countersign_fulfillment;
 GRANT UPDATE (answer) ON webhook_attempts TO countersign_fulfillment;
+GRANT SELECT ON webhook_turns TO countersign_fulfillment;
+GRANT UPDATE (lane, sequence) ON webhook_turns TO countersign_fulfillment;
 GRANT SELECT, INSERT ON audit_log TO countersign_fulfillment;
 GRANT UPDATE (subject, reason) ON audit_log TO countersign_fulfillment;
 GRANT EXECUTE ON FUNCTION without_tokens(jsonb, text[]) TO countersign_fulfillment;
@@ -391,5 +395,6 @@ GRANT UPDATE (alarmed_at, is_server, not_found_count, not_found_attempt, first_n
 GRANT INSERT ON submission_proofs TO countersign_operator;
 GRANT INSERT ON proof_headers TO countersign_operator;
 GRANT INSERT ON account_tokens TO countersign_operator;
+GRANT UPDATE (created_at) ON account_tokens TO countersign_operator;
 
 COMMIT;

@@ -14,10 +14,13 @@ struct QueueAppleCalls: Sendable {
     let apps: CurrentApps
     var finishDelay = Limit.finishDelay
 
-    /// Queues what follows from grants, after they were written.
+    /// Queues what follows from grants, after they were written, and has refund requests about what has another owner now looked at
+    /// again.
     ///
     /// - Throws: `PostgresError`.
     func queue(_ decided: Decided, on connection: PostgresConnection) async throws {
+        let given = decided.transitions.filter { $0.before != nil && $0.before?.account != $0.account }.map(\.key)
+        try await AppleCallStore.reconsider(Set(given + decided.moved.map(\.order.key)), on: connection)
         // What an older system granted it has finished, too; an import of years is no work for Apple's limits.
         let grants = decided.transitions.filter {
             $0.isGrant && !$0.isGrantedElsewhere && $0.transaction.isVouchedFor

@@ -16,21 +16,23 @@ final class Judged: Sendable {
     let place: Int
 
     init(_ verdict: VerdictMessage, row: SubmissionStore.Row, place: Int) {
-        var verdict = verdict
+        var verdict = row.forgotten.map { verdict.forgetting($0, row.account) } ?? verdict
         unknownFields = verdict.takeUnknownFields()
         self.verdict = verdict
         app = row.app
         self.place = place
-        if row.account.text.isEmpty || verdict.notification != nil {
+        parkedParts = row.parkedParts
+        let account = row.forgotten?.pseudonym ?? row.account
+        if account.text.isEmpty || verdict.notification != nil {
             evidence = nil
         } else if row.isImported {
-            evidence = .imported(row.account)
+            evidence = .imported(account)
         } else if row.isServer {
-            evidence = .server(row.account)
+            evidence = .server(account)
         } else {
-            evidence = verdict.claimsAreUnproven ? .number(row.account) : .possession(row.account)
+            evidence = verdict.claimsAreUnproven ? .number(account) : .possession(account)
         }
-        poster = row.account.text.isEmpty ? nil : row.account
+        poster = account.text.isEmpty ? nil : account
     }
 
     /// The account that posted it; nil where Apple did.
@@ -38,10 +40,40 @@ final class Judged: Sendable {
     /// Names of fields that the worker does not know, each once.
     let unknownFields: [String]
 
+    /// What earlier parts of the same receipt left held, as it stood then.
+    let parkedParts: [TransactionOutcome]
+
     /// Everything that Apple signed in it; empty where it is not genuine.
     var transactions: [Transaction] {
         guard case .genuine(let transactions) = verdict.verdict else { return [] }
         return transactions
+    }
+}
+
+extension VerdictMessage {
+    /// The verdict on what somebody posted who was to be forgotten afterwards: by the pseudonym, without the tokens that the
+    /// account had, and without its name where the caller's correlation id has it.
+    ///
+    /// What has such a token is the poster's by Apple's word, and so claimed with proof, though only a number was posted.
+    fileprivate func forgetting(_ forgotten: ForgetRequestStore.Forgotten, _ account: Account) -> VerdictMessage {
+        var bare = self
+        bare.account = forgotten.pseudonym.text
+        bare.correlationId = ForgettingStore.bare(correlationId, of: account)
+        if case .genuine(let transactions) = verdict {
+            let isNamed = { (transaction: Transaction) in
+                transaction.appAccountToken.map { forgotten.tokens.contains($0) } ?? false
+                    && transaction.purchaseDate <= forgotten.requestedAt
+            }
+            bare.verdict = .genuine(transactions.map { isNamed($0) ? $0.withoutToken : $0 })
+            let claimed = transactions.filter { isClaimed($0.transactionId) }
+            if !claimed.isEmpty, claimed.allSatisfy(isNamed) { bare.claimsAreUnproven = false }
+        }
+        for place in bare.renewals.indices {
+            guard let token = bare.renewals[place].appAccountToken, forgotten.tokens.contains(token) else { continue }
+            bare.renewals[place].appAccountToken = nil
+            bare.renewals[place].evidence = nil
+        }
+        return bare
     }
 }
 

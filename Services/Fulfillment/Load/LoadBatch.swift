@@ -27,14 +27,23 @@ struct LoadBatch: Sendable {
     /// A signed transaction that is fulfilled, and comes again, is dropped before anything else is read of it: the same text
     /// says the same, and all of it was granted.
     ///
+    /// A name whose account is being forgotten is given nothing until that has its pseudonym: what is posted by it is deferred.
+    ///
     /// - Throws: `PostgresError`.
-    func judged(_ verdicts: [VerdictMessage], on connection: PostgresConnection) async throws -> [Judged] {
+    func judged(
+        _ verdicts: [VerdictMessage], on connection: PostgresConnection
+    ) async throws -> (judged: [Judged], deferredIds: [String]) {
         let rows = try await SubmissionStore.rows(of: Array(Set(verdicts.map(\.submissionId))), on: connection)
         var repeatedCount = 0
+        var deferredIds: Set<String> = []
         let judged = verdicts.enumerated().compactMap { place, verdict -> Judged? in
             guard let row = rows[verdict.submissionId] else { return nil }
             if row.kind == .signedTransaction, row.state == .fulfilled {
                 repeatedCount += 1
+                return nil
+            }
+            if row.isDeferred {
+                deferredIds.insert(verdict.submissionId)
                 return nil
             }
             return Judged(verdict, row: row, place: place)
@@ -42,7 +51,7 @@ struct LoadBatch: Sendable {
         if repeatedCount > 0 { Counter(label: "countersign_verdicts_repeated_total").increment(by: repeatedCount) }
         let missing = verdicts.filter { rows[$0.submissionId] == nil }
         if !missing.isEmpty { tell(of: missing) }
-        return judged
+        return (judged, deferredIds.sorted())
     }
 
     private func tell(of missing: [VerdictMessage]) {

@@ -15,15 +15,42 @@ struct SettleSubmissions: Sendable {
     func settle(
         _ verdicts: [Judged], _ decided: Decided, on connection: PostgresConnection
     ) async throws -> [SubmissionStore.Settled] {
-        let (settlements, links) = outcomes(of: verdicts, decided.summaries)
+        let parts = try await parkedParts(of: verdicts, decided.summaries, on: connection)
+        let (settlements, links) = outcomes(of: verdicts, decided.summaries, parts.now)
         let delays = delays(verdicts.map(\.verdict))
         let own = Set(settlements.map(\.submissionId))
         let others = try await announce(
             changed: decided.changed, besides: own, locking: own.union(delays.map(\.id)), on: connection)
         let settled = try await SubmissionStore.settle(settlements + others, on: connection)
         try await WaitingSubmissionStore.link(links + namings(of: decided, in: verdicts), on: connection)
+        try await SubmissionStore.note(parkedParts: parts.new.filter { !own.contains($0.key) }, on: connection)
         try await SubmissionStore.putOff(delays, on: connection)
         return settled
+    }
+
+    /// What parts of receipts leave parked: of this batch, and of what came before the last parts that are in it, as it stands
+    /// now.
+    private func parkedParts(
+        of verdicts: [Judged], _ summaries: [OrderKey: OrderSummary], on connection: PostgresConnection
+    ) async throws -> (new: [String: [TransactionOutcome]], now: [String: [TransactionOutcome]]) {
+        var new: [String: [TransactionOutcome]] = [:]
+        for judged in verdicts where judged.verdict.isPartial {
+            new[judged.verdict.submissionId, default: []] += SubmissionOutcomes.parked(judged, summaries)
+        }
+        let waiting = verdicts.filter { !$0.verdict.isPartial && !$0.parkedParts.isEmpty }.compactMap { judged in
+            judged.poster.map { poster in
+                WaitingSubmissionStore.Waiting(
+                    id: judged.verdict.submissionId, account: poster,
+                    outcome: SubmissionOutcome(state: .parked, finish: true, transactions: judged.parkedParts))
+            }
+        }
+        let orders = try await WaitingSubmissionStore.orders(of: waiting, changed: [], on: connection)
+        var now = new
+        for submission in waiting {
+            now[submission.id, default: []] += SubmissionOutcomes.stillParked(
+                submission, orders: orders[submission.id] ?? [])
+        }
+        return (new, now)
     }
 
     /// The submissions that wait for these orders, with what they are told now.
@@ -51,7 +78,7 @@ struct SettleSubmissions: Sendable {
 
     /// The outcomes, and which orders the parked ones wait for; parts that are not the last settle nothing.
     private func outcomes(
-        of verdicts: [Judged], _ summaries: [OrderKey: OrderSummary]
+        of verdicts: [Judged], _ summaries: [OrderKey: OrderSummary], _ parts: [String: [TransactionOutcome]]
     ) -> (settlements: [SettlementMessage], links: [(key: OrderKey, submissionId: String)]) {
         var settlements: [SettlementMessage] = []
         var links: [(key: OrderKey, submissionId: String)] = []
@@ -61,7 +88,9 @@ struct SettleSubmissions: Sendable {
             let outcome: SubmissionOutcome
             switch verdict.verdict {
             case .genuine(let transactions):
-                outcome = SubmissionOutcomes.genuine(transactions, of: judged, summaries)
+                outcome = SubmissionOutcomes.whole(
+                    SubmissionOutcomes.genuine(transactions, of: judged, summaries),
+                    parked: parts[verdict.submissionId] ?? [])
             case .rejected(let reason, let detail):
                 outcome = SubmissionOutcome(state: .rejected, finish: false, reason: reason, detail: detail)
             case .unknown:
@@ -71,6 +100,11 @@ struct SettleSubmissions: Sendable {
             settlements.append(SettlementMessage(submissionId: verdict.submissionId, outcome: outcome))
             guard outcome.state == .parked else { continue }
             links += SubmissionOutcomes.awaited(outcome, of: judged, summaries).map { ($0, verdict.submissionId) }
+        }
+        // Those of parts are awaited from then on, since the last part may be settled by another process.
+        for judged in verdicts where judged.verdict.isPartial {
+            let parked = SubmissionOutcomes.parked(judged, summaries)
+            links += parked.compactMap { summaries[$0.key]?.key }.map { ($0, judged.verdict.submissionId) }
         }
         return (settlements, links)
     }

@@ -53,6 +53,38 @@ enum SubmissionOutcomes {
         return mine.contains(where: isInDoubt) ? expired(outcomes) : outcome(outcomes, mine: mine, hasPaid)
     }
 
+    /// What a part of a receipt claims and leaves parked: the last part is not told of it otherwise.
+    ///
+    /// A number proves nothing, so that it is told of nothing.
+    static func parked(_ judged: Judged, _ summaries: [OrderKey: OrderSummary]) -> [TransactionOutcome] {
+        if case .number = judged.evidence { return [] }
+        guard judged.verdict.notification == nil, let poster = judged.poster else { return [] }
+        let claims = judged.verdict.claims.map { Set($0) }
+        return judged.transactions.filter { claims?.contains($0.transactionId) ?? true }.map { transaction in
+            let outcome = TransactionOutcome(transaction, state: nil, reason: nil)
+            return outcome.updated(by: summaries[outcome.key], poster: poster)
+        }.filter { $0.state == .parked && !$0.isAnothers }
+    }
+
+    /// What earlier parts left parked, and is parked still.
+    static func stillParked(
+        _ submission: WaitingSubmissionStore.Waiting, orders: [WaitingSubmissionStore.NamedOrder]
+    ) -> [TransactionOutcome] {
+        let byId = Dictionary(orders.map { ($0.id, $0) }) { first, _ in first }
+        return submission.outcome.transactions.map { $0.updated(by: byId[$0.key]?.summary, poster: submission.account) }
+            .filter { $0.state == .parked && !$0.isAnothers }
+    }
+
+    /// The outcome of a receipt in parts, whose last part is all right by itself.
+    static func whole(_ outcome: SubmissionOutcome, parked: [TransactionOutcome]) -> SubmissionOutcome {
+        guard outcome.state == .fulfilled, !parked.isEmpty else { return outcome }
+        let own = Set(outcome.transactions.map(\.key))
+        var seen: Set<OrderKey> = []
+        let earlier = parked.filter { !own.contains($0.key) && seen.insert($0.key).inserted }
+        guard !earlier.isEmpty else { return outcome }
+        return self.outcome(earlier + outcome.transactions, mine: earlier)
+    }
+
     /// Of what was signed under certificates that have expired, and is not known otherwise.
     private static func expired(_ outcomes: [TransactionOutcome]) -> SubmissionOutcome {
         SubmissionOutcome(

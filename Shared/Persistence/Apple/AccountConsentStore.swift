@@ -20,7 +20,8 @@ package struct AccountConsentStore: Sendable {
 
     /// Writes down what an account says, and has Apple's open requests about its purchases looked at again.
     ///
-    /// Saying the same again changes nothing, not even since when it is so.
+    /// Saying the same again changes nothing, not even since when it is so; but what is said since the account of that name is to be
+    /// forgotten, a new one says.
     ///
     /// - Throws: `PostgresError`.
     @inline(never)  // Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
@@ -30,7 +31,10 @@ package struct AccountConsentStore: Sendable {
                 """
                 INSERT INTO account_consents AS k (app, account, consented) VALUES ($1, $2, $3)
                 ON CONFLICT (account, app) DO UPDATE SET consented = excluded.consented,
-                    changed_at = CASE WHEN k.consented = excluded.consented THEN k.changed_at ELSE now() END
+                    changed_at = CASE WHEN k.consented = excluded.consented AND NOT EXISTS (
+                        SELECT FROM forget_requests r
+                        WHERE r.account = k.account AND r.app = k.app AND r.requested_at >= k.changed_at)
+                    THEN k.changed_at ELSE now() END
                 RETURNING changed_at
                 """, [.text(app), .text(account.text), .bool(isGiven)])
             try await AppleCallStore.reconsider(app: app, account: account, on: connection)

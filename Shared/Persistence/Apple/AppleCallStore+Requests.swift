@@ -134,6 +134,24 @@ extension AppleCallStore {
         }
     }
 
+    /// Has the open requests about orders looked at again that have another owner now, in the transaction that gave them: what may be
+    /// said, the owner says.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func reconsider(_ orders: Set<OrderKey>, on connection: PostgresConnection) async throws {
+        guard !orders.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            WITH found AS (
+                SELECT c.id FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+                JOIN apple_calls c
+                    ON (c.environment, c.order_transaction_id) = (asked.environment, asked.transaction_id)
+                WHERE c.kind = 'consumption' AND c.state IN ('asked', 'ready') ORDER BY c.id FOR UPDATE OF c
+            )
+            UPDATE apple_calls c SET state = 'asked', answer = NULL, due_at = now() FROM found WHERE c.id = found.id
+            """, OrderStore.keyColumns(orders.sorted()))
+    }
+
     /// Has the open requests of an account looked at again, in the transaction that changes its consent.
     ///
     /// What was to be said and is not said yet is taken back.

@@ -36,9 +36,23 @@ package struct ForgetRequestStore: Sendable {
         package let account: Account
         package let pseudonym: Account
         package let requestedAt: Date
+        /// Whether all that was there at the request has the pseudonym; from then on the name is a new account's.
+        package var isRenamed: Bool
     }
 
-    /// Asks for an account to be forgotten; while that is under way, asking again is the same request.
+    /// What a request means for a submission that fulfillment is to settle.
+    package struct Forgotten: Sendable, Hashable {
+        /// What the poster is called from now on.
+        package let pseudonym: Account
+        package let requestedAt: Date
+        /// The tokens that the account had.
+        package let tokens: Set<UUID>
+    }
+
+    /// Asks for an account to be forgotten, as it is at this moment; until all of that has the pseudonym, asking again is the
+    /// same request.
+    ///
+    /// Its tokens are written down with the request: who has registered one of them since is another account.
     ///
     /// - Parameters:
     ///   - actor: who asks, for the audit log; at most ``Limit/text`` characters, as the reason.
@@ -49,8 +63,11 @@ package struct ForgetRequestStore: Sendable {
         let id = "fgt_" + UUID().uuidString.lowercased().filter { $0 != "-" }
         let result = try await pool.query(
             """
-            INSERT INTO forget_requests (id, app, account, pseudonym, asked_by, reason) VALUES ($1, $2, $3, $4, $5, $6)
-            ON CONFLICT (account, app) WHERE account IS NOT NULL DO NOTHING RETURNING \(Self.columns)
+            INSERT INTO forget_requests (id, app, account, pseudonym, asked_by, reason, tokens)
+            VALUES ($1, $2, $3, $4, $5, $6, ARRAY(
+                SELECT token::text FROM account_tokens WHERE account = $3 AND app = $2 ORDER BY 1))
+            ON CONFLICT (account, app) WHERE account IS NOT NULL AND renamed_at IS NULL DO NOTHING
+            RETURNING \(Self.columns)
             """,
             [
                 .text(id), .text(app), .text(account.text), .text(Account.pseudonym(UUID()).text),
@@ -58,13 +75,21 @@ package struct ForgetRequestStore: Sendable {
             ])
         if let row = result.rows.first { return try Self.status(row) }
         let known = try await pool.query(
-            "SELECT \(Self.columns) FROM forget_requests WHERE account = $1 AND app = $2",
+            "SELECT \(Self.columns) FROM forget_requests WHERE account = $1 AND app = $2 AND renamed_at IS NULL",
             [.text(account.text), .text(app)])
         // It was finished in this very moment: whatever came since is another request.
         guard let row = known.rows.first else {
             return try await ask(app: app, account: account, actor: actor, reason: reason)
         }
         return try Self.status(row)
+    }
+
+    /// When somebody asked last; nil where nobody ever did.
+    ///
+    /// - Throws: `PostgresError`.
+    package func newest() async throws -> Date? {
+        let result = try await pool.query("SELECT max(requested_at) AS newest FROM forget_requests")
+        return try result.rows.first?.decodeIfPresent("newest", as: Date.self)
     }
 
     /// How far a request of an app is.
@@ -86,12 +111,13 @@ package struct ForgetRequestStore: Sendable {
             UPDATE forget_requests SET due_at = now() + $2 * interval '1 millisecond', attempts = attempts + 1
             WHERE id = ANY(ARRAY(
                 SELECT id FROM forget_requests WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED))
-            RETURNING id, app, account, pseudonym, requested_at
+            RETURNING id, app, account, pseudonym, requested_at, renamed_at IS NOT NULL AS is_renamed
             """, [.int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
         return try result.rows.map { row in
             Due(
                 id: try row.decode("id"), app: try row.decode("app"), account: try row.account(),
-                pseudonym: try row.account("pseudonym"), requestedAt: try row.decode("requested_at"))
+                pseudonym: try row.account("pseudonym"), requestedAt: try row.decode("requested_at"),
+                isRenamed: try row.decode("is_renamed"))
         }
     }
 
@@ -111,6 +137,49 @@ package struct ForgetRequestStore: Sendable {
         _ = try await pool.query(
             "UPDATE forget_requests SET tokens = $2 WHERE id = $1 AND finished_at IS NULL",
             [.text(request.id), .textArray(tokens)])
+    }
+
+    /// Says that all that was there at the request has the pseudonym: what was held back since by the name goes on.
+    ///
+    /// Tokens that were registered since are looked at now: until here they meant nobody.
+    static func markRenamed(_ request: Due, on connection: PostgresConnection) async throws {
+        let since = try await connection.query(
+            """
+            WITH renamed AS (
+                UPDATE forget_requests SET renamed_at = now() WHERE id = $1 AND renamed_at IS NULL RETURNING account, app
+            )
+            SELECT t.app, t.token FROM renamed JOIN account_tokens t USING (account, app)
+            """, [.text(request.id)])
+        let tokens = try since.rows.map { row in
+            AppToken(app: try row.decode("app"), token: try row.decode("token"))
+        }
+        try await ReleaseRequestStore.add(Set(tokens), on: connection)
+    }
+
+    /// Whether a row was received at a moment before another request about the same account, which it belongs to, as SQL.
+    ///
+    /// - Parameters:
+    ///   - request: the alias of the later one.
+    ///   - received: when the row was received.
+    static func isOfEarlier(than request: String, _ received: String) -> String {
+        """
+        EXISTS (SELECT FROM forget_requests earlier
+            WHERE earlier.account = \(request).account AND earlier.app = \(request).app
+                AND earlier.requested_at < \(request).requested_at AND \(received) <= earlier.requested_at)
+        """
+    }
+
+    /// Whether the name of an account, in SQL, is of one that is being forgotten and has not all got its pseudonym yet: until
+    /// then nothing is given by the name.
+    ///
+    /// - Parameters:
+    ///   - name: an expression.
+    ///   - app: an expression.
+    static func isDeferred(_ name: String, in app: String) -> String {
+        """
+        EXISTS (SELECT FROM forget_requests open
+            WHERE open.account = \(name) AND open.app = \(app) AND open.renamed_at IS NULL)
+        """
     }
 
     /// Adds to what was changed, in the transaction that changed it.

@@ -9,8 +9,9 @@ extension ForgettingStore {
         on connection: PostgresConnection
     ) async throws {
         changed["account_consents"] = try await rows(
-            "DELETE FROM account_consents WHERE account = $1 AND app = $2 RETURNING 1 AS one",
-            Array(names(request).prefix(2)), on: connection)
+            """
+            DELETE FROM account_consents WHERE account = $1 AND app = $2 AND changed_at <= \(moment(3)) RETURNING 1 AS one
+            """, Array(names(request).prefix(2)) + [.text(request.id)], on: connection)
         guard !traces.orders.isEmpty else { return }
         // Of an order that is another account's only the token goes: it may be one of hers.
         changed["apple_calls"] = try await rows(

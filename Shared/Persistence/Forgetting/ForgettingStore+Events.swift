@@ -6,6 +6,13 @@ import PurchaseModel
 /// What an account was told, and others of it. What was delivered cannot be called back; what was not yet goes out with the
 /// pseudonym.
 extension ForgettingStore {
+    /// Whether an event `e` of the name is the account's: what is told of a purchase is, until all of it has the pseudonym.
+    ///
+    /// - Parameter place: of the request's id.
+    private static func isOwn(_ place: Int) -> String {
+        "(e.transaction_id IS NOT NULL OR e.created_at <= \(moment(place)))"
+    }
+
     /// Names as events' bodies have them.
     struct JSONNames {
         /// With its quotation marks.
@@ -81,7 +88,7 @@ extension ForgettingStore {
             WITH numbered AS (
                 SELECT e.id, e.environment, e.sequence, coalesce(s.last_sequence, 0)
                     + row_number() OVER (PARTITION BY e.environment ORDER BY e.sequence) AS number
-                FROM (SELECT * FROM events WHERE account = $1 AND app = $2
+                FROM (SELECT * FROM events e WHERE account = $1 AND app = $2 AND \(isOwn(6))
                     ORDER BY environment, sequence LIMIT \(Limit.rows)) e
                 LEFT JOIN account_sequences s ON (s.account, s.app, s.environment) = ($3, $2, e.environment)
             ), bodies AS (
@@ -100,11 +107,15 @@ extension ForgettingStore {
                 body = \(nameless("bodies.body"))
             FROM bodies WHERE events.id = bodies.id
             RETURNING events.id
-            """, names + [.text(json.name), .text(json.pseudonym)])
+            """, names + [.text(json.name), .text(json.pseudonym), .text(request.id)])
         changed["events"] = renamed.rows.count
         changed["event_positions"] = try await rows(
-            "UPDATE event_positions SET account = $3 WHERE account = $1 AND app = $2 RETURNING 1 AS one", names,
-            on: connection)
+            """
+            UPDATE event_positions p SET account = $3 WHERE account = $1 AND app = $2
+                AND NOT EXISTS (SELECT FROM events e WHERE e.id = p.event_id AND e.account = $1)
+            RETURNING 1 AS one
+            """, names, on: connection)
+        try await forgetTurns(of: request, &changed, on: connection)
         try await forgetAnswers(
             to: try renamed.rows.map { try $0.decode("id", as: String.self) }, &changed, on: connection)
         changed["account_sequences"] = try await rows(
@@ -113,6 +124,68 @@ extension ForgettingStore {
                 SELECT FROM events e WHERE (e.account, e.app, e.environment) = (s.account, s.app, s.environment))
             RETURNING 1 AS one
             """, Array(names.prefix(2)), on: connection)
+        // All of its own have gone, as far as they can be seen.
+        if renamed.rows.count < Limit.rows { try await renumber(request, json, &changed, on: connection) }
+    }
+
+    /// What was told since of a new account of the name, as of an adjustment, is numbered from 1.
+    ///
+    /// One after the other, since no two of an account may have one number at any moment; there are few.
+    private static func renumber(
+        _ request: ForgetRequestStore.Due, _ json: JSONNames, _ changed: inout [String: Int],
+        on connection: PostgresConnection
+    ) async throws {
+        let names: [PostgresValue] = [.text(request.account.text), .text(request.app)]
+        let found = try await connection.query(
+            """
+            SELECT id, environment, number FROM (
+                SELECT id, environment, sequence, row_number() OVER (PARTITION BY environment ORDER BY sequence) AS number
+                FROM events WHERE account = $1 AND app = $2) numbered
+            WHERE sequence <> number ORDER BY environment, number
+            """, names)
+        for row in found.rows {
+            let (id, number): (String, Int64) = (try row.decode("id"), try row.decode("number"))
+            _ = try await connection.query(
+                """
+                WITH turns AS (UPDATE webhook_turns SET sequence = $2 WHERE event_id = $1), counted AS (
+                    UPDATE account_sequences SET last_sequence = $2
+                    WHERE account = $4 AND app = $5 AND environment = $6
+                )
+                UPDATE events SET sequence = $2, body = replace(
+                    body, '"id":' || $3::text || ',"sequence":' || sequence || '}',
+                    '"id":' || $3::text || ',"sequence":' || $2::int8 || '}')
+                WHERE id = $1 RETURNING 1 AS one
+                """,
+                [.text(id), .int8(number), .text(json.name)] + names + [.text(try row.decode("environment"))])
+        }
+        changed["events", default: 0] += found.rows.count
+    }
+
+    /// A lane is a hash of the name: what waits for its turn goes on in the pseudonym's.
+    private static func forgetTurns(
+        of request: ForgetRequestStore.Due, _ changed: inout [String: Int], on connection: PostgresConnection
+    ) async throws {
+        let environments: PostgresValue = .textArray([
+            StoreEnvironment.production.rawValue, StoreEnvironment.sandbox.rawValue,
+        ])
+        let lanes = """
+            SELECT \(DeliveryStore.lane("environment", "$2", name: "$1")) AS lane,
+                \(DeliveryStore.lane("environment", "$2", name: "$3")) AS new_lane
+            FROM unnest($4::text[]) AS every (environment)
+            """
+        let found = try await connection.query(
+            "SELECT DISTINCT endpoint_id FROM webhook_turns JOIN (\(lanes)) lanes USING (lane)",
+            names(request) + [environments])
+        guard !found.rows.isEmpty else { return }
+        // Whoever gives turns at an endpoint holds this first.
+        try await DeliveryStore.lock(try found.rows.map { try $0.decode("endpoint_id") }, on: connection)
+        changed["webhook_turns"] = try await rows(
+            """
+            UPDATE webhook_turns t SET lane = lanes.new_lane, sequence = e.sequence
+            FROM (\(lanes)) lanes, events e
+            WHERE t.lane = lanes.lane AND e.id = t.event_id AND e.account = $3 AND e.app = $2
+            RETURNING 1 AS one
+            """, names(request) + [environments], on: connection)
     }
 
     /// What endpoints answered to an account's events may repeat what was sent.

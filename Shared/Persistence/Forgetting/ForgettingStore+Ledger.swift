@@ -35,22 +35,22 @@ extension ForgettingStore {
         changed["balances"] = try await rows(
             """
             WITH gone AS (
-                DELETE FROM balances WHERE account = $1 AND app = $2 AND (amount = 0 OR $4)
-                RETURNING environment, item, amount
+                DELETE FROM balances WHERE account = $1 AND app = $2 AND amount = 0 RETURNING environment, item
             ), given AS (
                 INSERT INTO balances AS b (environment, app, account, item, amount)
-                SELECT environment, $2, $3, item, amount FROM gone ORDER BY environment, item
-                ON CONFLICT (account, app, environment, item) DO UPDATE SET amount = b.amount + excluded.amount
+                SELECT environment, $2, $3, item, 0 FROM gone ORDER BY environment, item
+                ON CONFLICT (account, app, environment, item) DO NOTHING
             )
             SELECT 1 AS one FROM gone
-            """, names + [.bool(traces.isLast)], on: connection)
+            """, names, on: connection)
         // The studio's own names of a request and of what was bought may name the player.
         changed["spends"] = try await rows(
             """
             UPDATE spends SET account = $3, idempotency_key = 'forgotten-' || id, request_sha256 = '', reference = NULL
-            WHERE id IN (SELECT id FROM spends WHERE account = $1 AND app = $2 ORDER BY id LIMIT \(Limit.rows))
+            WHERE id IN (SELECT id FROM spends WHERE account = $1 AND app = $2 AND created_at <= \(moment(4))
+                ORDER BY id LIMIT \(Limit.rows))
             RETURNING 1 AS one
-            """, names, on: connection)
+            """, names + [.text(request.id)], on: connection)
     }
 
     static func forgetRights(

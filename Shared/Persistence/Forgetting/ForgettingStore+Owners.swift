@@ -1,5 +1,6 @@
+import Foundation
 import Postgres
-import PurchaseModel
+package import PurchaseModel
 
 /// Whose everything is: lineages, shares, claims, orders, and what Apple signed of them.
 extension ForgettingStore {
@@ -16,7 +17,7 @@ extension ForgettingStore {
         // `Lineage.voidsToken` passes over it.
         _ = try await connection.query(
             """
-            UPDATE lineages SET tokens_void_until = now()
+            UPDATE lineages SET tokens_void_until = greatest(tokens_void_until, \(moment(5)))
             WHERE (environment, original_transaction_id) IN (
                 SELECT environment, original_transaction_id FROM lineages
                 WHERE (environment, original_transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
@@ -30,7 +31,11 @@ extension ForgettingStore {
                                     = (lineages.environment, lineages.original_transaction_id)
                                 AND o.app_account_token = ANY($4::text[]::uuid[])))
                 ORDER BY environment, original_transaction_id FOR UPDATE)
-            """, keys(traces.lineages) + [.text(request.account.text), .textArray(traces.tokens)])
+            """,
+            keys(traces.lineages) + [
+                .text((request.isRenamed ? request.pseudonym : request.account).text), .textArray(traces.tokens),
+                .text(request.id),
+            ])
     }
 
     static func forgetRenewals(of traces: Traces, on connection: PostgresConnection) async throws -> Int {
@@ -47,17 +52,22 @@ extension ForgettingStore {
     static func forgetTokens(
         of request: ForgetRequestStore.Due, _ changed: inout [String: Int], on connection: PostgresConnection
     ) async throws {
-        let names = Array(names(request).prefix(2))
+        let names = Array(names(request).prefix(2)) + [.text(request.id)]
         changed["release_requests"] = try await rows(
             """
             DELETE FROM release_requests USING account_tokens t
-            WHERE t.account = $1 AND t.app = $2 AND release_requests.app = t.app AND release_requests.token = t.token
+            WHERE t.account = $1 AND t.app = $2 AND t.created_at <= \(moment(3))
+                AND release_requests.app = t.app AND release_requests.token = t.token
             RETURNING 1 AS one
             """, names, on: connection)
         changed["account_tokens"] = try await rows(
-            "DELETE FROM account_tokens WHERE account = $1 AND app = $2 RETURNING 1 AS one", names, on: connection)
+            """
+            DELETE FROM account_tokens WHERE account = $1 AND app = $2 AND created_at <= \(moment(3)) RETURNING 1 AS one
+            """, names, on: connection)
         changed["purchase_intents"] = try await rows(
-            "DELETE FROM purchase_intents WHERE account = $1 AND app = $2 RETURNING 1 AS one", names, on: connection)
+            """
+            DELETE FROM purchase_intents WHERE account = $1 AND app = $2 AND created_at <= \(moment(3)) RETURNING 1 AS one
+            """, names, on: connection)
     }
 
     static func forgetOwners(
@@ -76,7 +86,7 @@ extension ForgettingStore {
             changed["lineages"] = try await rows(
                 """
                 UPDATE lineages SET account = CASE WHEN account = $1 THEN $3 ELSE account END,
-                    bound_signed_date = CASE WHEN account = $1 THEN greatest(bound_signed_date, now())
+                    bound_signed_date = CASE WHEN account = $1 THEN greatest(bound_signed_date, \(moment(7)))
                         ELSE bound_signed_date END,
                     token = CASE WHEN token = ANY($6::text[]::uuid[]) THEN NULL ELSE token END,
                     token_purchase_date = CASE WHEN token = ANY($6::text[]::uuid[]) THEN NULL ELSE token_purchase_date END,
@@ -84,7 +94,7 @@ extension ForgettingStore {
                 WHERE (environment, original_transaction_id) IN (SELECT * FROM unnest($4::text[], $5::text[]))
                     AND app = $2 AND (account = $1 OR token = ANY($6::text[]::uuid[]))
                 RETURNING 1 AS one
-                """, names + keys(traces.lineages) + [.textArray(traces.tokens)], on: connection)
+                """, names + keys(traces.lineages) + [.textArray(traces.tokens), .text(request.id)], on: connection)
         }
         try await forgetClaims(traces, request, &changed, on: connection)
         changed["lineage_shares"] = try await rows(
@@ -145,7 +155,7 @@ extension ForgettingStore {
             // What waited for one of its tokens waits for whoever shows evidence.
             changed["orders"] = try await rows(
                 """
-                UPDATE orders SET account = CASE WHEN account = $1 THEN $3 ELSE account END,
+                UPDATE orders SET account = CASE WHEN account = $1 AND NOT $7 THEN $3 ELSE account END,
                     reason = CASE WHEN reason = 'account_token_unknown' AND app_account_token = ANY($6::text[]::uuid[])
                         THEN 'unclaimed' ELSE reason END,
                     app_account_token = CASE WHEN app_account_token = ANY($6::text[]::uuid[]) THEN NULL
@@ -153,10 +163,11 @@ extension ForgettingStore {
                     transaction = without_tokens(transaction, $6),
                     correlation_id = \(bare("correlation_id"))
                 WHERE (environment, transaction_id) IN (SELECT * FROM unnest($4::text[], $5::text[])) AND app = $2
-                    AND (account = $1 OR app_account_token = ANY($6::text[]::uuid[])
-                        OR transaction IS DISTINCT FROM without_tokens(transaction, $6))
+                    AND (account = $1 AND NOT $7 OR account IS DISTINCT FROM $1
+                        AND (app_account_token = ANY($6::text[]::uuid[])
+                            OR transaction IS DISTINCT FROM without_tokens(transaction, $6)))
                 RETURNING 1 AS one
-                """, names + orders + [.textArray(traces.tokens)], on: connection)
+                """, names + orders + [.textArray(traces.tokens), .bool(request.isRenamed)], on: connection)
             changed["order_transactions"] = try await rows(
                 """
                 UPDATE order_transactions i SET statement = without_tokens(statement, $3)
@@ -180,6 +191,12 @@ extension ForgettingStore {
         CASE WHEN length($1) >= \(nameLengthMinimum) AND strpos(\(column), $1) > 0
             THEN replace(\(column), $1, 'forgotten') ELSE \(column) END
         """
+    }
+
+    /// The same of a text that is not stored yet.
+    package static func bare(_ text: String, of account: Account) -> String {
+        guard account.text.unicodeScalars.count >= nameLengthMinimum else { return text }
+        return text.replacingOccurrences(of: account.text, with: "forgotten", options: .literal)
     }
 
     /// Shorter names are not looked for in what is no account: they are parts of other words.

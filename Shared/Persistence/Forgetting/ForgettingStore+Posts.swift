@@ -50,37 +50,37 @@ extension ForgettingStore {
     private static func followIds(
         _ traces: Traces, _ ids: [PostgresValue], _ changed: inout [String: Int], on connection: PostgresConnection
     ) async throws {
-        // All orders that a submission names are in its outcome, so that no table is searched by submissions.
+        // Looked for by the orders that the submissions have to do with, which the look has found: not all of them are in an
+        // outcome, which is of the last part of a receipt alone.
         _ = try await connection.query(
             """
             WITH new AS MATERIALIZED (
                 SELECT * FROM unnest($1::text[], $2::text[]) AS new (id, new_id)
             ), named AS MATERIALIZED (
-                SELECT DISTINCT new.id, new.new_id, i.environment, i.transaction_id, i.order_transaction_id
-                FROM new JOIN submissions s ON s.id = new.new_id
-                CROSS JOIN LATERAL jsonb_to_recordset(s.outcome -> 'transactions')
-                    AS t (environment text, transaction_id text)
-                JOIN order_transactions i
-                    ON (i.environment, i.transaction_id) = (coalesce(t.environment, 'production'), t.transaction_id)
+                SELECT * FROM unnest($3::text[], $4::text[]) AS named (environment, transaction_id)
             ), orders_of AS (
-                UPDATE orders o SET submission_id = named.new_id FROM named
-                WHERE (o.environment, o.transaction_id) = (named.environment, named.order_transaction_id)
-                    AND o.submission_id = named.id
+                UPDATE orders o SET submission_id = new.new_id FROM named, new
+                WHERE (o.environment, o.transaction_id) = (named.environment, named.transaction_id)
+                    AND o.submission_id = new.id
+            ), told AS MATERIALIZED (
+                SELECT named.environment, named.transaction_id FROM named
+                UNION SELECT i.environment, i.transaction_id FROM named
+                JOIN order_transactions i ON (i.environment, i.order_transaction_id) = (named.environment, named.transaction_id)
+                    AND i.transaction_id <> i.order_transaction_id
             ), ids_of AS (
-                UPDATE order_transactions i SET submission_id = named.new_id FROM named
-                WHERE (i.environment, i.transaction_id) = (named.environment, named.transaction_id)
-                    AND i.submission_id = named.id
+                UPDATE order_transactions i SET submission_id = new.new_id FROM told, new
+                WHERE (i.environment, i.transaction_id) = (told.environment, told.transaction_id)
+                    AND i.submission_id = new.id
             ), links AS (
-                UPDATE submission_transactions w SET submission_id = named.new_id
-                FROM (SELECT DISTINCT id, new_id, environment, order_transaction_id FROM named) named
+                UPDATE submission_transactions w SET submission_id = new.new_id FROM named, new
                 WHERE (w.environment, w.transaction_id, w.submission_id)
-                    = (named.environment, named.order_transaction_id, named.id)
+                    = (named.environment, named.transaction_id, new.id)
             )
-            UPDATE purchase_conflicts c SET submission_id = named.new_id FROM named
-            WHERE (c.environment, c.transaction_id) = (named.environment, named.transaction_id)
-                AND c.submission_id = named.id
+            UPDATE purchase_conflicts c SET submission_id = new.new_id FROM told, new
+            WHERE (c.environment, c.transaction_id) = (told.environment, told.transaction_id)
+                AND c.submission_id = new.id
             RETURNING 1 AS one
-            """, ids)
+            """, ids + OrderStore.keyColumns(traces.namedOrders))
         let lineages: [PostgresValue] = [
             .textArray(traces.lineages.map(\.environment.rawValue)),
             .textArray(traces.lineages.map(\.originalTransactionId)),
@@ -126,10 +126,10 @@ extension ForgettingStore {
         changed["operator_claims"] = try await rows(
             """
             UPDATE operator_claims c SET account = $3 FROM orders o
-            WHERE c.audit_id = ANY($4) AND c.account = $1 AND o.app = $2
+            WHERE c.audit_id = ANY($4) AND c.account = $1 AND o.app = $2 AND c.created_at <= \(moment(5))
                 AND (o.environment, o.transaction_id) = (c.environment, c.transaction_id)
             RETURNING 1 AS one
-            """, names(request) + [.int8Array(traces.acts)], on: connection)
+            """, names(request) + [.int8Array(traces.acts), .text(request.id)], on: connection)
         changed["audit_log", default: 0] += try await rows(
             """
             UPDATE audit_log SET reason = $4,
@@ -147,12 +147,12 @@ extension ForgettingStore {
         changed["audit_log", default: 0] += try await rows(
             """
             UPDATE audit_log a SET reason = regexp_replace(reason, $4, $3, 'g')
-            WHERE strpos(reason, $1) > 0 AND reason ~ $4 AND (action NOT IN ('adjust', 'claim')
+            WHERE a.created_at <= \(moment(5)) AND strpos(reason, $1) > 0 AND reason ~ $4 AND (action NOT IN ('adjust', 'claim')
                 OR starts_with(subject, 'production ' || $2 || ' ') OR starts_with(subject, 'sandbox ' || $2 || ' ')
                 OR EXISTS (SELECT FROM operator_claims c JOIN orders o USING (environment, transaction_id)
                     WHERE c.audit_id = a.id AND o.app = $2))
             RETURNING 1 AS one
-            """, names(request) + [.text(expression(request.account))], on: connection)
+            """, names(request) + [.text(expression(request.account)), .text(request.id)], on: connection)
     }
 
     /// A name where it stands by itself, as PostgreSQL's regular expressions have it.

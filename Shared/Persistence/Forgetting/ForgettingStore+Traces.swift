@@ -11,9 +11,11 @@ extension ForgettingStore {
         var lineages: [LineageKey] = []
         /// Its own, those of these lineages, those with a token of it, and those of which its posts tell.
         var orders: [OrderKey] = []
+        /// The same, all of them in each slice.
+        var namedOrders: [OrderKey] = []
         var entries: [Int64] = []
         var bindings: [Int64] = []
-        /// Settled posts of the account.
+        /// Posts of the account from before the request, which are settled, or are not waited for any more.
         var submissions: [String] = []
         /// What Apple or others posted with a token of it inside.
         var proofs: [String] = []
@@ -21,8 +23,6 @@ extension ForgettingStore {
         var mentions: [String] = []
         /// Acts by hand that were about it.
         var acts: [Int64] = []
-        /// Whether nothing follows of what was found with it.
-        var isLast = true
 
         /// The same, so many of each at a time, and the tokens in each.
         ///
@@ -36,9 +36,9 @@ extension ForgettingStore {
             return stride(from: 0, to: longest, by: count).map { start in
                 func part<Element>(_ all: [Element]) -> [Element] { Array(all.dropFirst(start).prefix(count)) }
                 return Traces(
-                    tokens: tokens, lineages: part(lineages), orders: part(orders), entries: part(entries),
-                    bindings: part(bindings), submissions: part(submissions),
-                    proofs: part(proofs), mentions: part(mentions), acts: part(acts), isLast: start + count >= longest)
+                    tokens: tokens, lineages: part(lineages), orders: part(orders), namedOrders: namedOrders,
+                    entries: part(entries), bindings: part(bindings), submissions: part(submissions),
+                    proofs: part(proofs), mentions: part(mentions), acts: part(acts))
             }
         }
     }
@@ -46,49 +46,77 @@ extension ForgettingStore {
     /// Looks for an account in every table; nothing is locked, and some tables are read whole.
     func traces(of request: ForgetRequestStore.Due) async throws -> Traces {
         var traces = Traces()
-        let names: [PostgresValue] = [.text(request.account.text), .text(request.app)]
+        // Once all of it has the pseudonym, it is found by that; by the name there are posts alone.
+        let account = request.isRenamed ? request.pseudonym : request.account
+        let names: [PostgresValue] = [.text(account.text), .text(request.app)]
         let tokens = try await pool.query(Self.tokensStatement, names + [.text(request.id)])
         traces.tokens = try tokens.rows.map { try $0.decode("token") }
         try await ForgetRequestStore.remember(tokens: traces.tokens, of: request, in: pool)
-        let lineages = try await pool.query(Self.lineagesStatement, names + [.textArray(traces.tokens)])
+        let lineages = try await pool.query(
+            Self.lineagesStatement,
+            names + [
+                .textArray(traces.tokens), .text(request.id), .text(request.isRenamed ? request.account.text : ""),
+            ])
         traces.lineages = try lineages.rows.map { try $0.lineageKey() }
         let keys: [PostgresValue] = [
             .textArray(traces.lineages.map(\.environment.rawValue)),
             .textArray(traces.lineages.map(\.originalTransactionId)),
         ]
-        let orders = try await pool.query(Self.ordersStatement, names + [.textArray(traces.tokens)] + keys)
+        let orders = try await pool.query(
+            Self.ordersStatement,
+            names + [.textArray(traces.tokens)] + keys + [.text(request.id), .text(request.account.text)])
         traces.orders = try orders.rows.map { try $0.orderKey() }
+        traces.namedOrders = traces.orders
+        try await findPosts(&traces, request)
+        guard !request.isRenamed else { return traces }
         traces.entries = try await ids(
-            "SELECT id FROM ledger_entries WHERE account = $1 AND app = $2 ORDER BY id", names)
+            """
+            SELECT id FROM ledger_entries WHERE account = $1 AND app = $2
+                AND (transaction_id IS NOT NULL OR created_at <= \(Self.moment(3))) ORDER BY id
+            """, names + [.text(request.id)])
         traces.bindings = try await ids(
             "SELECT id FROM binding_history WHERE (from_account = $1 OR to_account = $1) AND app = $2 ORDER BY id",
             names)
-        try await findPosts(&traces, request)
+        try await findActs(&traces, request)
         return traces
     }
 
     private func findPosts(_ traces: inout Traces, _ request: ForgetRequestStore.Due) async throws {
         let names: [PostgresValue] = [.text(request.account.text), .text(request.app)]
         let orders = OrderStore.keyColumns(traces.orders)
-        // What is not settled was waited for; what came after the request is a new account's.
+        // What is not settled is waited for; what came after the request is a new account's.
         traces.submissions = try await texts(
             """
             SELECT s.id FROM submissions s JOIN forget_requests r ON r.id = $3
-            WHERE s.account = $1 AND s.app = $2 AND (s.state <> 'received' OR s.received_at <= r.requested_at)
+            WHERE s.account = $1 AND s.app = $2 AND s.received_at <= r.requested_at
+                AND (s.state <> 'received' OR now() >= r.requested_at + $4 * interval '1 millisecond')
+                AND NOT \(ForgetRequestStore.isOfEarlier(than: "r", "s.received_at"))
             ORDER BY s.id
-            """, names + [.text(request.id)])
+            """, names + [.text(request.id), .int8(Limit.waitForPurchases.wholeMilliseconds)])
         traces.proofs = try await texts(Self.proofsStatement, names + orders + [.textArray(traces.tokens)])
         traces.mentions = try await texts(
             """
             SELECT e.id FROM unnest($3::text[], $4::text[]) AS o (environment, transaction_id)
             JOIN events e USING (environment, transaction_id)
             WHERE (e.account IS DISTINCT FROM $1 OR e.app <> $2)
-                AND (strpos(e.body, $6) > 0 OR \(Self.tokenInBody) = ANY($5))
+                AND (strpos(e.body, $6) > 0 AND NOT $7 OR \(Self.tokenInBody) = ANY($5))
             ORDER BY e.id
-            """, names + orders + [.textArray(traces.tokens), .text(try JSONNames(request).inner)])
+            """,
+            names + orders + [
+                .textArray(traces.tokens), .text(try JSONNames(request).inner), .bool(request.isRenamed),
+            ])
+        traces.acts = try await ids(
+            "SELECT id FROM audit_log WHERE action = 'redrive' AND subject = ANY($1) ORDER BY id",
+            [.textArray(traces.submissions)])
+    }
+
+    private func findActs(_ traces: inout Traces, _ request: ForgetRequestStore.Due) async throws {
         traces.acts = try await ids(
             Self.actsStatement,
-            names + [.textArray(traces.submissions), .int8Array(traces.entries), .int8Array(traces.bindings)])
+            [
+                .text(request.account.text), .text(request.app), .int8Array(traces.acts), .int8Array(traces.entries),
+                .int8Array(traces.bindings), .text(request.id),
+            ])
     }
 
     private func ids(_ sql: String, _ parameters: [PostgresValue]) async throws -> [Int64] {
@@ -104,8 +132,9 @@ extension ForgettingStore {
 
     // A token of nobody that stands in an order of the account is the account's: an operator said so.
     private static let tokensStatement = """
-        SELECT token::text AS token FROM account_tokens WHERE account = $1 AND app = $2
-        UNION SELECT id::text FROM purchase_intents WHERE account = $1 AND app = $2
+        SELECT token::text AS token FROM account_tokens
+        WHERE account = $1 AND app = $2 AND created_at <= \(moment(3))
+        UNION SELECT id::text FROM purchase_intents WHERE account = $1 AND app = $2 AND created_at <= \(moment(3))
         UNION SELECT o.app_account_token::text FROM orders o
         WHERE o.account = $1 AND o.app = $2 AND o.app_account_token IS NOT NULL
             AND NOT EXISTS (SELECT FROM account_tokens t
@@ -116,7 +145,7 @@ extension ForgettingStore {
 
     private static let lineagesStatement = """
         SELECT environment, original_transaction_id FROM lineages
-        WHERE app = $2 AND (account = $1 OR token = ANY($3::text[]::uuid[]))
+        WHERE app = $2 AND (account = $1 OR token = ANY($3::text[]::uuid[]) AND account IS DISTINCT FROM $5)
         UNION SELECT environment, original_transaction_id FROM binding_history
         WHERE app = $2 AND (from_account = $1 OR to_account = $1)
         UNION SELECT environment, original_transaction_id FROM lineage_shares WHERE account = $1 AND app = $2
@@ -125,21 +154,36 @@ extension ForgettingStore {
         UNION SELECT environment, original_transaction_id FROM subscriptions WHERE account = $1 AND app = $2
         UNION SELECT environment, original_transaction_id FROM orders WHERE account = $1 AND app = $2
         UNION SELECT environment, original_transaction_id FROM orders
-        WHERE app_account_token = ANY($3::text[]::uuid[]) AND app = $2
+        WHERE app_account_token = ANY($3::text[]::uuid[]) AND app = $2 AND purchase_date <= \(moment(4))
+            AND account IS DISTINCT FROM $5
         ORDER BY 1, 2
         """
 
+    // What its posts tell of is found by outcomes; of receipts by their ids wherever these stand, with no index, since a
+    // receipt may come in parts, of which the outcome tells the last. What was bought since by whoever has one of its tokens
+    // now is another's.
     private static let ordersStatement = """
+        WITH posts AS MATERIALIZED (
+            SELECT id, kind, outcome FROM submissions WHERE account = $7 AND app = $2 AND received_at <= \(moment(6))
+        )
         SELECT environment, transaction_id FROM orders WHERE account = $1 AND app = $2
-        UNION SELECT environment, transaction_id FROM orders WHERE app_account_token = ANY($3::text[]::uuid[]) AND app = $2
+        UNION SELECT environment, transaction_id FROM orders
+        WHERE app_account_token = ANY($3::text[]::uuid[]) AND app = $2 AND purchase_date <= \(moment(6))
         UNION SELECT o.environment, o.transaction_id
         FROM unnest($4::text[], $5::text[]) AS l (environment, original_transaction_id)
-        JOIN orders o USING (environment, original_transaction_id) WHERE o.app = $2
-        UNION SELECT i.environment, i.order_transaction_id FROM submissions s
+        JOIN orders o USING (environment, original_transaction_id)
+        WHERE o.app = $2
+            AND (o.purchase_date <= \(moment(6)) OR o.account IS DISTINCT FROM $7 AND o.account IS NOT NULL)
+        UNION SELECT i.environment, i.order_transaction_id FROM posts s
         CROSS JOIN LATERAL jsonb_to_recordset(s.outcome -> 'transactions') AS t (environment text, transaction_id text)
         JOIN order_transactions i
             ON (i.environment, i.transaction_id) = (coalesce(t.environment, 'production'), t.transaction_id)
-        WHERE s.account = $1 AND s.app = $2
+        UNION SELECT environment, transaction_id FROM orders
+        WHERE submission_id IN (SELECT id FROM posts WHERE kind = 'receipt')
+        UNION SELECT environment, order_transaction_id FROM order_transactions
+        WHERE submission_id IN (SELECT id FROM posts WHERE kind = 'receipt')
+        UNION SELECT environment, transaction_id FROM submission_transactions
+        WHERE submission_id IN (SELECT id FROM posts WHERE kind = 'receipt')
         ORDER BY 1, 2
         """
 
@@ -174,11 +218,11 @@ extension ForgettingStore {
 
     private static let actsStatement = """
         SELECT id FROM audit_log
-        WHERE action IN ('adjust', 'sweep')
+        WHERE action IN ('adjust', 'sweep') AND created_at <= \(moment(6))
             AND subject IN ('production ' || $2 || ' ' || $1, 'sandbox ' || $2 || ' ' || $1, 'both ' || $2 || ' ' || $1)
         UNION SELECT c.audit_id FROM operator_claims c JOIN orders o USING (environment, transaction_id)
-        WHERE c.account = $1 AND o.app = $2
-        UNION SELECT id FROM audit_log WHERE action = 'redrive' AND subject = ANY($3)
+        WHERE c.account = $1 AND o.app = $2 AND c.created_at <= \(moment(6))
+        UNION SELECT unnest($3::int8[])
         UNION SELECT audit_id FROM ledger_entries WHERE id = ANY($4) AND audit_id IS NOT NULL
         UNION SELECT audit_id FROM binding_history WHERE id = ANY($5) AND to_account = $1 AND audit_id IS NOT NULL
         ORDER BY 1

@@ -2,7 +2,12 @@ import Foundation
 package import Postgres
 import PurchaseModel
 
-/// Replaces an account's name by a pseudonym in every table, and removes its tokens, its intents and its proofs.
+/// Replaces an account's name by a pseudonym in every table, and removes its tokens, its intents and its proofs: all that was there
+/// at the moment of the request, and nothing that came by the same name afterwards.
+///
+/// Until all of it has the pseudonym fulfillment gives nothing by the name, so that whatever fulfillment has written by it is of before;
+/// what others write (submissions, tokens, intents, spends, adjustments, consents, claims) is told apart by its time. Then what was
+/// posted before is settled by the pseudonym, and is waited for.
 ///
 /// A look finds all rows, without locks; steps of at most ``Limit/rows`` rows of each table change them, in the order of locks
 /// that fulfillment has. Each is a transaction, nearly always a single one. It is repeated until a look finds nothing: whatever was
@@ -45,7 +50,22 @@ package struct ForgettingStore: Sendable {
     /// - Throws: `PostgresError`; then the same call goes on.
     @inline(never)  // Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     package func advance(_ request: ForgetRequestStore.Due) async throws -> Progress {
+        var request = request
+        if !request.isRenamed {
+            // Who began before the request does not know of it.
+            try await waitForBatches()
+            guard try await forget(request) else { return .underWay }
+            try await pool.withTransaction { [request] in try await ForgetRequestStore.markRenamed(request, on: $0) }
+            request.isRenamed = true
+        }
         if try await hasPurchasesUnderWay(request) { return .waiting(for: "purchases that have no outcome yet") }
+        guard try await forget(request) else { return .underWay }
+        try await finish(request)
+        return .finished
+    }
+
+    /// - Returns: whether a look found nothing any more.
+    private func forget(_ request: ForgetRequestStore.Due) async throws -> Bool {
         for _ in 0..<Limit.looks {
             let traces = try await traces(of: request)
             var changed = 0
@@ -53,21 +73,19 @@ package struct ForgettingStore: Sendable {
             for slice in traces.slices(of: rowsMaximum) {
                 changed += try await change(slice, request)
             }
-            if changed == 0 {
-                try await finish(request)
-                return .finished
-            }
+            if changed == 0 { return true }
             try await waitForBatches()
         }
-        return .underWay
+        return false
     }
 
-    /// Whether something that the account posted is not settled: it is settled with the account's name and tokens, and
-    /// forgotten then.
+    /// Whether something that the account posted before is not settled: it is settled by the pseudonym, and forgotten then.
     private func hasPurchasesUnderWay(_ request: ForgetRequestStore.Due) async throws -> Bool {
         let result = try await pool.query(
             """
-            SELECT EXISTS (SELECT FROM submissions WHERE account = $1 AND app = $2 AND state = 'received')
+            SELECT EXISTS (SELECT FROM submissions s
+                    WHERE s.account = $1 AND s.app = $2 AND s.state = 'received' AND s.received_at <= r.requested_at
+                        AND NOT \(ForgetRequestStore.isOfEarlier(than: "r", "s.received_at")))
                 AND now() < r.requested_at + $4 * interval '1 millisecond' AS is_waiting
             FROM forget_requests r WHERE r.id = $3
             """,
@@ -99,13 +117,18 @@ package struct ForgettingStore: Sendable {
         try await pool.withTransaction { connection in
             var changed: [String: Int] = [:]
             try await ConsentStore.lock(takesUp: false, on: connection)
-            try await Self.forgetTokens(of: request, &changed, on: connection)
-            try await Self.forgetOwners(traces, request, &changed, on: connection)
+            // From then on all this is a new account's where it has the name.
+            if !request.isRenamed {
+                try await Self.forgetTokens(of: request, &changed, on: connection)
+                try await Self.forgetOwners(traces, request, &changed, on: connection)
+            }
             try await Self.forgetOrders(traces, request, &changed, on: connection)
-            try await Self.forgetLedger(traces, request, &changed, on: connection)
-            try await Self.forgetRights(of: request, &changed, on: connection)
-            try await Self.forgetEvents(of: request, &changed, on: connection)
-            try await Self.forgetCalls(traces, request, &changed, on: connection)
+            if !request.isRenamed {
+                try await Self.forgetLedger(traces, request, &changed, on: connection)
+                try await Self.forgetRights(of: request, &changed, on: connection)
+                try await Self.forgetEvents(of: request, &changed, on: connection)
+                try await Self.forgetCalls(traces, request, &changed, on: connection)
+            }
             try await Self.forgetSubmissions(traces, request, &changed, on: connection)
             try await Self.forgetActs(traces, request, &changed, on: connection)
             try await ForgetRequestStore.count(changed, of: request, on: connection)
@@ -129,6 +152,15 @@ package struct ForgettingStore: Sendable {
         try await pool.withTransaction { connection in
             try await ForgetRequestStore.finish(request, on: connection)
         }
+    }
+
+    /// When a request was made, in SQL.
+    ///
+    /// Asked of the row, since a `Date` is not as exact as the database.
+    ///
+    /// - Parameter place: the number of the parameter that has the request's id.
+    static func moment(_ place: Int) -> String {
+        "(SELECT requested_at FROM forget_requests WHERE id = $\(place))"
     }
 
     /// How many rows a statement gave back.

@@ -183,5 +183,5 @@ package struct ConsistencyCheck: Sendable {
 
     static let rules =
         ledgerRules + orderRules + purchaseRules + ownerRules + entitlementRules + subscriptionRules + submissionRules
-        + eventRules
+        + eventRules + forgettingRules
 }

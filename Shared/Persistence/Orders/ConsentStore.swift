@@ -47,9 +47,36 @@ package enum ConsentStore {
         _ consents: [RescindedConsent], on connection: PostgresConnection
     ) async throws -> [Frozen] {
         guard !consents.isEmpty else { return [] }
-        let newer = try await write(consents, on: connection)
+        let newer = try await write(consents + others(of: consents, on: connection), on: connection)
         guard !newer.isEmpty else { return [] }
         return try await EntitlementStore.freeze(by: newer, on: connection)
+    }
+}
+
+extension ConsentStore {
+    /// The same consents under the other ids that Apple gave the same customers in the app: periods of one subscription may
+    /// differ in it.
+    private static func others(
+        of consents: [RescindedConsent], on connection: PostgresConnection
+    ) async throws -> [RescindedConsent] {
+        let result = try await connection.query(
+            """
+            SELECT DISTINCT of_customer.environment, of_customer.app, n.app_transaction_id, of_customer.signed_date
+            FROM (
+                SELECT DISTINCT environment, app, o.original_transaction_id, o.app_transaction_id, c.signed_date
+                FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+                    AS c (environment, app, app_transaction_id, signed_date)
+                JOIN orders o USING (environment, app, app_transaction_id)) of_customer
+            JOIN orders n USING (environment, app, original_transaction_id)
+            WHERE n.app_transaction_id <> of_customer.app_transaction_id
+            """, columns(consents))
+        return try result.rows.map(consent)
+    }
+
+    fileprivate static func consent(_ row: PostgresRow) throws -> RescindedConsent {
+        RescindedConsent(
+            environment: try row.environment(), bundleId: try row.decode("app"),
+            appTransactionId: try row.decode("app_transaction_id"), signedDate: try row.decode("signed_date"))
     }
 }
 
@@ -141,11 +168,7 @@ extension ConsentStore {
                 WHERE rescinded_consents.signed_date < excluded.signed_date
             RETURNING environment, app, app_transaction_id, signed_date
             """, columns(list))
-        return try result.rows.map { row in
-            RescindedConsent(
-                environment: try row.environment(), bundleId: try row.decode("app"),
-                appTransactionId: try row.decode("app_transaction_id"), signedDate: try row.decode("signed_date"))
-        }
+        return try result.rows.map(consent)
     }
 
     /// `$1` to `$4`.

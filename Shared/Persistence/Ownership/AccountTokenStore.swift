@@ -17,7 +17,7 @@ package struct AccountTokenStore: Sendable {
     /// - Throws: `PostgresError`.
     package func register(app: String, token: UUID, account: String) async throws -> String {
         _ = try await pool.query(
-            "INSERT INTO account_tokens (app, token, account) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+            "INSERT INTO account_tokens AS t (app, token, account) VALUES ($1, $2, $3) \(Self.renewal)",
             [.text(app), .uuid(token), .text(account)])
         let result = try await pool.query(
             "SELECT account FROM account_tokens WHERE app = $1 AND token = $2", [.text(app), .uuid(token)])
@@ -33,8 +33,8 @@ package struct AccountTokenStore: Sendable {
         let sorted = tokens.sorted { ($0.key.app, $0.key.token.uuidString) < ($1.key.app, $1.key.token.uuidString) }
         _ = try await pool.query(
             """
-            INSERT INTO account_tokens (app, token, account) SELECT * FROM unnest($1::text[], $2::uuid[], $3::text[])
-            ON CONFLICT DO NOTHING
+            INSERT INTO account_tokens AS t (app, token, account)
+            SELECT * FROM unnest($1::text[], $2::uuid[], $3::text[]) \(Self.renewal)
             """,
             [
                 .textArray(sorted.map(\.key.app)), .uuidArray(sorted.map(\.key.token)),
@@ -43,7 +43,18 @@ package struct AccountTokenStore: Sendable {
         return try await pool.withConnection { try await Self.accounts(of: Set(tokens.keys), on: $0) }
     }
 
+    /// What was registered before stays; but who registers a token of its name while the account of that name is being
+    /// forgotten is a new one, and registers it anew.
+    private static let renewal = """
+        ON CONFLICT (app, token) DO UPDATE SET created_at = now()
+            WHERE t.account = excluded.account AND EXISTS (SELECT FROM forget_requests r
+                WHERE r.account = t.account AND r.app = t.app AND r.requested_at >= t.created_at)
+        """
+
     /// The accounts of tokens, by app and token; unknown ones are left out.
+    ///
+    /// A token that was registered for a name while the account of that name is being forgotten is known once that has its
+    /// pseudonym.
     ///
     /// - Throws: `PostgresError`.
     package static func accounts(
@@ -54,6 +65,8 @@ package struct AccountTokenStore: Sendable {
             """
             SELECT t.app, t.token, t.account FROM unnest($1::text[], $2::uuid[]) AS asked (app, token)
             JOIN account_tokens t USING (app, token)
+            WHERE NOT EXISTS (SELECT FROM forget_requests r
+                WHERE r.account = t.account AND r.app = t.app AND r.renamed_at IS NULL AND r.requested_at < t.created_at)
             """,
             [.textArray(tokens.map(\.app)), .uuidArray(tokens.map(\.token))])
         var accounts: [AppToken: Account] = [:]
@@ -97,7 +110,12 @@ package struct AccountTokenStore: Sendable {
         let list = Array(made)
         if !list.isEmpty {
             _ = try await connection.query(
-                "INSERT INTO account_tokens (app, token, account) SELECT * FROM unnest($1::text[], $2::uuid[], $3::text[])",
+                """
+                INSERT INTO account_tokens (app, token, account, created_at)
+                SELECT app, token, account, coalesce((SELECT min(r.requested_at) FROM forget_requests r
+                    WHERE r.account = new.account AND r.app = new.app AND r.renamed_at IS NULL), now())
+                FROM unnest($1::text[], $2::uuid[], $3::text[]) AS new (app, token, account)
+                """,
                 [
                     .textArray(list.map(\.key.app)), .uuidArray(list.map(\.key.token)),
                     .textArray(list.map(\.value.text)),

@@ -132,8 +132,10 @@ package struct OperatorClaimStore: Sendable {
     package static func due(limit: Int, on connection: PostgresConnection) async throws -> [Due] {
         let result = try await connection.query(
             """
-            SELECT audit_id, environment, transaction_id, account FROM operator_claims WHERE due_at <= now()
-            ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+            SELECT audit_id, environment, transaction_id, account FROM operator_claims c WHERE due_at <= now()
+                AND NOT EXISTS (SELECT FROM orders o WHERE o.environment = c.environment
+                    AND o.transaction_id = c.transaction_id AND \(ForgetRequestStore.isDeferred("c.account", in: "o.app")))
+            ORDER BY due_at LIMIT $1 FOR UPDATE OF c SKIP LOCKED
             """, [.int8(Int64(limit))])
         return try result.rows.map { row in
             Due(auditId: try row.decode("audit_id"), key: try row.orderKey(), account: try row.account())

@@ -1,3 +1,4 @@
+import Foundation
 package import Messages
 package import Postgres
 package import PurchaseModel
@@ -16,10 +17,17 @@ extension SubmissionStore {
         /// Whether an import brought it from an older system.
         package let isImported: Bool
         package let state: SubmissionState
+        /// What the earlier parts of a receipt in parts left parked, as it stood then.
+        package let parkedParts: [TransactionOutcome]
+        /// Whether its account is being forgotten, and the name is given nothing until that has its pseudonym.
+        package let isDeferred: Bool
+        /// Where it was posted before its account was to be forgotten: what becomes of that.
+        package let forgotten: ForgetRequestStore.Forgotten?
 
         package init(
             app: String, account: Account, kind: ProofKind, isServer: Bool, isImported: Bool = false,
-            state: SubmissionState
+            state: SubmissionState, parkedParts: [TransactionOutcome] = [], isDeferred: Bool = false,
+            forgotten: ForgetRequestStore.Forgotten? = nil
         ) {
             self.app = app
             self.account = account
@@ -27,6 +35,9 @@ extension SubmissionStore {
             self.isServer = isServer
             self.isImported = isImported
             self.state = state
+            self.parkedParts = parkedParts
+            self.isDeferred = isDeferred
+            self.forgotten = forgotten
         }
     }
 
@@ -38,16 +49,68 @@ extension SubmissionStore {
     ) async throws -> [String: Row] {
         guard !ids.isEmpty else { return [:] }
         let result = try await connection.query(
-            "SELECT id, app, account, kind, is_server, is_imported, state FROM submissions WHERE id = ANY($1)",
-            [.textArray(ids)])
+            """
+            SELECT s.id, s.app, s.account, s.kind, s.is_server, s.is_imported, s.state, s.parked_parts::text AS parked_parts,
+                \(ForgetRequestStore.isDeferred("s.account", in: "s.app")) AS is_deferred, r.pseudonym, r.requested_at, r.tokens
+            FROM submissions s LEFT JOIN LATERAL (
+                SELECT pseudonym, requested_at, tokens FROM forget_requests f
+                WHERE f.account = s.account AND f.app = s.app AND f.requested_at >= s.received_at
+                ORDER BY f.requested_at LIMIT 1) r ON true
+            WHERE s.id = ANY($1)
+            """, [.textArray(ids)])
         var rows: [String: Row] = [:]
         for row in result.rows {
             rows[try row.decode("id", as: String.self)] = Row(
                 app: try row.decode("app"), account: try row.account(),
                 kind: ProofKind(rawValue: try row.decode("kind")), isServer: try row.decode("is_server"),
-                isImported: try row.decode("is_imported"), state: try row.submissionState())
+                isImported: try row.decode("is_imported"), state: try row.submissionState(),
+                parkedParts: try row.jsonIfPresent("parked_parts", as: [TransactionOutcome].self) ?? [],
+                isDeferred: try row.decode("is_deferred"), forgotten: try forgotten(row))
         }
         return rows
+    }
+
+    private static func forgotten(_ row: PostgresRow) throws -> ForgetRequestStore.Forgotten? {
+        guard let pseudonym = try row.decodeIfPresent("pseudonym", as: String.self) else { return nil }
+        return ForgetRequestStore.Forgotten(
+            pseudonym: Account(stored: pseudonym), requestedAt: try row.decode("requested_at"),
+            tokens: Set(try row.decode("tokens", as: [String].self).compactMap { UUID(uuidString: $0) }))
+    }
+
+    /// Remembers what parts of receipts left parked, for their last parts, in the caller's transaction.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func note(
+        parkedParts parts: [String: [TransactionOutcome]], on connection: PostgresConnection
+    ) async throws {
+        let parts = parts.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
+        guard !parts.isEmpty else { return }
+        let bodies = try parts.map { String(decoding: try MessageCoding.encode($0.value), as: UTF8.self) }
+        // A part may come again.
+        _ = try await connection.query(
+            """
+            WITH noted AS (
+                SELECT s.id, new.parts FROM unnest($1::text[], $2::jsonb[]) AS new (id, parts)
+                JOIN submissions s USING (id) ORDER BY s.id FOR UPDATE OF s
+            )
+            UPDATE submissions s SET parked_parts = (
+                SELECT jsonb_agg(DISTINCT part) FROM jsonb_array_elements(coalesce(s.parked_parts, '[]') || noted.parts) AS part)
+            FROM noted WHERE s.id = noted.id
+            """, [.textArray(parts.map(\.key)), .jsonbArray(bodies)])
+    }
+
+    /// Has submissions without an outcome sent again after a while, in the caller's transaction; their reason stays.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func sendLater(_ ids: [String], after delay: Duration, on connection: PostgresConnection)
+        async throws
+    {
+        guard !ids.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            WITH found AS (SELECT id FROM submissions WHERE id = ANY($1) AND state = 'received' ORDER BY id FOR UPDATE)
+            UPDATE submissions s SET due_at = now() + $2 * interval '1 millisecond' FROM found WHERE s.id = found.id
+            """, [.textArray(ids), .int8(delay.wholeMilliseconds)])
     }
 
     /// An outcome that was written, and is to be told after the commit.

@@ -12,6 +12,12 @@ package enum WaitingSubmissionStore {
         package let account: Account
         /// What the app was told until now.
         package let outcome: SubmissionOutcome
+
+        package init(id: String, account: Account, outcome: SubmissionOutcome) {
+            self.id = id
+            self.account = account
+            self.outcome = outcome
+        }
     }
 
     /// The ids of the submissions that are parked because of these orders.

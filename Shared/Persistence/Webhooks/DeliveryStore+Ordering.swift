@@ -21,9 +21,14 @@ extension DeliveryStore {
     static let behind = "timestamptz '9999-12-31 00:00:00+00'"
 
     /// Which lane an event `e` of an account is in.
-    private static let lane = """
-        substr(sha256(convert_to(e.environment || E'\\n' || e.app || E'\\n' || e.account, 'UTF8')), 1, 8)
+    private static let lane = lane("e.environment", "e.app", name: "e.account")
+
+    /// The lane of an environment, an app and an account, each an expression in SQL.
+    static func lane(_ environment: String, _ app: String, name: String) -> String {
         """
+        substr(sha256(convert_to(\(environment) || E'\\n' || \(app) || E'\\n' || \(name), 'UTF8')), 1, 8)
+        """
+    }
 
     /// The first number of the advisory locks; the second one is the endpoint's.
     private static let lockClass: Int32 = 0x7765_626F

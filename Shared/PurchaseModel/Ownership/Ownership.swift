@@ -94,12 +94,13 @@ package struct Ownership: Sendable {
     ///
     /// - Parameter statements: of each period one, with all that is known of it.
     package mutating func note(periods statements: [LineageEvidence.Statement]) {
-        for order in history.orders where order.isPeriod { runs.add(period(order)) }
+        var periods = history.orders.filter(\.isPeriod).map { period($0) }
         for statement in statements where statement.transaction.isAutoRenewable {
             let period = period(statement)
-            runs.add(period)
+            periods.append(period)
             if rule(statement.transaction).newPurchase == .owner { ownersPeriods.insert(period.transactionId) }
         }
+        runs.add(periods)
     }
 
     /// Says since when periods wait for whoever paid them, once everything is applied.

@@ -100,6 +100,41 @@ struct RefundRequestTests {
         }
     }
 
+    @Test func `a request about what nobody had is answered once it is somebody's who had agreed`() async throws {
+        try await Bench.with { bench in
+            try await consent(true, bench)
+            try await bench.settle([try await bench.appleNotification("CONSUMPTION_REQUEST", [Bench.signed("1")])])
+            try await bench.answerRefundRequests()
+            #expect(try await bench.standing(of: "1") == "parked unclaimed -")
+            #expect(try await bench.calls() == ["consumption asked 1"])
+            #expect(
+                try await bench.number("SELECT count(*) FROM apple_calls WHERE due_at > now() + interval '11 hours'")
+                    == 1)
+            // The account shows evidence of it, long before the deadline.
+            try await bench.buy("1")
+            #expect(try await bench.standing(of: "1") == "granted - player")
+            try await bench.answerRefundRequests()
+            let calls = try await bench.calls()
+            #expect(calls.count == 1 && calls[0].hasPrefix("consumption ready 1 "), "\(calls)")
+        }
+    }
+
+    @Test func `what was to be said for one account is not said once another has the purchase`() async throws {
+        try await Bench.withOwners(RestoreRule(policy: .transfer)) { bench in
+            try await bench.post("s1", Bench.signed("p1", product: "pro"), by: "player")
+            try await consent(true, bench)
+            try await bench.settle([
+                try await bench.appleNotification("CONSUMPTION_REQUEST", [Bench.signed("p1", product: "pro")])
+            ])
+            try await bench.answerRefundRequests()
+            #expect(try await bench.calls().first?.hasPrefix("consumption ready p1") == true)
+            try await bench.post("s2", Bench.signed("p1", product: "pro"), by: "ben")
+            #expect(try await bench.standing(of: "p1") == "granted - ben")
+            try await bench.answerRefundRequests()
+            #expect(try await bench.calls() == ["consumption asked p1"], "ben has agreed to nothing")
+        }
+    }
+
     @Test func `open requests are measured by what they wait for, with the time that is left to answer`() async throws {
         try await Bench.with { bench in
             let gauges = BacklogGauges(pool: bench.pool)
