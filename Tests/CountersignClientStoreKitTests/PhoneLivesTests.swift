@@ -53,7 +53,7 @@ private actor PhoneLife {
     }
 
     static let names: [String: String] = ["10042": "anna"]
-    static let products = [Shelf.gems, Shelf.gems, Shelf.castle, Shelf.pass]
+    static let products = [Shelf.gems, Shelf.castle, Shelf.castle, Shelf.pass]
 
     let phone: Phone
     private(set) var tally = Tally()
@@ -150,7 +150,7 @@ private actor PhoneLife {
             return (try? await queue.purchase(product, for: buyer)).map { [$0] } ?? []
         }
         // Killed at any instant, or waited for.
-        guard chance(3) else {
+        guard chance(2) else {
             for _ in 0..<Int.random(in: 0...20, using: &random) { await Task.yield() }
             return
         }

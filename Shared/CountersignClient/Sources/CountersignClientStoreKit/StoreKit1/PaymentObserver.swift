@@ -29,6 +29,8 @@ final class PaymentObserver: NSObject, SKPaymentTransactionObserver, @unchecked 
     private struct State {
         var number = 0
         var buyers: [Buyer] = []
+        /// The ids of what was told since the observer was made.
+        var told: Set<String> = []
         var isRestoring = false
         var restored: [StoreTransaction] = []
         var restorers: [CheckedContinuation<[StoreTransaction], any Error>] = []
@@ -153,7 +155,8 @@ final class PaymentObserver: NSObject, SKPaymentTransactionObserver, @unchecked 
     /// Who waits for this payment, from now on for nothing.
     ///
     /// The payment queue may forget the username, so that a payment without one is anybody's who buys the product; and it
-    /// answers a payment with an earlier purchase that was not finished, under that one's username. Whose it is, is for the
+    /// answers a payment with an earlier purchase that was not finished, under that one's username: one that was there before
+    /// the payment, or that was told already, to another payment that was made at the same time. Whose it is, is for the
     /// purchase queue to find out.
     private func buyer(of transaction: SKPaymentTransaction) -> Buyer? {
         let (productID, username) = (transaction.payment.productIdentifier, transaction.payment.applicationUsername)
@@ -162,8 +165,10 @@ final class PaymentObserver: NSObject, SKPaymentTransactionObserver, @unchecked 
             let place =
                 state.buyers.firstIndex { $0.productID == productID && $0.username == username }
                 ?? state.buyers.firstIndex {
-                    $0.productID == productID && (username == nil || $0.earlier.contains(id))
+                    $0.productID == productID && (username == nil || $0.earlier.contains(id) || state.told.contains(id))
                 }
+            if state.told.count >= Limit.updates { state.told = [] }
+            if !id.isEmpty { state.told.insert(id) }
             return place.map { state.buyers.remove(at: $0) }
         }
     }
