@@ -24,6 +24,13 @@ func shared(_ name: String, _ dependencies: [Target.Dependency] = [], resources:
         swiftSettings: strict)
 }
 
+/// A module of the app's side: sources of the package in `Shared/CountersignClient`, which an app takes, with this package's flags.
+func client(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Shared/CountersignClient/Sources/\(name)",
+        exclude: name == "CountersignClient" ? ["PrivacyInfo.xcprivacy"] : [], swiftSettings: strict)
+}
+
 /// A process of `Services/`; `examples` are folders of its that are for readers, and no source of the process.
 func service(_ name: String, _ dependencies: [Target.Dependency], examples: [String] = []) -> Target {
     let path = "Services/\(name)"
@@ -69,7 +76,6 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 #if os(Linux)
     /// Apple's StoreKit, declared: what the adapters are typechecked and driven with where there is none.
     let storeKit: [Target.Dependency] = ["StoreKit"]
-    let storeAdapters: [String] = []
     /// A `switch` over an enumeration of a framework needs its default; that Foundation has no such form here is no matter.
     let evolving: [SwiftSetting] = [
         .enableUpcomingFeature("ExistentialAny"),
@@ -95,14 +101,13 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
     ]
 #else
     let storeKit: [Target.Dependency] = []
-    let storeAdapters = ["CountersignClientStoreKit"]
     let storeKitTargets: [Target] = []
 #endif
 
 let package = Package(
     name: "countersign",
-    // For the app's side, `CountersignClient`; nothing else here is meant for Apple's systems.
-    platforms: [.iOS(.v13), .macOS(.v15), .tvOS(.v13), .watchOS(.v6), .visionOS(.v1)],
+    // An app takes the package in Shared/CountersignClient, and nothing from here.
+    platforms: [.iOS(.v15), .macOS(.v15), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
     products: [
         .executable(name: "receipt-intake", targets: ["ReceiptIntake"]),
         .executable(name: "verification-worker", targets: ["VerificationWorker"]),
@@ -117,7 +122,6 @@ let package = Package(
         .library(name: "CertificateRevocation", targets: ["CertificateRevocation"]),
         .library(name: "Pacing", targets: ["Pacing"]),
         .library(name: "WebhookSigning", targets: ["WebhookSigning"]),
-        .library(name: "CountersignClient", targets: ["CountersignClient"] + storeAdapters),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -148,8 +152,8 @@ let package = Package(
         shared("Pacing"),
         shared("PurchaseModel"),
         // The app's side: it imports nothing of these, and nothing of these imports it.
-        shared("CountersignClient"),
-        shared("CountersignClientStoreKit", ["CountersignClient"] + storeKit),
+        client("CountersignClient"),
+        client("CountersignClientStoreKit", ["CountersignClient"] + storeKit),
         // Layer 2: one thing of the outside world each.
         shared("Kafka", ["CLibrdkafka", "BlockingThreads", log, lifecycle]),
         shared("Postgres", ["CLibpq", "BlockingThreads", log, lifecycle]),

@@ -7,13 +7,20 @@ actor DeviceServer: ServerTransport {
     private var isDown = false
     private var isDownForPurchases = false
     private var refusals = 0
+    private var accountReaders: [AsyncStream<Void>.Continuation] = []
     private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     /// Whose each transaction is.
     private(set) var owners: [String: String] = [:]
     /// The transactions that were granted, in order; one that is there twice was granted twice.
     private(set) var granted: [String] = []
     /// The purchases that were posted: whose, by what proof, which transaction.
-    private(set) var posts: [String] = []
+    private(set) var posts: [String] = [] {
+        didSet {
+            for watcher in postWatchers where watcher.count <= posts.count { watcher.continuation.resume() }
+            postWatchers.removeAll { $0.count <= posts.count }
+        }
+    }
+    private var postWatchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     /// The account tokens that offers were signed for.
     private(set) var signedTokens: [String] = []
 
@@ -29,6 +36,15 @@ actor DeviceServer: ServerTransport {
         await withCheckedContinuation { watchers.append((count, $0)) }
     }
 
+    /// Waits until so many purchases were posted.
+    func waitForPosts(_ count: Int) async {
+        guard posts.count < count else { return }
+        await withCheckedContinuation { postWatchers.append((count, $0)) }
+    }
+
+    /// Whose intent a token is.
+    func buyer(of token: UUID?) -> String? { token.flatMap { intents[$0] } }
+
     /// Says whose a token is, as an intent of another device.
     func register(_ token: UUID, account: String) { intents[token] = account }
 
@@ -36,6 +52,7 @@ actor DeviceServer: ServerTransport {
         guard !isDown else { throw URLError(.notConnectedToInternet) }
         let account = String((request.headers["authorization"] ?? "").dropFirst("Bearer token-of-".count))
         let body = try JSONDecoder().decode([String: String].self, from: request.body ?? Data("{}".utf8))
+        if request.url.path.contains("/accounts/") { return try await self.account(request) }
         switch request.url.lastPathComponent {
         case "intents":
             let id = UUID()
@@ -53,6 +70,25 @@ actor DeviceServer: ServerTransport {
             }
             return purchase(body, account)
         }
+    }
+
+    /// What an account has; waits for `at_least` until the request is cancelled.
+    private func account(_ request: ServerRequest) async throws -> ServerAnswer {
+        let name = request.url.lastPathComponent
+        let items = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
+        let atLeast = items.first { $0.name == "at_least" }?.value.flatMap(Int.init) ?? 0
+        let (changes, change) = AsyncStream.makeStream(of: Void.self)
+        accountReaders.append(change)
+        var version: Int { owners.values.count { $0 == name } }
+        var iterator = changes.makeAsyncIterator()
+        while version < atLeast {
+            guard await iterator.next() != nil else { throw CancellationError() }
+        }
+        let rights = version == 0 ? "" : #"{"entitlement":"first","transaction_id":"1","active":true}"#
+        return ServerAnswer(
+            status: 200,
+            body: Data(
+                #"{"account":"\#(name)","version":\#(version),"balances":[],"entitlements":[\#(rights)]}"#.utf8))
     }
 
     private func purchase(_ body: [String: String], _ account: String) -> ServerAnswer {
@@ -75,6 +111,7 @@ actor DeviceServer: ServerTransport {
         if owners[id] == nil {
             owners[id] = owner
             granted.append(id)
+            for reader in accountReaders { reader.yield() }
         }
         return owners[id] == account
             ? Self.purchase(id, "fulfilled", isFinish: true)

@@ -53,7 +53,7 @@ struct ExampleAppTests {
             let queue = try await phone.open()
             let shop = Shop(queue: queue)
             await shop.start()
-            for _ in 0..<2 { await shop.buyPromoted(Shelf.gems) }
+            for _ in 0..<2 { await shop.buyPromoted(PromotedPurchase(productID: Shelf.gems)) }
             #expect(shop.state.message?.contains("log in") == true)
             #expect(phone.device.sales.isEmpty)
             await shop.logIn("anna")

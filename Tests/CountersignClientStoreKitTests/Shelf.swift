@@ -58,12 +58,17 @@ struct Phone: Sendable {
     }
 
     /// Opens the queue without starting it.
-    func open() async throws -> PurchaseQueue {
+    func open(
+        over store: (any PurchaseStore)? = nil, legacyAccount: (@Sendable (String) -> String?)? = nil
+    ) async throws -> PurchaseQueue {
         let storage = storage
         let address = try #require(URL(string: "https://purchases.example.com"))
         return try await PurchaseQueue.open(
-            QueueConfiguration(server: address, app: "com.example.game", folder: URL(fileURLWithPath: "/nowhere")),
-            store: interface.store(on: device), transport: server, credentials: FakeLogIn(["anna", "ben"]), time: time,
+            QueueConfiguration(
+                server: address, app: "com.example.game", folder: URL(fileURLWithPath: "/nowhere"),
+                legacyAccount: legacyAccount),
+            store: store ?? interface.store(on: device), transport: server, credentials: FakeLogIn(["anna", "ben"]),
+            time: time,
             storage: { storage })
     }
 

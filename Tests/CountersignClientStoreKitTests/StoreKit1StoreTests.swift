@@ -155,8 +155,26 @@ struct StoreKit1StoreTests {
             let receipt = try #require(try await store.receipt(isRefreshing: true))
             #expect(String(decoding: receipt, as: UTF8.self) == "\(sale.id) \(Shelf.gems)")
             #expect(device.log.refreshes == 1)
-            device.misbehave(.refusesPassword)
-            await #expect(throws: SKError.self) { try await store.receipt(isRefreshing: true) }
+            // One that is there is enough, whatever the person says to a question that is not asked.
+            device.misbehave([.hasNoReceipt, .refusesPassword])
+            #expect(try await store.receipt(isRefreshing: true) == receipt)
+            #expect(device.log.refreshesAsked == 1)
+        }
+    }
+
+    @Test("a receipt that Apple refuses is asked for once, until somebody restores again")
+    func refusedReceipt() async throws {
+        try await device.run {
+            let store = store()
+            let sale = device.bring(Shelf.gems)
+            device.misbehave([.hasNoReceipt, .refusesPassword])
+            for _ in 0..<3 { await #expect(throws: SKError.self) { try await store.receipt(isRefreshing: true) } }
+            #expect(device.log.refreshesAsked == 1)
+            device.misbehave(.hasNoReceipt)
+            _ = try await store.restore()
+            let receipt = try #require(try await store.receipt(isRefreshing: true))
+            #expect(String(decoding: receipt, as: UTF8.self) == "\(sale.id) \(Shelf.gems)")
+            #expect(device.log.refreshesAsked == 2)
         }
     }
 
@@ -165,7 +183,7 @@ struct StoreKit1StoreTests {
         await device.run {
             let store = store()
             device.promote(Shelf.gems)
-            #expect(await store.promotedProducts().first { _ in true } == Shelf.gems)
+            #expect(await store.promotedPurchases().first { _ in true }?.productID == Shelf.gems)
             #expect(device.sales.isEmpty)
         }
     }

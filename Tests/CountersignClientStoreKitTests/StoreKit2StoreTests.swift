@@ -185,10 +185,10 @@ struct StoreKit2StoreTests {
     func promoted() async throws {
         await device.run {
             let store = StoreKit2Store()
-            let promoted = store.promotedProducts()
+            let promoted = store.promotedPurchases()
             await device.waitForIntentListener()
             device.promote(Shelf.gems)
-            #expect(await promoted.first { _ in true } == Shelf.gems)
+            #expect(await promoted.first { _ in true }?.productID == Shelf.gems)
             #expect(device.log.sheets.isEmpty, "the app buys it, with an intent")
         }
     }

@@ -58,7 +58,7 @@ struct VersionAndClockTests {
     @Test("the library asks for no clock: nothing that is kept or decided can be wrong by it")
     func noClock() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "Shared/CountersignClient")
+            .deletingLastPathComponent().appending(path: "Shared/CountersignClient/Sources")
         let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
         var count = 0
         for case let file as URL in files where file.pathExtension == "swift" {

@@ -1,7 +1,7 @@
 import CountersignClientStoreKit
 import Foundation
 
-/// The twin for StoreKit 1, iOS 13 and later, without Objective-C: another store behind the same shop.
+/// The twin for StoreKit 1, without Objective-C, for code that is not on StoreKit 2 yet: another store behind the same shop.
 @MainActor
 enum LegacyShop {
     /// Makes the store, which observes the payment queue from then on: in `didFinishLaunching`, before anything else.
@@ -21,7 +21,7 @@ enum LegacyShop {
 
     /// Buys what people chose on the app's page in the App Store, once somebody is logged in.
     static func buyPromoted(from store: StoreKit1Store, in shop: Shop) async {
-        for await productID in store.promotedProducts() { await shop.buyPromoted(productID) }
+        for await promoted in store.promotedPurchases() { await shop.buyPromoted(promoted) }
     }
 }
 

@@ -29,7 +29,7 @@ final class Shop {
     /// Who is logged in, as the screen shows it.
     private(set) var account: String?
     /// Chosen on the app's page in the App Store while nobody was logged in: nothing of it is paid.
-    private var promoted: [String] = []
+    private var promoted: [PromotedPurchase] = []
     private var listening: Task<Void, Never>?
 
     init(queue: PurchaseQueue) {
@@ -68,7 +68,7 @@ final class Shop {
         let chosen = promoted
         promoted = []
         // Whoever chose it sees the payment sheet, and says yes or no.
-        for productID in chosen { await buy(productID, for: account) }
+        for choice in chosen { await buy(choice.productID, for: account, offer: choice.offer) }
     }
 
     /// The person logged out; purchases wait, and nothing is lost.
@@ -94,9 +94,9 @@ final class Shop {
     }
 
     /// Buys what somebody chose on the app's page in the App Store, now or after the log-in.
-    func buyPromoted(_ productID: String) async {
-        if let account { return await buy(productID, for: account) }
-        if !promoted.contains(productID) { promoted.append(productID) }
+    func buyPromoted(_ choice: PromotedPurchase) async {
+        if let account { return await buy(choice.productID, for: account, offer: choice.offer) }
+        if !promoted.contains(where: { $0.productID == choice.productID }) { promoted.append(choice) }
         state.message = "Please log in to buy what you chose in the App Store."
     }
 
@@ -111,7 +111,10 @@ final class Shop {
         state.isBusy = true
         defer { state.isBusy = false }
         do {
-            state.message = Self.sentence(about: try await queue.purchase(productID, for: buyer, offer: offer))
+            let result = try await queue.purchase(productID, for: buyer, offer: offer)
+            state.message = Self.sentence(about: result)
+            // What the call returns, `updates()` does not tell once more.
+            if case .settled(let report) = result { tellGranted(report) }
         } catch {
             // `errorDescription` says whether the person was charged.
             state.message = error.localizedDescription
@@ -131,6 +134,7 @@ final class Shop {
         defer { state.isBusy = false }
         do {
             let result = try await queue.restore(for: asker)
+            result.reports.forEach(tellGranted)
             state.message =
                 result.reports.isEmpty
                 ? "There is nothing to restore." : "\(result.grantedCount) of \(result.reports.count) restored."
@@ -144,8 +148,9 @@ final class Shop {
 
     private func take(_ update: PurchaseUpdate) async {
         switch update {
+        case .paid(let report): state.message = Self.sentence(aboutPaid: report)
         case .report(let report):
-            if report.outcome == .granted { onGranted(report) }
+            tellGranted(report)
             state.message = Self.sentence(about: report) ?? state.message
         case .credentialsRefused: state.message = "Please log in again, so that your purchases can be delivered."
         case .serverUnavailable: state.message = "Purchases will be delivered when the shop can be reached."
@@ -153,6 +158,10 @@ final class Shop {
         case .journalUnavailable(let error): state.message = error.localizedDescription
         }
         await refresh()
+    }
+
+    private func tellGranted(_ report: PurchaseReport) {
+        if report.outcome == .granted { onGranted(report) }
     }
 
     private func refresh() async {
@@ -165,8 +174,14 @@ final class Shop {
         case .processing: "Thank you. It is paid, and will be here in a moment."
         case .pending: "It has to be approved first."
         case .cancelled: nil
-        case .earlierPurchase: "An earlier purchase was still on its way: you get that one, and were not charged again."
+        case .earlierPurchase(let report) where report.outcome == .belongsToAnother:
+            "You were not charged: this Apple Account has it already, for another account of this game."
+        case .earlierPurchase: "You have bought this before, and were not charged again."
         }
+    }
+
+    private static func sentence(aboutPaid report: PurchaseReport) -> String {
+        report.occasion == .bought ? "It is paid, and being checked." : "An earlier purchase is being delivered."
     }
 
     private static func sentence(about report: PurchaseReport) -> String? {
@@ -178,6 +193,9 @@ final class Shop {
         case .processing(.account(let name?)): "A purchase waits for \(name) to log in."
         case .processing(.account(nil)): "Log in to get what was bought."
         case .processing(.claim): "A purchase waits for you to say that it is yours."
+        case .processing(.legacyName):
+            "A purchase of an earlier version waits. Write to us with \(report.transactionID)."
+        case .processing(.journal): "Purchases are delivered once this device is unlocked."
         case .processing(.server): nil
         }
     }

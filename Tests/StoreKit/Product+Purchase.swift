@@ -34,6 +34,11 @@ extension Product {
             case promotionalOfferID(String)
             case promotionalOfferJWS(String)
             case introductoryOfferJWS(String)
+            case winBackOffer(String?)
+        }
+
+        public static func winBackOffer(_ offer: Product.SubscriptionOffer) -> PurchaseOption {
+            PurchaseOption(kind: .winBackOffer(offer.id))
         }
 
         public static func appAccountToken(_ token: UUID) -> PurchaseOption {
@@ -66,8 +71,13 @@ extension Product {
 /// developer.apple.com/documentation/storekit/purchaseintent
 public struct PurchaseIntent: Sendable {
     public let product: Product
+    /// Since iOS 18.
+    public let offer: Product.SubscriptionOffer?
 
-    package init(product: Product) { self.product = product }
+    package init(product: Product, offer: Product.SubscriptionOffer? = nil) {
+        self.product = product
+        self.offer = offer
+    }
 
     /// developer.apple.com/documentation/storekit/purchaseintent/intents
     public static var intents: PurchaseIntents { PurchaseIntents(device: StoreKitDevices.device) }

@@ -25,10 +25,11 @@ public struct Product: Identifiable, Sendable {
     public let displayPrice: String
     /// How prices are written; its currency is the storefront's.
     public let priceFormatStyle: Decimal.FormatStyle.Currency
+    public let subscription: SubscriptionInfo?
 
     package init(
         id: String, type: ProductType, displayName: String, description: String, price: Decimal, displayPrice: String,
-        currencyCode: String
+        currencyCode: String, subscription: SubscriptionInfo? = nil
     ) {
         self.id = id
         self.type = type
@@ -37,6 +38,7 @@ public struct Product: Identifiable, Sendable {
         self.price = price
         self.displayPrice = displayPrice
         priceFormatStyle = .currency(code: currencyCode)
+        self.subscription = subscription
     }
 
     public static func products<Identifiers: Collection>(

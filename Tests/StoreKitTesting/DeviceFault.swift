@@ -32,6 +32,8 @@ package struct DeviceFaults: OptionSet, Sendable {
     package static let refusesPassword = DeviceFaults(rawValue: 1 << 12)
     /// There is no receipt until one is asked for.
     package static let hasNoReceipt = DeviceFaults(rawValue: 1 << 13)
+    /// Apple gives no new receipt.
+    package static let refusesReceipt = DeviceFaults(rawValue: 1 << 15)
     /// The App Store does not take the offer's signature.
     package static let refusesOffers = DeviceFaults(rawValue: 1 << 14)
 }

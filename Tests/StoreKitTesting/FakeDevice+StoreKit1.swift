@@ -53,9 +53,22 @@ extension FakeDevice {
             let earlier = sales.first(where: { $0.productID == order.productID && !$0.isFinished })
         {
             tellObservers([earlier])
+        } else if let owned = owned(order.productID) {
+            sellAgain(owned, order, payment.value)
         } else {
             tellObservers([sell(order)])
         }
+    }
+
+    /// A regular transaction for which nobody is charged; who is subscribed is told so by the App Store, and the payment fails.
+    private func sellAgain(_ owned: Sale, _ order: Order, _ payment: SKPayment) {
+        guard owned.type == .nonConsumable else {
+            return tell([SKPaymentTransaction(payment: payment, state: .failed, error: SKError(.paymentCancelled))])
+        }
+        var copy = sell(order)
+        (copy.originalID, copy.reason) = (owned.originalID, "AGAIN")
+        put(copy)
+        tellObservers([copy])
     }
 
     private static func error(of faults: DeviceFaults, _ payment: SKPayment) -> (any Error)? {
@@ -112,7 +125,9 @@ extension FakeDevice {
             guard let self else { return }
             let (faults, items) = state.withLock { ($0.faults, $0.items) }
             let (request, listener) = (request.value, request.value.listener)
-            if faults.contains(.isOffline) || (faults.contains(.refusesPassword) && !(request is SKProductsRequest)) {
+            if !(request is SKProductsRequest) { state.withLock { $0.log.refreshesAsked += 1 } }
+            let refusesReceipt = !faults.isDisjoint(with: [.refusesPassword, .refusesReceipt])
+            if faults.contains(.isOffline) || (refusesReceipt && !(request is SKProductsRequest)) {
                 return listener?.request(request, didFailWithError: SKError(.unknown)) ?? ()
             }
             if let request = request as? SKProductsRequest {
@@ -139,7 +154,7 @@ extension FakeDevice {
             return (isThere, state.sales.map { "\($0.id) \($0.productID)" })
         }
         let file = folder.appending(path: "receipt")
-        guard isThere, (try? Data(lines.joined(separator: "\n").utf8).write(to: file)) != nil else {
+        guard isThere, (try? Data(lines.joined(separator: "\n").utf8).write(to: file, options: .atomic)) != nil else {
             return folder.appending(path: "none")
         }
         return file
@@ -195,9 +210,10 @@ extension FakeDevice {
         }
         let original = SKPaymentTransaction(
             payment: SKPayment(productIdentifier: sale.productID), state: .purchased, identifier: "\(sale.originalID)")
-        // A renewal is bought, a restored one is told as restored.
+        // A renewal is bought, as is what is bought once more, a restored one is told as restored.
         return SKPaymentTransaction(
-            payment: payment, state: sale.reason == "RENEWAL" ? .purchased : .restored, identifier: "\(sale.id)",
+            payment: payment, state: ["RENEWAL", "AGAIN"].contains(sale.reason) ? .purchased : .restored,
+            identifier: "\(sale.id)",
             original: original)
     }
 }

@@ -32,6 +32,8 @@ extension FakeDevice {
         {
             return .success(result(earlier))
         }
+        // What lasts is sold once: whoever owns it gets the transaction of then.
+        if let owned = owned(product.id) { return .success(result(owned)) }
         let sale = sell(order)
         if faults.contains(.hidesNewest) { state.withLock { _ = $0.hidden.insert(sale.id) } }
         if faults.contains(.failsAfterPaying) { throw StoreKitError.unknown }
@@ -101,8 +103,20 @@ extension FakeDevice {
     static func product(_ item: Item) -> Product {
         Product(
             id: item.id, type: item.type, displayName: item.name, description: "A \(item.name)", price: item.price,
-            displayPrice: "€\(item.price)", currencyCode: "EUR")
+            displayPrice: "€\(item.price)", currencyCode: "EUR",
+            subscription: item.type == .autoRenewable ? subscription : nil)
     }
+
+    /// A month, with a week for nothing for who is new, and an offer for who has left.
+    private static let subscription = Product.SubscriptionInfo(
+        period: Product.SubscriptionPeriod(1, .month), group: "group",
+        introductoryOffer: Product.SubscriptionOffer(
+            id: nil, type: .introductory, period: Product.SubscriptionPeriod(1, .week), paymentMode: .freeTrial),
+        winBackOffers: [
+            Product.SubscriptionOffer(
+                id: "welcome-back", type: .winBack, period: Product.SubscriptionPeriod(1, .month),
+                paymentMode: .payAsYouGo)
+        ], isEligible: true)
 
     private static func order(_ productID: String, _ options: Set<Product.PurchaseOption>) -> Order {
         var order = Order(productID: productID, quantity: 1)

@@ -74,6 +74,8 @@ package final class FakeDevice: StoreKitDevice {
         package var finished: [UInt64] = []
         package var syncs = 0
         package var refreshes = 0
+        /// Receipts that were asked for, also in vain.
+        package var refreshesAsked = 0
         /// The offers that payments of StoreKit 1 had: identifier, key, nonce, signature, timestamp.
         package var discounts: [[String]] = []
         /// `applicationUsername` of each payment.
@@ -167,10 +169,20 @@ package final class FakeDevice: StoreKitDevice {
         for listener in state.withLock({ $0.listeners.values.map { $0 } }) { listener.yield(result(sale)) }
     }
 
+    /// Apple gives a refund back: the transaction comes again, without its revocation.
+    package func reverseRefund(_ id: UInt64) {
+        guard var sale = sales.first(where: { $0.id == id }) else { return }
+        sale.revokedAt = nil
+        put(sale)
+        for listener in state.withLock({ $0.listeners.values.map { $0 } }) { listener.yield(result(sale)) }
+    }
+
     /// Somebody chooses to buy on the app's page in the App Store.
-    package func promote(_ productID: String) {
+    package func promote(_ productID: String, offerID: String? = nil) {
         guard let item = state.withLock({ $0.items[productID] }) else { return }
-        state.withLock(\.intents)?.yield(PurchaseIntent(product: Self.product(item)))
+        let product = Self.product(item)
+        let offer = product.subscription?.winBackOffers.first { $0.id == offerID }
+        state.withLock(\.intents)?.yield(PurchaseIntent(product: product, offer: offer))
         call { observer, queue in
             _ = observer.paymentQueue(
                 queue, shouldAddStorePayment: SKPayment(productIdentifier: productID), for: Self.storeProduct(item))
@@ -198,6 +210,14 @@ package final class FakeDevice: StoreKitDevice {
     }
 
     // MARK: Inside
+
+    /// What this Apple Account has of a product that lasts.
+    func owned(_ productID: String) -> Sale? {
+        sales.last { sale in
+            sale.productID == productID && sale.revokedAt == nil
+                && [.nonConsumable, .autoRenewable].contains(sale.type)
+        }
+    }
 
     func sell(_ order: Order) -> Sale {
         state.withLock { state in

@@ -11,6 +11,7 @@ package actor FakeAppStore {
     private var unfinished: [StoreTransaction] = []
     private var owned: [StoreTransaction] = []
     private var whileRestoring: (@Sendable () async -> Void)?
+    private var whileSelling: (@Sendable () async -> Void)?
     private var awaitingApproval: [StoreOrder] = []
     private var listeners: [Int: AsyncStream<StoreTransaction>.Continuation] = [:]
     private var listenerNumber = 0
@@ -82,6 +83,11 @@ package actor FakeAppStore {
         whileRestoring = happening
     }
 
+    /// Has something happen between the payment and the end of the payment sheet.
+    package func selling(_ happening: (@Sendable () async -> Void)?) {
+        whileSelling = happening
+    }
+
     /// Tells every running app of a transaction again, whether it is finished or not.
     package func repeatUpdate(_ transaction: StoreTransaction) {
         deliver(transaction)
@@ -107,6 +113,8 @@ package actor FakeAppStore {
         }
         if misbehaviour.contains(.failsWithoutPaying) { throw FakeStoreError.failed }
         var transaction = try await sell(order)
+        if misbehaviour.contains(.tellsBeforeClosing) { deliver(transaction) }
+        await whileSelling?()
         if misbehaviour.contains(.hidesNewest) { hidden.insert(transaction.id) }
         if misbehaviour.contains(.failsAfterPaying) { throw FakeStoreError.failed }
         if misbehaviour.contains(.forgetsTokens) { transaction.accountToken = nil }
@@ -209,6 +217,8 @@ package struct Misbehaviour: OptionSet, Sendable {
     package static let isInterrupted = Misbehaviour(rawValue: 1 << 12)
     /// Nothing is unfinished, whatever is.
     package static let hidesEverything = Misbehaviour(rawValue: 1 << 11)
+    /// What is bought comes as an update before the payment sheet closes.
+    package static let tellsBeforeClosing = Misbehaviour(rawValue: 1 << 13)
     /// Payments are not allowed.
     package static let forbidsPayments = Misbehaviour(rawValue: 1 << 10)
 }

@@ -24,13 +24,15 @@ package struct FakePhone: Sendable {
 
     /// Launches the app, and logs somebody in.
     ///
-    /// - Parameter receipt: the app's receipt; `nil` where the phone has none.
+    /// - Parameters:
+    ///   - receipt: the app's receipt; `nil` where the phone has none.
+    ///   - names: the accounts of names that an earlier version of the app gave.
     /// - Throws: `PurchaseError`.
     package func launch(
         as account: String? = nil, intents: QueueConfiguration.IntentPolicy = .required,
-        limits: QueueLimits = QueueLimits(), receipt: String? = "receipt"
+        limits: QueueLimits = QueueLimits(), receipt: String? = "receipt", names: [String: String] = [:]
     ) async throws -> PurchaseQueue {
-        let queue = try await open(intents: intents, limits: limits, receipt: receipt)
+        let queue = try await open(intents: intents, limits: limits, receipt: receipt, names: names)
         await queue.start()
         if let account { await queue.logIn(account) }
         return queue
@@ -41,7 +43,7 @@ package struct FakePhone: Sendable {
     /// - Throws: `PurchaseError`.
     package func open(
         intents: QueueConfiguration.IntentPolicy = .required, limits: QueueLimits = QueueLimits(),
-        receipt: String? = "receipt", transport: (any ServerTransport)? = nil
+        receipt: String? = "receipt", names: [String: String] = [:], transport: (any ServerTransport)? = nil
     ) async throws -> PurchaseQueue {
         guard let address = URL(string: "https://purchases.example.com") else { throw FakeStoreError.failed }
         let log = log
@@ -49,7 +51,7 @@ package struct FakePhone: Sendable {
         return try await PurchaseQueue.open(
             QueueConfiguration(
                 server: address, app: "com.example.game", folder: URL(fileURLWithPath: "/nowhere"), intents: intents,
-                limits: limits, log: { log.add($0) }),
+                legacyAccount: { names[$0] }, limits: limits, log: { log.add($0) }),
             store: FakeStore(apple, receipt: { _ in receipt.map { Data($0.utf8) } }), transport: transport ?? server,
             credentials: FakeLogIn(["anna", "ben", "cleo"]), time: time, storage: { storage })
     }
