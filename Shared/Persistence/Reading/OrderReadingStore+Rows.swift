@@ -56,7 +56,7 @@ extension OrderReadingStore {
         let result = try await connection.query(
             """
             SELECT id, type, account, sequence, body::jsonb #>> '{data,reason}' AS reason, created_at,
-                due_at IS NULL AND NOT EXISTS (SELECT FROM event_outbox WHERE event_id = events.id) AS is_taken_over
+                NOT EXISTS (SELECT FROM event_outbox WHERE event_id = events.id) AS is_taken_over
             FROM events WHERE environment = $1 AND transaction_id = $2 ORDER BY created_at, id LIMIT $3
             """, parameters(key) + [.int8(Int64(rowsMaximum))])
         return try result.rows.map { row in
