@@ -47,7 +47,7 @@ extension ConsistencyCheck {
         name: "purchase_keys_follow_from_the_order",
         sentence:
             "an order has the purchase keys that follow from its row, but for those of an order that it contradicts, and the "
-            + "second of a purchase that Apple states otherwise by now",
+            + "second of a purchase that Apple states otherwise by now, by a day at most",
         sql: """
             SELECT format('%s %s: keys %s and %s, should be %s and %s', environment, transaction_id,
                 coalesce(purchase_key, 'none'), coalesce(fallback_key, 'none'), coalesce(derived_key, 'none'),
@@ -60,8 +60,10 @@ extension ConsistencyCheck {
                 USING (environment, transaction_id)
             WHERE purchase_key IS DISTINCT FROM derived_key
                     AND NOT (purchase_key IS NULL AND contradicting.environment IS NOT NULL)
-                OR regexp_replace(fallback_key, '-?[0-9]+$', '')
-                    IS DISTINCT FROM regexp_replace(derived_fallback, '-?[0-9]+$', '')
+                OR (regexp_replace(fallback_key, '-?[0-9]+$', '')
+                        IS DISTINCT FROM regexp_replace(derived_fallback, '-?[0-9]+$', '')
+                    OR abs(substring(fallback_key FROM '-?[0-9]+$')::numeric
+                        - substring(derived_fallback FROM '-?[0-9]+$')::numeric) > 86400)
                     AND NOT (fallback_key IS NULL AND contradicting.environment IS NOT NULL)
             """)
 
