@@ -41,7 +41,9 @@ final class NoteUnknownValues: Sendable {
         }
         for renewal in judged.verdict.renewals {
             let example = OrderKey(environment: renewal.environment, transactionId: renewal.originalTransactionId)
-            for value in Vocabulary.unusual(in: renewal) { noted.append(.init(value, app: judged.app, example: example)) }
+            for value in Vocabulary.unusual(in: renewal) {
+                noted.append(.init(value, app: judged.app, example: example))
+            }
         }
         guard !judged.unknownFields.isEmpty else { return noted }
         let example =
@@ -63,7 +65,10 @@ final class NoteUnknownValues: Sendable {
         }
         guard isNew else { return }
         logger.warning(
-            "Apple signs a word that this version does not know: \(value.field) \(value.text), which \(value.effect.sentence)",
+            """
+            Apple signs a word that this version does not know: \(value.field) \(value.text), which \
+            \(value.effect.sentence)
+            """,
             metadata: .fields([.app: "\(value.app)"]))
     }
 }
@@ -71,7 +76,8 @@ final class NoteUnknownValues: Sendable {
 extension UnknownValueStore.Noted {
     fileprivate init(_ value: Vocabulary.Value, app: String, example: OrderKey) {
         self.init(
-            app: app, field: value.field, text: value.text, isNamed: value.isNamed, effect: value.effect, example: example)
+            app: app, field: value.field, text: value.text, isNamed: value.isNamed, effect: value.effect,
+            example: example)
     }
 }
 

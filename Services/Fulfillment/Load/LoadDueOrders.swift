@@ -80,7 +80,8 @@ struct LoadDueOrders: Sendable {
             let key = statement.order.key
             let keys = PurchaseKeys(of: statement.transaction)
             let others =
-                matches.filter { $0.place == place && [.key, .fallback].contains($0.path) && $0.order.key != key }.map(\.order.key)
+                matches.filter { $0.place == place && [.key, .fallback].contains($0.path) && $0.order.key != key }.map(
+                    \.order.key)
                 + [keys.key, keys.fallback].compactMap(\.self).compactMap { purchaseKey in
                     let name = "\(key.environment) \(statement.order.app) \(purchaseKey.text)"
                     defer { taken[name] = taken[name] ?? key }
