@@ -16,7 +16,8 @@ final class Judged: Sendable {
     let place: Int
 
     init(_ verdict: VerdictMessage, row: SubmissionStore.Row, place: Int) {
-        self.verdict = row.forgotten.map { verdict.forgetting($0, row.account) } ?? verdict
+        let verdict = row.forgotten.map { verdict.forgetting($0, row.account) } ?? verdict
+        self.verdict = verdict
         app = row.app
         self.place = place
         parkedParts = row.parkedParts
