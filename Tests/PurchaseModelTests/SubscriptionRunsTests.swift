@@ -89,10 +89,10 @@ struct SubscriptionRunsTests {
     @Test func `a lineage of thousands of periods is divided in about linear time`() throws {
         func seconds(_ count: Int) -> Double {
             // A third of them follow nothing, and nobody has those.
-            let periods = (0..<count).map { number in
-                Self.period(
-                    "\(number)", Double(number * 10), Double(number * 10 + (number % 3 == 0 ? 5 : 10)),
-                    reason: number % 3 == 1 ? nil : "RENEWAL")
+            let periods = (0..<count).map { (number: Int) -> SubscriptionRuns.Period in
+                let length: Int = number % 3 == 0 ? 5 : 10
+                let reason: String? = number % 3 == 1 ? nil : "RENEWAL"
+                return Self.period("\(number)", Double(number * 10), Double(number * 10 + length), reason: reason)
             }
             func work() -> Int {
                 var runs = SubscriptionRuns()

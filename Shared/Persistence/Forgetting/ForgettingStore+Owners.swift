@@ -165,7 +165,8 @@ extension ForgettingStore {
                 WHERE (environment, transaction_id) IN (SELECT * FROM unnest($4::text[], $5::text[])) AND app = $2
                     AND (account = $1 AND NOT $7 OR account IS DISTINCT FROM $1
                         AND (app_account_token = ANY($6::text[]::uuid[])
-                            OR transaction IS DISTINCT FROM without_tokens(transaction, $6)))
+                            OR transaction IS DISTINCT FROM without_tokens(transaction, $6))
+                        OR NOT $7 AND account IS NULL AND correlation_id <> \(bare("correlation_id")))
                 RETURNING 1 AS one
                 """, names + orders + [.textArray(traces.tokens), .bool(request.isRenamed)], on: connection)
             changed["order_transactions"] = try await rows(
