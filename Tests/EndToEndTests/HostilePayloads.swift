@@ -151,7 +151,7 @@ struct HostilePayloads {
 
     /// A value of an id's is this payload's alone: two that contradict each other about one id are another matter.
     private func own(_ value: String, of name: String) -> String {
-        guard Self.ids.contains(name), value.hasPrefix("\""), value.hasSuffix("\""), value.utf8.count > 3 else {
+        guard Self.ids.contains(name), value.hasPrefix("\""), value.hasSuffix("\""), value.utf8.count > 2 else {
             return value
         }
         return "\(value.dropLast())-\(lastId)\""
