@@ -7,10 +7,10 @@ import Persistence
 import PersistenceTesting
 import Postgres
 import PurchaseModel
-import ServiceRuntime
 import Testing
 
 @testable import Fulfillment
+@testable import ServiceRuntime
 @testable import VerificationWorker
 
 /// Books of a test's own, a store that signs, and what keeps the two together: the sweep, the worker's judges and fulfillment's
