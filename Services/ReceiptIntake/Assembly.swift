@@ -127,7 +127,7 @@ struct Assembly {
             claim: { [configuration] limit in
                 try await store.claimDue(
                     limit: limit, lease: configuration.submissionLease, leaseMaximum: SubmissionRedrive.leaseMaximum)
-            }, publish: publish, isDeferred: { hold.isDeferred() })
+            }, publish: publish, isHeld: { hold.isHeld() })
         return Redriver(
             name: "submissions", interval: configuration.redriveInterval, batchMaximum: SubmissionRedrive.batchMaximum,
             logger: context.logger
