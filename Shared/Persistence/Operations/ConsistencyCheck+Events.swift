@@ -54,7 +54,7 @@ extension ConsistencyCheck {
                 WHERE granted_at IS NOT NULL) o
             FULL JOIN (
                 SELECT environment, transaction_id,
-                    count(*) - (count(DISTINCT account) = 2 AND bool_or(has_items AND NOT has_names)
+                    count(*) - (count(*) = 2 AND count(DISTINCT account) = 2 AND bool_or(has_items AND NOT has_names)
                         AND bool_or(NOT has_items))::int AS events
                 FROM (
                     SELECT e.*, e.body::jsonb -> 'data' -> 'entries' <> '[]' AS has_items,
