@@ -13,7 +13,7 @@ extension PurchaseQueue {
         _ productID: String, for buyer: String, quantity: Int = 1, offer: SubscriptionOffer? = nil,
         confirm: @escaping StoreKit2Store.Confirm
     ) async throws -> PurchaseResult {
-        try await StoreKit2Store.$sheet.withValue(confirm) {
+        try await StoreKit2Store.$sheet.withValue(StoreKit2Store.Sheet(confirm)) {
             try await purchase(productID, for: buyer, quantity: quantity, offer: offer)
         }
     }

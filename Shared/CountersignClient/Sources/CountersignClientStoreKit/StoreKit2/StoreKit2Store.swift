@@ -24,8 +24,14 @@ public final class StoreKit2Store: PurchaseStore {
         var transactions: [String: Transaction] = [:]
     }
 
-    /// What one call of `purchase` opens its sheet with.
-    @TaskLocal static var sheet: Confirm?
+    /// What one call of `purchase` opens its sheet with; a class, since Swift 6.3.1 makes code of a closure here that crashes at -O.
+    final class Sheet: Sendable {
+        let confirm: Confirm
+
+        init(_ confirm: @escaping Confirm) { self.confirm = confirm }
+    }
+
+    @TaskLocal static var sheet: Sheet?
 
     private let confirm: Confirm
     private let known = Locked(Known())
@@ -73,7 +79,7 @@ public final class StoreKit2Store: PurchaseStore {
     public func purchase(_ order: StoreOrder) async throws -> StorePurchaseOutcome {
         let product = try await product(order.productID)
         let options = try Self.options(of: order, product)
-        return try await outcome { [confirm] in try await (Self.sheet ?? confirm)(product, options) }
+        return try await outcome { [confirm] in try await (Self.sheet?.confirm ?? confirm)(product, options) }
     }
 
     /// What a payment sheet ended with, in the queue's words.
