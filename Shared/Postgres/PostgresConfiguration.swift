@@ -104,7 +104,8 @@ public struct PostgresConfiguration: Sendable {
     ///
     /// - Parameter url: a URI (`postgresql://user:password@host:port/db?sslmode=…`,
     ///   `postgresql:///db?host=/socket/folder&port=5433`) or keywords (`host=… dbname=…`): whatever libpq accepts
-    ///   (PostgreSQL manual, 34.1.1). What is not named comes from libpq's environment variables and defaults.
+    ///   (PostgreSQL manual, 34.1.1). What is not named comes from libpq's environment variables and defaults, but for
+    ///   encryption by GSSAPI, which is tried only where `gssencmode` is named.
     /// - Throws: `invalidConfiguration`; the text never quotes the string, since it may hold a password.
     public init(url: String) throws(PostgresError) {
         guard !url.isEmpty, !url.utf8.contains(0) else {
@@ -132,6 +133,8 @@ public struct PostgresConfiguration: Sendable {
         // libpq takes 1 second as 2 and 0 as for ever.
         setUnlessGiven("connect_timeout", String(max(2, connectTimeout.wholeSeconds)))
         setUnlessGiven("application_name", applicationName)
+        // libpq looks for Kerberos tickets with each connection otherwise, and their library aborts a process that ends meanwhile.
+        setUnlessGiven("gssencmode", "disable")
         setUnlessGiven("keepalives", "1")
         setUnlessGiven("keepalives_idle", String(tcpKeepaliveIdle.wholeSeconds))
         setUnlessGiven("keepalives_interval", String(tcpKeepaliveInterval.wholeSeconds))

@@ -53,6 +53,7 @@ struct ConfigurationTests {
         for part in [
             "connect_timeout='2'", "keepalives='1'", "keepalives_idle='7'", "keepalives_interval='10'",
             "keepalives_count='3'", "tcp_user_timeout='30000'", "application_name='fulfillment'",
+            "gssencmode='disable'",
             "client_encoding='UTF8'", #"password='it\'s\\me'"#,
         ] { #expect(text.contains(part)) }
         #expect(configuration.sessionSettings.contains("statement_timeout = 1500"))

@@ -97,7 +97,7 @@ struct RetentionBench: Sendable {
 
     /// Rejects a submission.
     func reject(_ id: String, _ reason: ReasonCode) async throws {
-        let outcome = SubmissionOutcome(state: .rejected, finish: true, reason: reason, transactions: [])
+        let outcome = SubmissionOutcome(state: .rejected, finish: false, reason: reason, transactions: [])
         let message = SettlementMessage(submissionId: id, outcome: outcome)
         try await pool.withTransaction { _ = try await SubmissionStore.settle([message], on: $0) }
     }
