@@ -86,7 +86,9 @@ struct SubscriptionShuffleTests {
         var newest: RenewalStatement?
         for said in said {
             switch said {
-            case .transaction(let transaction):
+            case .transaction(let posted):
+                // A device posted it, and Apple cannot be asked.
+                let transaction = posted.countingWithoutRevocation(after: DeviceRule.Limit.delay)
                 known[transaction.transactionId] =
                     known[transaction.transactionId].map { $0.joined(with: transaction) } ?? transaction
             case .renewal(let renewal):

@@ -184,7 +184,7 @@ struct UnknownValueTests {
             #expect(try await bench.standing(of: "m1") == "granted - anna")
             #expect(try await bench.column("purchase_key", of: "m1") == "p:m1:w1")
             #expect(try await bench.standing(of: "m2") == "granted - anna")
-            #expect(try await bench.standing(of: "m3") == "parked purchase_ambiguous anna")
+            #expect(try await bench.standing(of: "m3") == "parked purchase_ambiguous -")
             #expect(try await bench.column("purchase_key", of: "m3") == nil)
             #expect(try await bench.balance() == 100)
         }

@@ -67,7 +67,8 @@ struct LoadDueOrders: Sendable {
     /// What was of an unknown type has no keys, and gets some: they may be another order's by now, or another candidate's.
     private func compareKeys(_ loaded: inout Loaded, on connection: PostgresConnection) async throws {
         let orders = loaded.orders.values.filter { order in
-            loaded.candidates.contains(order.key) && order.reason == .vocabularyUnknown
+            loaded.candidates.contains(order.key)
+                && (order.reason == .vocabularyUnknown || order.reason == .accountTokenUnknown)
         }.sorted { $0.key < $1.key }
         let statements = orders.compactMap { order in order.purchase.map { (order: order, transaction: $0.transaction) }
         }

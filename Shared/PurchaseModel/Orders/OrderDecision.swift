@@ -108,7 +108,8 @@ package struct OrderDecision: Sendable, Hashable {
         }
         if isAmbiguous { return parked(.purchaseAmbiguous) }
         guard transaction.environment != nil || isOperators else { return parked(.environmentMissing) }
-        if !isOperators, Vocabulary.holding(transaction, by: product) != nil {
+        // What waits for its token is decided anew once that is registered; so it does not matter which comes first.
+        if !isOperators, owner != .tokenUnknown, Vocabulary.holding(transaction, by: product) != nil {
             return parked(.vocabularyUnknown, owner.account)
         }
         guard let account = owner.account else {
