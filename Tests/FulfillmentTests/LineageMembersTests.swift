@@ -268,6 +268,28 @@ struct LineageMembersTests {
         }
     }
 
+    // Found by correctly signed payloads with hostile values: three rules of the audit broke.
+    @Test(arguments: [true, false])
+    func `one transaction id under two original ids and of two types is one order, and is told`(
+        isPeriodFirst: Bool
+    ) async throws {
+        try await Self.with { bench in
+            let period = Self.month(1, under: "o1")
+            let other = Self.month(1, under: "o2", signed: isPeriodFirst ? 0 : 1) {
+                ($0.productType, $0.productId) = (.nonConsumable, "pro")
+                ($0.expiresDate, $0.webOrderLineItemId, $0.transactionReason) = (nil, nil, nil)
+            }
+            let posted = isPeriodFirst ? [period, other] : [other, period]
+            for (place, transaction) in posted.enumerated() {
+                try await bench.post("s\(place)", transaction, by: "anna")
+                try await bench.notify("n\(place)", transaction)
+            }
+            #expect(try await bench.number("SELECT count(*) FROM orders") == 1)
+            #expect(try await bench.number("SELECT count(*) FROM lineages") == 1)
+            #expect(try await bench.number("SELECT count(*) FROM purchase_conflicts WHERE cause = 'type_differs'") == 1)
+        }
+    }
+
     @Test func `eight at once, under either id, end as one`() async throws {
         try await Self.with { bench in
             var verdicts: [VerdictMessage] = []

@@ -92,8 +92,9 @@ package enum OrderRules {
 }
 
 extension Transaction {
-    /// Takes the type that an order was granted by, where it would become another, or one that nobody here knows.
+    /// Takes the product and the type that an order was granted by, where they would become others, or a type that nobody here knows.
     fileprivate mutating func keepType(of order: StoredOrder) {
+        if let known = order.purchase?.transaction { productId = known.productId }
         guard productType != order.productType, order.productType != .unstated || !productType.isKnown else { return }
         productType = order.productType
     }
