@@ -74,6 +74,20 @@ struct Ledger {
         }
     }
 
+    /// Every submission of this time has its outcome.
+    ///
+    /// The database is of all suites, and some of theirs wait for an hour: what Apple signed and nobody could read.
+    func expectNothingDue(since began: Date) async throws {
+        let due = "FROM submissions WHERE due_at IS NOT NULL AND received_at >= $1"
+        let count = try await database.wait(
+            for: 0, within: .seconds(60), "SELECT count(*) AS n \(due)", [.timestamptz(began)])
+        let rows = try await database.rows(
+            "SELECT concat_ws(' ', kind, reason, attempts, due_at - now()) AS row \(due) LIMIT 20",
+            [.timestamptz(began)]
+        ).map { try $0.decode("row", as: String.self) }
+        #expect(count == 0, "\(rows)")
+    }
+
     /// `countersign audit` finds that balances equal entries, and orders their grants.
     func expectCleanAudit() async throws {
         let audit = try await stack.built("countersign", ["audit"]).run()
