@@ -214,8 +214,9 @@ CREATE UNIQUE INDEX orders_fallback_key ON orders (environment, app, fallback_ke
 -- OrderStore.matches: one line item under two original ids.
 CREATE INDEX orders_web_order_line_item ON orders (environment, app, web_order_line_item_id)
     WHERE web_order_line_item_id IS NOT NULL;
--- OrderStore.lock, LineageStore, subscriptions: the period that was bought last is looked for again and again.
-CREATE INDEX orders_lineage ON orders (environment, original_transaction_id, purchase_date);
+-- OrderStore.lock, LineageStore, subscriptions: the period that was bought last is looked for again and again. The
+-- environment is not first: in an empty database the checks of the ledger's foreign key would be planned to go by it alone.
+CREATE INDEX orders_lineage ON orders (original_transaction_id, environment, purchase_date);
 -- AccountStore.transactions, page by page, the newest first.
 CREATE INDEX orders_account ON orders (account, app, environment, created_at DESC, transaction_id DESC)
     WHERE account IS NOT NULL;
