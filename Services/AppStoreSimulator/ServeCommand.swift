@@ -1,7 +1,7 @@
 import ArgumentParser
 import NIOSSL
 
-/// `app-store-simulator serve`: plays the App Store until it is stopped; README.md beside this file says how far.
+/// `app-store-simulator serve`: plays the App Store until it is stopped; `deploy/site/pages/simulator.md` says how far.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Plays the App Store until SIGTERM or SIGINT.")

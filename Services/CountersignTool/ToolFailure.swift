@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import ServiceRuntime
 
-/// The exit codes that are neither 0 nor a usage error's 64; the table is in README.md beside this file.
+/// The exit codes that are neither 0 nor a usage error's 64; the table is in `deploy/site/pages/tool.md`.
 enum ToolExit {
     /// It could not be done, or looked at.
     static let failed = ExitCode.failure

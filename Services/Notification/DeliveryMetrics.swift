@@ -3,7 +3,7 @@ import Persistence
 import ServiceRuntime
 import Synchronization
 
-/// The numbers of delivering, by endpoint; the README lists them.
+/// The numbers of delivering, by endpoint; `deploy/site/pages/metrics.md` lists them.
 final class DeliveryMetrics: Sendable {
     private struct OfEndpoint: Sendable {
         let delivered: Counter

@@ -54,21 +54,21 @@ struct EveryCommandTests {
     }
 
     @Test(
-        "the table of the README has every command, or the group that it is of",
+        "the table of the tool's page has every command, or the group that it is of",
         .enabled(if: Self.readme != nil, "SKIPPED: no sources here"))
     func readmeNamesAll() throws {
         let readme = try #require(Self.readme)
         for leaf in leaves() {
             let word = leaf.words.dropFirst().first ?? ""
             let isNamed = readme.contains("`\(word)`") || readme.contains("`\(word) ")
-            #expect(isNamed, "Services/CountersignTool/README.md does not name `\(leaf.name)`")
+            #expect(isNamed, "deploy/site/pages/tool.md does not name `\(leaf.name)`")
         }
     }
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
     private static let readme = try? String(
-        contentsOf: root.appending(path: "Services/CountersignTool/README.md"), encoding: .utf8)
+        contentsOf: root.appending(path: "deploy/site/pages/tool.md"), encoding: .utf8)
 
     @Test("no page of the runbook has a person type SQL", .enabled(if: Self.readme != nil, "SKIPPED: no sources here"))
     func runbooks() throws {

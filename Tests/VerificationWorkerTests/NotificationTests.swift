@@ -15,10 +15,10 @@ struct NotificationTests {
         "TEST", "EXTERNAL_PURCHASE_TOKEN", "RESCIND_CONSENT", "RENEWAL_EXTENSION SUMMARY",
     ]
 
-    /// What the table of fulfillment's README says is read, by type and subtype.
+    /// What the table of `deploy/site/pages/apple-notifications.md` says is read, by type and subtype.
     private static func table() throws -> [String: String] {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Services/Fulfillment/README.md")
+            .appending(path: "../../deploy/site/pages/apple-notifications.md")
         let lines = try String(contentsOf: file, encoding: .utf8).split(
             separator: "\n", omittingEmptySubsequences: false)
         let start = try #require(lines.firstIndex(of: "| type | subtype | reads | what it does here |"))

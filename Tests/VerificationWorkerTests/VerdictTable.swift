@@ -1,6 +1,6 @@
 import Foundation
 
-/// The table of the worker's README: what becomes of every proof.
+/// The table of the page `deploy/site/pages/outcomes.md`: what becomes of every proof.
 struct VerdictTable {
     /// A row; `name` is the source and the outcome.
     struct Row: Hashable {
@@ -20,11 +20,11 @@ struct VerdictTable {
 
     init() throws {
         let readme = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Services/VerificationWorker/README.md").standardizedFileURL
+            .appending(path: "../../deploy/site/pages/outcomes.md").standardizedFileURL
         let lines = try String(contentsOf: readme, encoding: .utf8).split(
             separator: "\n", omittingEmptySubsequences: false)
         guard let head = lines.firstIndex(where: { $0.hasPrefix("| source | outcome |") }) else {
-            throw Trouble(what: "the README has no table of verdicts")
+            throw Trouble(what: "the page has no table of verdicts")
         }
         rows = try lines[(head + 2)...].prefix { $0.hasPrefix("|") }.map { line in
             let cells = line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast()

@@ -13,7 +13,7 @@ PROCESSES = {
 EVERY = "every service"
 TABLE_HEADS = {"variable", "key"}
 REASONS = "Shared/PurchaseModel/Orders/ReasonCode.swift"
-VERDICTS = "Services/VerificationWorker/README.md"
+VERDICTS = PAGES + "outcomes.md"
 FILES = [
     ("The apps file", "Shared/ServiceRuntime/AppsFile.swift", "`COUNTERSIGN_APPS_FILE`: which apps are served, and who may call for them."),
     ("The catalogue", "Shared/ServiceRuntime/Catalogue/CatalogueFile.swift",
@@ -96,7 +96,7 @@ def reasons_page():
              "The member `reason` of an answer, of an event (`data.reason`), of log lines and of metrics. A program may rely on the word; the",
              "sentence beside it (`detail`) is for people, and may change. More reasons will come.", "",
              "What a poster is told with each, and whether the app may finish, is in the",
-             "[table of fulfillment](../../../Services/Fulfillment/README.md#what-the-poster-is-told).", "",
+             "[table of outcomes](outcomes.md#the-answer-to-a-genuine-proof).", "",
              "## Countersign's own", "", "| reason | meaning |", "|---|---|"]
     lines += [f"| `{word}` | {text} |" for word, text in meanings.items()]
     lines += ["", "## Refused by verification", "", "The proof cannot become genuine by itself. The same post has it judged anew, at a pace: another version, another",

@@ -11,7 +11,7 @@ enum AlarmCheck {
 
     /// What an operator can do about a reason; a reason that is not here ends by itself when Apple answers again.
     ///
-    /// The words are the verification worker's; its README has the table of all reasons.
+    /// The words are the verification worker's; `deploy/site/pages/outcomes.md` has the table of all reasons.
     private static let remedies: [String: String] = [
         ReasonCode.appStoreUnauthorized.rawValue:
             "Apple refuses the key: check issuer_id, key_id and private_key_file of the app's app_store_server_api, that "

@@ -1,6 +1,6 @@
 import PurchaseModel
 
-/// Reasons that only this worker states; the table of all of them is in the README.
+/// Reasons that only this worker states; the table of all of them is `deploy/site/pages/outcomes.md`.
 extension ReasonCode {
     /// Intake speaks of a kind of proof that this worker does not know: a newer one will.
     static let proofKindUnknown = ReasonCode(rawValue: "proof_kind_unknown")

@@ -67,7 +67,7 @@ package enum Vocabulary {
     static let expirationIntent = Field("expirationIntent", ["1", "2", "3", "4", "5"], .noted)
     static let priceIncreaseStatus = Field("priceIncreaseStatus", ["0", "1"], .noted)
 
-    /// Every field; the table in the README of fulfillment is this one.
+    /// Every field; the table in `deploy/site/pages/unknown-values.md` is this one.
     package static let fields = [
         type, ownership, bundle, revocationType, revocationReason, offerType, offerDiscountType, transactionReason,
         expirationIntent, priceIncreaseStatus,
