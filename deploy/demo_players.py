@@ -205,7 +205,7 @@ def addresses(shop, folder):
     settings = shop.settings
     store, intake = settings["COUNTERSIGN_SIMULATOR_URL"], settings["COUNTERSIGN_RECEIPT_INTAKE_URL"]
     print(f"""
-   To try while it runs (README.md has more; everybody knows this key, and it is good on this machine only):
+   To try while it runs (deploy/site/pages/first-requests.md has more; everybody knows this key, and it is good on this machine only):
      sell a purchase    curl -s {store}/simulator/v1/sales \\
                           -d '{{"bundleId":"{GAME}","productId":"gems.100","type":"Consumable"}}'
      what a player has  curl -s "{intake}/v1/accounts/player-1?app={GAME}" \\
