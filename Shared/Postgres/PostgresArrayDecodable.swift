@@ -8,7 +8,7 @@ public protocol PostgresArrayElement: Sendable {
     static func decodeArray(_ cell: PostgresCell) throws(PostgresError) -> [Self]
 }
 
-extension Array: PostgresDecodable where Element: PostgresArrayElement {
+extension Array: PostgresDecodable, PostgresColumn where Element: PostgresArrayElement {
     /// Decodes an array of one dimension, or an empty one; for `[UInt8]`, a bytea.
     public static func decode(_ cell: PostgresCell) throws(PostgresError) -> [Element] {
         try Element.decodeArray(cell)

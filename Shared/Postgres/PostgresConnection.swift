@@ -80,12 +80,24 @@ public actor PostgresConnection {
 
     /// Runs one statement, prepared on its first use and kept prepared, unless `preparesStatements` is false.
     ///
+    /// - Parameter sql: one statement, with at most 65,535 values.
+    /// - Returns: all its rows; bound them by LIMIT where they could be many.
+    /// - Throws: `statementFailed` with the server's SQLSTATE, `connectionLost` when the outcome is unknown,
+    ///   `staleStatement`, or `poolClosed`.
+    public func query(_ sql: SQL) throws(PostgresError) -> PostgresResult {
+        let (text, parameters) = sql.statement
+        return try query(text, parameters)
+    }
+
+    /// The same for a statement whose text and values are apart.
+    ///
     /// - Parameters:
     ///   - sql: one statement, with `$1`, `$2` … for the parameters.
     ///   - parameters: at most 65,535 values.
     /// - Returns: all its rows; bound them by LIMIT where they could be many.
     /// - Throws: `statementFailed` with the server's SQLSTATE, `connectionLost` when the outcome is unknown,
     ///   `staleStatement`, or `poolClosed`.
+    @_disfavoredOverload  // A literal is an `SQL`.
     public func query(
         _ sql: String, _ parameters: [PostgresValue] = []
     ) throws(PostgresError) -> PostgresResult {

@@ -27,11 +27,23 @@ public struct PostgresCell: Sendable {
 /// Which columns fit: `String` text, varchar, char, name, json, jsonb, uuid · `Int64`, `Int` int2, int4, int8, oid, and
 /// numeric without a fraction · `Int32` int2, int4 · `Bool` bool · `Double` float4, float8 · `Date` timestamptz, and
 /// timestamp taken as UTC · `UUID` uuid · `[UInt8]` bytea · arrays of these, with optional elements where NULL occurs.
-public protocol PostgresDecodable: Sendable {
+public protocol PostgresDecodable: PostgresColumn {
     /// Decodes a value.
     ///
     /// - Throws: `decodingFailed`, best by `cell.mismatch`.
     static func decode(_ cell: PostgresCell) throws(PostgresError) -> Self
+}
+
+/// A type of the program with a raw value, such as an enumeration of words: a value that it does not know is an error.
+extension PostgresDecodable where Self: RawRepresentable, RawValue: PostgresDecodable {
+    /// Decodes the raw value.
+    public static func decode(_ cell: PostgresCell) throws(PostgresError) -> Self {
+        guard let value = Self(rawValue: try RawValue.decode(cell)) else {
+            throw PostgresError(
+                code: .decodingFailed, reason: "\(cell.column) has a value that this program does not know")
+        }
+        return value
+    }
 }
 
 extension String: PostgresDecodable {
@@ -154,7 +166,7 @@ extension Date: PostgresDecodable {
         guard cell.type == PostgresType.timestamptz || cell.type == PostgresType.timestamp,
             let microseconds = cell.integer(Int64.self), microseconds != .max, microseconds != .min
         else { throw cell.mismatch("Date") }
-        let (sinceReference, overflow) = microseconds.subtractingReportingOverflow(TimestampBinary.epochDifference)
+        let (sinceReference, overflow) = microseconds.subtractingReportingOverflow(Date.postgresEpochDifference)
         if overflow { throw cell.mismatch("Date") }
         return Date(timeIntervalSinceReferenceDate: Double(sinceReference) / 1_000_000)
     }

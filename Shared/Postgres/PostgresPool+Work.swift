@@ -8,11 +8,22 @@ extension PostgresPool {
 
     /// Runs one statement on a connection of the pool, committed by itself.
     ///
+    /// - Parameter sql: one statement, with at most 65,535 values.
+    /// - Throws: what `PostgresConnection.query` throws; `leaseTimedOut`, `tooManyWaiters`, `poolClosed`,
+    ///   `connectionFailed`; `CancellationError` when the task was cancelled before the statement was sent.
+    public func query(_ sql: SQL) async throws -> PostgresResult {
+        let (text, parameters) = sql.statement
+        return try await query(text, parameters)
+    }
+
+    /// The same for a statement whose text and values are apart.
+    ///
     /// - Parameters:
     ///   - sql: one statement, with `$1`, `$2` … for the parameters.
     ///   - parameters: at most 65,535 values.
     /// - Throws: what `PostgresConnection.query` throws; `leaseTimedOut`, `tooManyWaiters`, `poolClosed`,
     ///   `connectionFailed`; `CancellationError` when the task was cancelled before the statement was sent.
+    @_disfavoredOverload  // A literal is an `SQL`.
     public func query(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> PostgresResult {
         var deadMaximum = statistics.maximum
         while true {

@@ -56,10 +56,7 @@ public struct PostgresRow: Sendable {
     ///   - type: what to decode it as; the column's type must fit (see `PostgresDecodable`).
     /// - Throws: `decodingFailed` when there is no such column, it is NULL, or its type does not fit.
     public func decode<T: PostgresDecodable>(_ column: String, as type: T.Type = T.self) throws(PostgresError) -> T {
-        guard let cell = try cell(column) else {
-            throw PostgresError(code: .decodingFailed, reason: "column \(column) is NULL")
-        }
-        return try T.decode(cell)
+        try T.decode(cell(at: position(of: column)), named: column)
     }
 
     /// The value of a column, or nil when it is NULL.
@@ -71,18 +68,22 @@ public struct PostgresRow: Sendable {
     public func decodeIfPresent<T: PostgresDecodable>(
         _ column: String, as type: T.Type = T.self
     ) throws(PostgresError) -> T? {
-        guard let cell = try cell(column) else { return nil }
-        return try T.decode(cell)
+        try T?.decode(cell(at: position(of: column)), named: column)
     }
 
-    private func cell(_ column: String) throws(PostgresError) -> PostgresCell? {
+    private func position(of column: String) throws(PostgresError) -> Int {
         guard let position = storage.columns.position(of: column) else {
             throw PostgresError(code: .decodingFailed, reason: "there is no column \(column)")
         }
+        return position
+    }
+
+    /// The value of the column at a position that exists; nil when it is NULL.
+    func cell(at position: Int) -> PostgresCell? {
         let cell = index * storage.columns.names.count + position
         if !storage.nulls.isEmpty, storage.nulls[cell] { return nil }
         return PostgresCell(
-            column: column, type: storage.columns.types[position],
+            column: storage.columns.names[position], type: storage.columns.types[position],
             bytes: storage.bytes[storage.starts[cell]..<storage.starts[cell + 1]])
     }
 }

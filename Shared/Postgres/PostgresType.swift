@@ -18,6 +18,7 @@ enum PostgresType {
     static let date: UInt32 = 1082
     static let timestamp: UInt32 = 1114
     static let timestamptz: UInt32 = 1184
+    static let interval: UInt32 = 1186
     static let numeric: UInt32 = 1700
     static let uuid: UInt32 = 2950
     static let jsonb: UInt32 = 3802
@@ -28,6 +29,7 @@ enum PostgresType {
     static let textArray: UInt32 = 1009
     static let int8Array: UInt32 = 1016
     static let timestamptzArray: UInt32 = 1185
+    static let intervalArray: UInt32 = 1187
     static let uuidArray: UInt32 = 2951
     static let jsonbArray: UInt32 = 3807
 }

@@ -28,7 +28,7 @@ public struct PostgresValue: Sendable {
     public static func bool(_ value: Bool?) -> PostgresValue { scalar(value) }
 
     /// A `timestamptz`, rounded to the nearest microsecond; a date out of its range is refused by the server (22008).
-    public static func timestamptz(_ value: Date?) -> PostgresValue { scalar(value.map(TimestampBinary.init(date:))) }
+    public static func timestamptz(_ value: Date?) -> PostgresValue { scalar(value) }
 
     /// A `uuid`.
     public static func uuid(_ value: UUID?) -> PostgresValue { scalar(value) }
@@ -40,79 +40,86 @@ public struct PostgresValue: Sendable {
     public static func bytea(_ value: [UInt8]?) -> PostgresValue { scalar(value) }
 
     /// A `text[]`.
-    public static func textArray(_ values: [String?]) -> PostgresValue { array(values, as: \.self) }
+    public static func textArray(_ values: [String?]) -> PostgresValue { array(values) { $0 } }
 
     /// An `int8[]`.
-    public static func int8Array(_ values: [Int64?]) -> PostgresValue { array(values, as: \.self) }
+    public static func int8Array(_ values: [Int64?]) -> PostgresValue { array(values) { $0 } }
 
     /// An `int4[]`.
-    public static func int4Array(_ values: [Int32?]) -> PostgresValue { array(values, as: \.self) }
+    public static func int4Array(_ values: [Int32?]) -> PostgresValue { array(values) { $0 } }
 
     /// A `bool[]`.
-    public static func boolArray(_ values: [Bool?]) -> PostgresValue { array(values, as: \.self) }
+    public static func boolArray(_ values: [Bool?]) -> PostgresValue { array(values) { $0 } }
 
     /// A `timestamptz[]`.
     public static func timestamptzArray(_ values: [Date?]) -> PostgresValue {
-        array(values) { TimestampBinary(date: $0) }
+        array(values) { $0 }
     }
 
     /// A `uuid[]`.
-    public static func uuidArray(_ values: [UUID?]) -> PostgresValue { array(values, as: \.self) }
+    public static func uuidArray(_ values: [UUID?]) -> PostgresValue { array(values) { $0 } }
 
     /// A `jsonb[]`, from JSON texts.
-    public static func jsonbArray(_ values: [String?]) -> PostgresValue { array(values) { JSONBinary(text: $0) } }
+    public static func jsonbArray(_ values: [String?]) -> PostgresValue {
+        array(values) { $0.map(JSONBinary.init(text:)) }
+    }
 
     /// A `bytea[]`.
-    public static func byteaArray(_ values: [[UInt8]?]) -> PostgresValue { array(values, as: \.self) }
+    public static func byteaArray(_ values: [[UInt8]?]) -> PostgresValue { array(values) { $0 } }
 
-    private static func scalar<Element: BinaryElement>(_ value: Element?) -> PostgresValue {
-        guard let value else { return PostgresValue(type: Element.type, bytes: nil) }
-        let count = value.binaryCount
+    /// One value; nil is NULL.
+    static func scalar<Element: PostgresEncodable>(_ value: Element?) -> PostgresValue {
+        guard let value else { return PostgresValue(type: Element.postgresType, bytes: nil) }
+        let count = value.postgresByteCount
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            if let base = buffer.baseAddress { value.write(to: base) }
+            if let base = buffer.baseAddress { value.writePostgres(to: base) }
             initialized = count
         }
-        return PostgresValue(type: Element.type, bytes: bytes)
+        return PostgresValue(type: Element.postgresType, bytes: bytes)
+    }
+
+    /// NULL instead of an array.
+    static func noArray<Element: PostgresEncodable>(of type: Element.Type) -> PostgresValue {
+        PostgresValue(type: Element.postgresArrayType, bytes: nil)
     }
 
     /// An array in the format of `array_recv`: dimensions, whether NULL occurs, the elements' type; then, unless it is
     /// empty, count and lower bound; then each element as its length (-1 for NULL) and its bytes.
     @inline(__always)
-    private static func array<Source, Element: BinaryElement>(
-        _ values: [Source?], as convert: (Source) -> Element
+    static func array<Source, Element: PostgresEncodable>(
+        _ values: [Source], as convert: (Source) -> Element?
     ) -> PostgresValue {
         var total = values.isEmpty ? 12 : 20 + 4 * values.count
         var hasNull = false
         for value in values {
-            if let value { total += convert(value).binaryCount } else { hasNull = true }
+            if let element = convert(value) { total += element.postgresByteCount } else { hasNull = true }
         }
         let bytes = [UInt8](unsafeUninitializedCapacity: total) { buffer, initialized in
             guard var cursor = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
             func append(_ number: Int32) {
-                number.write(to: cursor)
+                number.writePostgres(to: cursor)
                 cursor += 4
             }
             append(values.isEmpty ? 0 : 1)
             append(hasNull ? 1 : 0)
-            append(Int32(bitPattern: Element.type))
+            append(Int32(bitPattern: Element.postgresType))
             if !values.isEmpty {
                 append(Int32(truncatingIfNeeded: values.count))
                 append(1)
             }
             for value in values {
-                guard let value else {
+                guard let element = convert(value) else {
                     append(-1)
                     continue
                 }
-                let element = convert(value)
-                let count = element.binaryCount
+                let count = element.postgresByteCount
                 // A length of more than 31 bits makes a parameter that the connection refuses to send.
                 append(Int32(truncatingIfNeeded: count))
-                element.write(to: cursor)
+                element.writePostgres(to: cursor)
                 cursor += count
             }
             initialized = total
         }
-        return PostgresValue(type: Element.arrayType, bytes: bytes)
+        return PostgresValue(type: Element.postgresArrayType, bytes: bytes)
     }
 }

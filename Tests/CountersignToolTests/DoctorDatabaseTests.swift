@@ -175,7 +175,7 @@ struct DoctorDatabaseTests {
                     ("state = 'parked'", "submissions_parked"),
                 ] {
                     let plan = try await connection.query(
-                        "EXPLAIN SELECT reason, count(*), min(settled_at) FROM submissions WHERE \(condition) GROUP BY 1"
+                        "EXPLAIN SELECT reason, count(*), min(settled_at) FROM submissions WHERE \(unescaped: condition) GROUP BY 1"
                     )
                     let text = try plan.rows.map { try $0.decode("QUERY PLAN", as: String.self) }.joined()
                     #expect(text.contains("Index Only Scan using \(index)"), "\(text)")

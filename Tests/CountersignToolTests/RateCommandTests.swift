@@ -86,7 +86,7 @@ struct RateCommandTests {
             try await SoldOrder.insert([order], pool)
             #expect(try await ProceedsRow.all(pool)["1"]?.tax == 1_900)
             for table in ["commission_rates", "tax_rates", "app_commission_programs"] {
-                await #expect(throws: PostgresError.self) { try await pool.query("DELETE FROM \(table)") }
+                await #expect(throws: PostgresError.self) { try await pool.query("DELETE FROM \(unescaped: table)") }
             }
             await #expect(throws: PostgresError.self) { try await pool.query("UPDATE tax_rates SET rate_ppm = 0") }
         }

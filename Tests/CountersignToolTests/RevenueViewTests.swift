@@ -129,7 +129,7 @@ struct RevenueViewTests {
         try await TestDatabase.with { pool in
             let name = try await pool.query("SELECT current_database()::text AS name").rows[0]
                 .decode("name", as: String.self)
-            _ = try await pool.query("ALTER DATABASE \(name) SET TimeZone = '\(timeZone)'")
+            _ = try await pool.query("ALTER DATABASE \(unescaped: name) SET TimeZone = '\(unescaped: timeZone)'")
             let first = try #require(RevenueDay("2026-01-01"))
             _ = try await RateStore(pool: pool).add(
                 .program(app: "small", program: .smallBusiness), from: first, actor: "test", reason: "it is small")

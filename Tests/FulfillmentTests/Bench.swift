@@ -228,7 +228,7 @@ struct Bench: Sendable {
 
     /// A number out of the database.
     func number(_ sql: String) async throws -> Int64 {
-        let row = try #require(try await pool.query("SELECT (\(sql))::int8 AS n").rows.first)
+        let row = try #require(try await pool.query("SELECT (\(unescaped: sql))::int8 AS n").rows.first)
         return try row.decode("n", as: Int64.self)
     }
 

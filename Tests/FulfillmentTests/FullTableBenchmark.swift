@@ -114,7 +114,7 @@ struct FullTableBenchmark {
                 let columns = try await connection.query(
                     """
                     SELECT attname::text AS name FROM pg_attribute
-                    WHERE attrelid = '\(copy.table)'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+                    WHERE attrelid = '\(unescaped: copy.table)'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
                     """
                 ).rows.map { try $0.decode("name", as: String.self) }
                 // Every column by its name, so that no row goes by way of JSON.

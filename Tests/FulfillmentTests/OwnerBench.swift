@@ -82,7 +82,9 @@ extension Bench {
 
     /// Texts out of the database, in the order of the query.
     func answers(_ sql: String) async throws -> [String] {
-        try await pool.query("SELECT (t)::text AS t FROM (\(sql)) AS asked (t)").rows.map { try $0.decode("t") }
+        try await pool.query("SELECT (t)::text AS t FROM (\(unescaped: sql)) AS asked (t)").rows.map {
+            try $0.decode("t")
+        }
     }
 
     /// `account cause` of a lineage.

@@ -148,7 +148,7 @@ struct StoredEndpointTests: DeliverySuite {
                 database, events.ids.map { event($0) }, endpoints.all,
                 DeliveryQueue(settings: settings(), inbox: DeliveryInbox()))
             func count(_ table: String) async throws -> Int {
-                try await database.pool.query("SELECT endpoint_id FROM \(table)").rows.count
+                try await database.pool.query("SELECT endpoint_id FROM \(unescaped: table)").rows.count
             }
             #expect(try await count("webhook_turns") == 3)
             #expect(try await store.remove(id, .all, asker: asker))

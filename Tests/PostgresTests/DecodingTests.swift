@@ -6,7 +6,7 @@ import Testing
 @Suite("Decoding what does not fit", .enabled(if: TestServer.isConfigured, TestServer.missing))
 struct DecodingTests {
     private func row(_ columns: String) async throws -> PostgresRow {
-        try await TestServer.withConnection { try await $0.query("SELECT \(columns)").rows[0] }
+        try await TestServer.withConnection { try await $0.query("SELECT \(unescaped: columns)").rows[0] }
     }
 
     private func refuses<T: PostgresDecodable>(_ row: PostgresRow, _ column: String, _ type: T.Type) {

@@ -88,8 +88,10 @@ struct OutageTests {
         } _: { pool in
             try await TestServer.withTable(pool) { table in
                 try await pool.withTransaction { connection in
-                    _ = try await connection.query("LOCK TABLE \(table)")
-                    let error = try await TestServer.failure { _ = try await pool.query("SELECT * FROM \(table)") }
+                    _ = try await connection.query("LOCK TABLE \(unescaped: table)")
+                    let error = try await TestServer.failure {
+                        _ = try await pool.query("SELECT * FROM \(unescaped: table)")
+                    }
                     #expect(error.sqlState == "55P03" && error.isRetriable)
                 }
             }

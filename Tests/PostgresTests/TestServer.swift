@@ -59,13 +59,14 @@ enum TestServer {
         _ pool: PostgresPool, _ body: (String) async throws -> R
     ) async throws -> R {
         let name = "postgres_tests_" + UUID().uuidString.lowercased().replacing("-", with: "")
-        _ = try await pool.query("CREATE TABLE \(name) (id int8 CONSTRAINT \(name)_unique PRIMARY KEY, value text)")
+        _ = try await pool.query(
+            "CREATE TABLE \(unescaped: name) (id int8 CONSTRAINT \(unescaped: name)_unique PRIMARY KEY, value text)")
         do {
             let value = try await body(name)
-            _ = try await pool.query("DROP TABLE \(name)")
+            _ = try await pool.query("DROP TABLE \(unescaped: name)")
             return value
         } catch {
-            _ = try? await pool.query("DROP TABLE \(name)")
+            _ = try? await pool.query("DROP TABLE \(unescaped: name)")
             throw error
         }
     }

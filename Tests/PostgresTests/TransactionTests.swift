@@ -9,7 +9,7 @@ struct TransactionTests {
     private struct BodyError: Error {}
 
     private func count(_ pool: PostgresPool, _ table: String) async throws -> Int {
-        try await pool.query("SELECT count(*) AS n FROM \(table)").rows[0].decode("n")
+        try await pool.query("SELECT count(*) AS n FROM \(unescaped: table)").rows[0].decode("n")
     }
 
     @Test("a body that returns is committed, a body that throws is rolled back")
@@ -17,21 +17,21 @@ struct TransactionTests {
         try await TestServer.withPool { pool in
             try await TestServer.withTable(pool) { table in
                 let value = try await pool.withTransaction { connection in
-                    try await connection.query("INSERT INTO \(table) VALUES (1)").affectedRows
+                    try await connection.query("INSERT INTO \(unescaped: table) VALUES (1)").affectedRows
                 }
                 #expect(value == 1)
                 #expect(try await count(pool, table) == 1)
                 await #expect(throws: BodyError.self) {
                     try await pool.withTransaction { connection in
-                        _ = try await connection.query("INSERT INTO \(table) VALUES (2)")
+                        _ = try await connection.query("INSERT INTO \(unescaped: table) VALUES (2)")
                         throw BodyError()
                     }
                 }
                 #expect(try await count(pool, table) == 1)
                 let error = try await TestServer.failure {
                     try await pool.withTransaction { connection in
-                        _ = try await connection.query("INSERT INTO \(table) VALUES (2)")
-                        _ = try await connection.query("INSERT INTO \(table) VALUES (1)")
+                        _ = try await connection.query("INSERT INTO \(unescaped: table) VALUES (2)")
+                        _ = try await connection.query("INSERT INTO \(unescaped: table) VALUES (1)")
                     }
                 }
                 #expect(error.sqlState == "23505" && error.constraintName == "\(table)_unique")
@@ -47,7 +47,7 @@ struct TransactionTests {
             try await TestServer.withTable(pool) { table in
                 let error = try await TestServer.failure {
                     try await pool.withTransaction { connection in
-                        _ = try await connection.query("INSERT INTO \(table) VALUES (1)")
+                        _ = try await connection.query("INSERT INTO \(unescaped: table) VALUES (1)")
                         _ = try? await connection.query("SELECT 1/0")
                     }
                 }
@@ -77,7 +77,7 @@ struct TransactionTests {
                 let (inside, entered) = AsyncStream.makeStream(of: Void.self)
                 let task = Task {
                     try await pool.withTransaction { connection in
-                        _ = try await connection.query("INSERT INTO \(table) VALUES (1)")
+                        _ = try await connection.query("INSERT INTO \(unescaped: table) VALUES (1)")
                         entered.yield()
                         // Only cancellation ends this sleep.
                         try await Task.sleep(for: .seconds(60))
@@ -100,7 +100,7 @@ struct TransactionTests {
                 let task = Task {
                     try await pool.withTransaction { connection in
                         withUnsafeCurrentTask { $0?.cancel() }
-                        _ = try await connection.query("INSERT INTO \(table) VALUES (1)")
+                        _ = try await connection.query("INSERT INTO \(unescaped: table) VALUES (1)")
                     }
                 }
                 try await task.value
@@ -113,7 +113,7 @@ struct TransactionTests {
     func retriesSerializationFailure() async throws {
         try await TestServer.withPool { pool in
             try await TestServer.withTable(pool) { table in
-                _ = try await pool.query("INSERT INTO \(table) VALUES (1, '0')")
+                _ = try await pool.query("INSERT INTO \(unescaped: table) VALUES (1, '0')")
                 let runs = Mutex(0)
                 try await pool.withTransaction { connection in
                     let run = runs.withLock { runs in
@@ -121,14 +121,15 @@ struct TransactionTests {
                         return runs
                     }
                     try await connection.executeScript("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
-                    let value: String = try await connection.query("SELECT value FROM \(table)").rows[0].decode("value")
+                    let value: String = try await connection.query("SELECT value FROM \(unescaped: table)").rows[0]
+                        .decode("value")
                     // Somebody else commits in between, the first time.
-                    if run == 1 { _ = try await pool.query("UPDATE \(table) SET value = '10'") }
+                    if run == 1 { _ = try await pool.query("UPDATE \(unescaped: table) SET value = '10'") }
                     _ = try await connection.query(
                         "UPDATE \(table) SET value = $1", [.text(String((Int(value) ?? 0) + 1))])
                 }
                 #expect(runs.withLock { $0 } == 2)
-                let row = try await pool.query("SELECT value FROM \(table)").rows[0]
+                let row = try await pool.query("SELECT value FROM \(unescaped: table)").rows[0]
                 #expect(try row.decode("value", as: String.self) == "11")
             }
         }
@@ -153,7 +154,7 @@ struct TransactionTests {
     func resolvesDeadlock() async throws {
         try await TestServer.withPool { pool in
             try await TestServer.withTable(pool) { table in
-                _ = try await pool.query("INSERT INTO \(table) VALUES (1, ''), (2, '')")
+                _ = try await pool.query("INSERT INTO \(unescaped: table) VALUES (1, ''), (2, '')")
                 let barrier = Barrier(2)
                 @Sendable func run(_ first: Int, _ second: Int) async throws {
                     try await pool.withTransaction { connection in
@@ -166,7 +167,7 @@ struct TransactionTests {
                 async let one: Void = run(1, 2)
                 async let two: Void = run(2, 1)
                 _ = try await (one, two)
-                let rows = try await pool.query("SELECT value FROM \(table)").rows
+                let rows = try await pool.query("SELECT value FROM \(unescaped: table)").rows
                 for row in rows { #expect(try row.decode("value", as: String.self) == "xx") }
                 #expect(rows.count == 2)
             }
@@ -194,11 +195,11 @@ struct TransactionTests {
             $0.poolSizeMaximum = 1
         } _: { pool in
             try await TestServer.withTable(pool) { table in
-                _ = try await pool.query("SELECT * FROM \(table)")
-                _ = try await pool.query("ALTER TABLE \(table) ADD extra int8")
+                _ = try await pool.query("SELECT * FROM \(unescaped: table)")
+                _ = try await pool.query("ALTER TABLE \(unescaped: table) ADD extra int8")
                 let names = try await pool.withTransaction { connection in
-                    _ = try await connection.query("INSERT INTO \(table) VALUES (1)")
-                    return try await connection.query("SELECT * FROM \(table)").rows[0].columnNames
+                    _ = try await connection.query("INSERT INTO \(unescaped: table) VALUES (1)")
+                    return try await connection.query("SELECT * FROM \(unescaped: table)").rows[0].columnNames
                 }
                 #expect(names == ["id", "value", "extra"])
             }
@@ -210,10 +211,11 @@ struct TransactionTests {
         try await TestServer.withPool { pool in
             try await TestServer.withTable(pool) { table in
                 _ = try await pool.query(
-                    "ALTER TABLE \(table) ADD CONSTRAINT late_unique UNIQUE (value) DEFERRABLE INITIALLY DEFERRED")
+                    "ALTER TABLE \(unescaped: table) ADD CONSTRAINT late_unique UNIQUE (value) DEFERRABLE INITIALLY DEFERRED"
+                )
                 let error = try await TestServer.failure {
                     try await pool.withTransaction { connection in
-                        _ = try await connection.query("INSERT INTO \(table) VALUES (1, 'a'), (2, 'a')")
+                        _ = try await connection.query("INSERT INTO \(unescaped: table) VALUES (1, 'a'), (2, 'a')")
                     }
                 }
                 #expect(error.sqlState == "23505" && error.constraintName == "late_unique")
@@ -241,13 +243,15 @@ struct TransactionTests {
                         """)
                 }
                 let error = try await TestServer.failure {
-                    try await pool.withTransaction { _ = try await $0.query("INSERT INTO \(table) VALUES (1)") }
+                    try await pool.withTransaction {
+                        _ = try await $0.query("INSERT INTO \(unescaped: table) VALUES (1)")
+                    }
                 }
                 #expect(error.code == .connectionLost && error.isRetriable)
                 #expect(error.sqlState == "57P01")
                 #expect(pool.statistics.discarded == 1)
                 #expect(try await count(pool, table) == 0)
-                _ = try await pool.query("DROP FUNCTION \(table)_die() CASCADE")
+                _ = try await pool.query("DROP FUNCTION \(unescaped: table)_die() CASCADE")
             }
         }
     }

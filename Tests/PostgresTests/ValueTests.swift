@@ -47,11 +47,12 @@ struct ValueTests {
         try await TestServer.withConnection { connection in
             for (text, wanted) in [("0", 0), ("10000", 10_000), ("-120000000", -120_000_000), ("12345678", 12_345_678)]
             {
-                let row = try await connection.query("SELECT sum(x) AS v FROM (VALUES (\(text)::int8)) t(x)").rows[0]
+                let row = try await connection.query("SELECT sum(x) AS v FROM (VALUES (\(unescaped: text)::int8)) t(x)")
+                    .rows[0]
                 #expect(try row.decode("v", as: Int.self) == wanted)
             }
             for text in ["0.5", "'NaN'", "'Infinity'", "9223372036854775808", "1e30"] {
-                let row = try await connection.query("SELECT \(text)::numeric AS v").rows[0]
+                let row = try await connection.query("SELECT \(unescaped: text)::numeric AS v").rows[0]
                 #expect(throws: PostgresError.self) { try row.decode("v", as: Int64.self) }
             }
         }

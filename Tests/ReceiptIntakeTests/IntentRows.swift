@@ -26,7 +26,7 @@ struct IntentRows: Sendable {
     }
 
     private func lines(_ expression: String, of table: String) async throws -> [String] {
-        let result = try await pool.query("SELECT \(expression) AS line FROM \(table) ORDER BY 1")
+        let result = try await pool.query("SELECT \(unescaped: expression) AS line FROM \(unescaped: table) ORDER BY 1")
         return try result.rows.map { try $0.decode("line") }
     }
 

@@ -117,7 +117,8 @@ struct ReadingStoryTests {
             try await rows.order("1", account: nil, reason: "unclaimed", at: 20)
             try await rows.order("2", account: nil, reason: "account_token_unknown", at: 20)
             let token = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
-            _ = try await rows.pool.query("UPDATE orders SET app_account_token = '\(token)' WHERE transaction_id = '2'")
+            _ = try await rows.pool.query(
+                "UPDATE orders SET app_account_token = '\(unescaped: token)' WHERE transaction_id = '2'")
             let unclaimed = try await sentences(intake, "1", token: TestIntake.serverKey)
             #expect(unclaimed.contains("Received a server notification from Apple by submission s1."), "\(unclaimed)")
             #expect(

@@ -188,7 +188,8 @@ private final class LaggingTopic: Sendable {
     func due() async throws -> Int64 { try await number("due_at <= now()") }
 
     private func number(_ condition: String) async throws -> Int64 {
-        let result = try await database.pool.query("SELECT count(*) AS n FROM submissions WHERE \(condition)")
+        let result = try await database.pool.query(
+            "SELECT count(*) AS n FROM submissions WHERE \(unescaped: condition)")
         return try result.rows[0].decode("n")
     }
 

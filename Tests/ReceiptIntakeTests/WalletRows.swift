@@ -92,7 +92,7 @@ struct WalletRows: Sendable {
     }
 
     func count(_ table: String) async throws -> Int {
-        let result = try await pool.query("SELECT count(*) AS n FROM \(table)")
+        let result = try await pool.query("SELECT count(*) AS n FROM \(unescaped: table)")
         return try Int(#require(result.rows.first).decode("n", as: Int64.self))
     }
 

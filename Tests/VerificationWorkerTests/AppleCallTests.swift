@@ -203,7 +203,7 @@ struct AppleCallTests {
             #expect(try await scene.calls().last == "ready 1 404 4040010 notFound")
             for (days, word) in [(2, "ready 2"), (2, "refused 3")] {
                 _ = try await scene.pool.query(
-                    "UPDATE apple_calls SET created_at = created_at - interval '\(days) days'")
+                    "UPDATE apple_calls SET created_at = created_at - \(days) * interval '1 day'")
                 try await scene.makeDue()
                 try await scene.look()
                 #expect(try await scene.calls().last == "\(word) 404 4040010 notFound")

@@ -62,7 +62,7 @@ struct JudgeSubmissionsTests {
         let schema = "worker_" + UUID().uuidString.lowercased().replacing("-", with: "")
         let url = Self.postgres ?? ""
         let plain = PostgresPool(configuration: try PostgresConfiguration(url: url), logger: Stage.quiet)
-        _ = try await plain.query("CREATE SCHEMA \(schema)")
+        _ = try await plain.query("CREATE SCHEMA \(unescaped: schema)")
         let option = (url.contains("?") ? "&" : "?") + "options=-csearch_path%3D\(schema)"
         let pool = PostgresPool(configuration: try PostgresConfiguration(url: url + option), logger: Stage.quiet)
         do {
@@ -72,7 +72,7 @@ struct JudgeSubmissionsTests {
             Issue.record(error)
         }
         await pool.close()
-        _ = try await plain.query("DROP SCHEMA \(schema) CASCADE")
+        _ = try await plain.query("DROP SCHEMA \(unescaped: schema) CASCADE")
         await plain.close()
     }
 

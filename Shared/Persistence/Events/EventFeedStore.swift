@@ -51,7 +51,7 @@ package struct EventFeedStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func newest() async throws -> Int64 {
-        let result = try await pool.query("SELECT \(Self.newest) AS newest")
+        let result = try await pool.query("SELECT \(unescaped: Self.newest) AS newest")
         return try result.rows.first?.decode("newest") ?? 0
     }
 

@@ -74,7 +74,7 @@ package struct BacklogStore: Sendable {
         let result = try await pool.query(
             """
             SELECT extract(epoch FROM now() - oldest)::float8 AS age
-            FROM (\(SubmissionStore.oldestUnsettledStatement)) unsettled
+            FROM (\(unescaped: SubmissionStore.oldestUnsettledStatement)) unsettled
             """)
         return try result.rows.first?.decodeIfPresent("age", as: Double.self)
     }

@@ -162,7 +162,8 @@ package struct ConsistencyCheck: Sendable {
             for prefix in try await AuditParts.pages(of: count.table).prefixes(size, on: connection) {
                 let with = prefix.isEmpty ? "" : "WITH \(prefix.dropLast(2)) "
                 let result = try await connection.query(
-                    "\(with)SELECT \(name) AS name, count(*) AS rows FROM \(count.table) GROUP BY 1")
+                    "\(unescaped: with)SELECT \(unescaped: name) AS name, count(*) AS rows FROM \(unescaped: count.table) GROUP BY 1"
+                )
                 for row in result.rows {
                     let name = count.table + (try row.decode("name", as: String.self))
                     counts[name, default: 0] += try row.decode("rows", as: Int64.self)

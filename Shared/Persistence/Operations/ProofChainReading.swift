@@ -29,7 +29,7 @@ package struct ProofChainReading: Sendable {
     /// - Parameter counts: counts the proofs of each, which reads all proofs.
     /// - Throws: `PostgresError`.
     package func chains(counts: Bool) async throws -> [Chain] {
-        let counted =
+        let counted: SQL =
             counts
             ? """
             (SELECT header, count(*) AS n, min(received_at) AS low, max(received_at) AS high

@@ -15,7 +15,8 @@ struct TableDump: Sendable {
         var rows: [String: [String]] = [:]
         for table in tables.rows {
             let name: String = try table.decode("name")
-            let result = try await pool.query("SELECT to_jsonb(t)::text AS row FROM \"\(name)\" t ORDER BY 1")
+            let result = try await pool.query(
+                "SELECT to_jsonb(t)::text AS row FROM \"\(unescaped: name)\" t ORDER BY 1")
             rows[name] = try result.rows.map { try $0.decode("row") }
         }
         self.rows = rows

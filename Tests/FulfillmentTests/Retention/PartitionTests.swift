@@ -92,7 +92,9 @@ struct PartitionTests {
                 "drop_submissions('notifications', now(), 10)",
                 "drop_submissions('fulfilled', now() - interval '2 years', 10)",
             ] {
-                await #expect(throws: PostgresError.self) { _ = try await shop.pool.query("SELECT \(call) AS x") }
+                await #expect(throws: PostgresError.self) {
+                    _ = try await shop.pool.query("SELECT \(unescaped: call) AS x")
+                }
             }
         }
     }
