@@ -27,6 +27,7 @@ BAD = [
     ("Tests/KafkaTests/A.swift", "let a = 1\ntry await Task.sleep(for: .seconds(1))\n", "not for time", 2),
     ("Shared/Kafka/KafkaUtils.swift", "\n", "says nothing", 1),
     ("Shared/Kafka/A.swift", "struct ConnectionManager {}\n", "says nothing", 1),
+    ("Services/Fulfillment/README.md", "# fulfillment\n", "the way of a transaction", 1),
     ("Shared/Kafka/README.md", "# Kafka\n\nTODO: more\n", "left over", 3),
     ("Shared/Kafka/README.md", "# Kafka\n\n# Again\n", "one `# Title`", 3),
     ("Shared/Kafka/README.md", "words\n", "one `# Title`", 1),
