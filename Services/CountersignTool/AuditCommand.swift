@@ -5,19 +5,19 @@ import Persistence
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Checks that orders, owners, ledger, subscriptions and events agree; exits with 2 when they do not.",
+        abstract: "Checks that orders, owners, ledger, subscriptions and events agree; exits with 2 if they do not.",
         discussion: """
-            All rules see the database at one moment. Tables that grow are read in parts, of which none takes longer than some \
-            seconds; on a terminal a line says how far it is. With --rule, rules are looked at one by one, at night for \
-            instance: each run is a moment of its own.
+            All rules read one snapshot of the database. Large tables are read in parts of some seconds each; on a \
+            terminal a line shows the progress. With --rule you can run rules one by one, for example at night; each \
+            run then has a snapshot of its own.
             """)
 
     @Option(
-        help: "The name of a rule; several times for several. All of them without it.",
+        help: "The name of a rule; may be repeated. Default: all rules.",
         completion: .list(ConsistencyCheck.ruleNames.map(\.name)))
     var rule: [String] = []
 
-    @Flag(help: "Prints the names of the rules and what they say, and looks at nothing.")
+    @Flag(help: "Prints the rules' names and texts, and checks nothing.")
     var rules = false
 
     @Flag(help: "Prints JSON.")
@@ -26,7 +26,7 @@ struct AuditCommand: AsyncParsableCommand {
     @Flag(help: "Prints how long each rule took, in how many parts.")
     var times = false
 
-    @Option(help: "How many violations of each rule are named.")
+    @Option(help: "How many violations of each rule are shown.")
     var examples = 20
 
     func validate() throws {

@@ -8,7 +8,7 @@ import ServiceRuntime
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Checks settings, database, broker, services and backlog; exits with 2 when something is wrong.")
+        abstract: "Checks settings, database, broker, services and backlog; exits with 2 if something is wrong.")
 
     @Option(help: "The admin address of a service, such as http://127.0.0.1:9100; may be given several times.")
     var service: [String] = []

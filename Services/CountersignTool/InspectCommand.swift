@@ -8,11 +8,11 @@ import PurchaseModel
 struct InspectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Says what an id is, and shows what is known of it: of a purchase, or of an account.",
+        abstract: "Says what an id is, and shows everything about it: a purchase or an account.",
         discussion: """
-            Submissions, orders, ledger, balances, entitlements, owners, subscriptions, events, deliveries, and what operators \
-            did. Of an account: what it bought and has, what waits, and what was refused and why. An order id of Apple's \
-            e-mail is known when somebody has posted it; --ask-apple has Apple say what it bought.
+            It shows submissions, orders, ledger, balances, entitlements, owners, subscriptions, events, deliveries \
+            and acts by hand. For an account: what it bought and has, what waits, and what was refused and why. An \
+            order id of Apple's e-mail is known only if it was posted; --ask-apple asks Apple for its transactions.
             """)
 
     @Argument(
@@ -24,7 +24,7 @@ struct InspectCommand: AsyncParsableCommand {
     var id: String
 
     @Option(help: "Of an account, or of an order id: a bundle id.") var app: String?
-    @Option(help: "The most of each list of an account, the newest.") var limit = 20
+    @Option(help: "The maximum number of rows in each list of an account, the newest first.") var limit = 20
     @Flag(help: "Asks Apple for the transactions of an order id; needs --app, and the app's key in the apps file.")
     var askApple = false
     @Flag(help: "Prints JSON.") var json = false

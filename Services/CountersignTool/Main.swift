@@ -6,7 +6,7 @@ import BuildVersion
 struct Countersign: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "countersign",
-        abstract: "Sets up, inspects and mends an installation of Countersign.",
+        abstract: "Sets up, inspects and repairs an installation of Countersign.",
         discussion: "Reads the same COUNTERSIGN_… environment variables as the services.",
         version: "countersign \(CountersignVersion.text)",
         subcommands: [

@@ -9,11 +9,11 @@ import Synchronization
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "messages",
-        abstract: "Prints the submissions that Kafka still has, a JSON object a line.",
+        abstract: "Prints the submissions that Kafka still has, one JSON object a line.",
         discussion: """
-            It reads countersign.submissions and countersign.lookups, in a consumer group of its own, from their beginning to \
-            where they ended when it began. Proofs are among what it prints: keep it as safe as the topics. It ends with 1 when \
-            it could not read all.
+            It reads countersign.submissions and countersign.lookups in its own consumer group, from the beginning to \
+            the end at the time of the start. The output contains proofs: protect it as you protect the topics. It \
+            exits with 1 if it could not read all.
             """)
 
     /// Seconds.
@@ -25,7 +25,7 @@ struct MessagesCommand: AsyncParsableCommand {
     @Option(help: "Seconds without a message, before all is read, after which it gives up.")
     var patience = 60
 
-    @Flag(help: "Changes nothing: it prints JSON always, an object a line.") var json = false
+    @Flag(help: "Has no effect: the output is always JSON, one object a line.") var json = false
 
     func validate() throws {
         guard Self.patiences.contains(patience) else {

@@ -5,8 +5,8 @@ import Persistence
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Makes the schema of a new database, or applies the migrations that it lacks; harmless to repeat.",
-        discussion: "A command that was ended goes on where it ended.")
+        abstract: "Creates the schema of a new database, or applies missing migrations; can be repeated.",
+        discussion: "An interrupted migration continues when the command is run again.")
 
     @Flag(help: "Prints JSON.") var json = false
 

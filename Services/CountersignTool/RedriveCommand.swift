@@ -5,11 +5,11 @@ import Persistence
 struct RedriveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
-        abstract: "Has submissions judged again that were rejected or parked, and notes who asked for it and why.",
+        abstract: "Judges rejected or parked submissions again, and records who asked for it and why.",
         discussion: """
-            For what a mended configuration would judge otherwise: a wrong bundle id, a refused sandbox, a product that
-            the catalogue did not know. A fulfilled submission is left alone; nothing is granted twice. A thousand are set
-            back at a time: what was is due, also when the command is ended.
+            Use it after a change of settings: a wrong bundle id, a refused sandbox, a product that was missing in the \
+            catalogue. Fulfilled submissions are left alone, and nothing is granted twice. It works in transactions of \
+            1,000, so an interrupted command has done a part.
             """)
 
     @Argument(help: "Ids of submissions.")
@@ -27,7 +27,7 @@ struct RedriveCommand: AsyncParsableCommand {
     @Option(help: "Who, for the audit log; the user of the session by default.")
     var actor: String?
 
-    @Option(help: "The most to redrive at once.")
+    @Option(help: "The maximum number of submissions.")
     var limit = 10_000
 
     @Flag(help: "Prints JSON.") var json = false

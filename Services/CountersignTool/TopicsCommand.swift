@@ -5,7 +5,7 @@ import Messages
 /// `countersign topics`: makes the topics that are missing, and says or sets who may use them.
 struct TopicsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "topics", abstract: "Makes the Kafka topics that are missing; harmless to repeat.",
+        commandName: "topics", abstract: "Creates missing Kafka topics; can be repeated.",
         discussion: """
             With --acls or --apply-acls it leaves the topics alone and is about access rules: each service may use \
             its own topics and groups, and the user countersign-tool may run the doctor. Making topics and rules needs \

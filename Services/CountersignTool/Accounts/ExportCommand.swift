@@ -6,14 +6,15 @@ import PurchaseModel
 /// `countersign export`: all that is known of an account, as JSON.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Prints all that is known of an account as one JSON object.",
+        commandName: "export", abstract: "Prints all data of an account as one JSON object.",
         discussion: """
-            Lists are named for their tables, and are there when they are empty. Other accounts are not named. A pseudonym is taken, too.
+            Each list has the name of its table, and is present even if it is empty. Other accounts are not named. A \
+            pseudonym can be exported, too.
             """)
 
     @Argument(help: "The account.") var account: String
     @Option(help: "The app's bundle id.") var app: String
-    @Flag(help: "Changes nothing: it prints JSON always.") var json = false
+    @Flag(help: "Has no effect: the output is always JSON.") var json = false
 
     func validate() throws {
         guard !app.isEmpty else { throw ValidationError("--app must be named") }

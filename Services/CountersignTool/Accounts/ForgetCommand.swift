@@ -7,11 +7,11 @@ import PurchaseModel
 struct ForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget",
-        abstract: "Replaces an account's name by a pseudonym in every table; shows first what there is of it.",
+        abstract: "Replaces an account's name by a pseudonym in every table; without --yes it only shows the data.",
         discussion: """
-            Without --yes it only shows. Fulfillment carries it out, and the audit log keeps who asked and why. Tokens, intents
-            and proofs are removed; sums stay. It cannot be undone. Close the account in the game first: what it buys later is a new
-            account's.
+            Without --yes it only shows the data. Fulfillment does the work, and the audit log records who asked and \
+            why. Tokens, intents and proofs are removed; sums stay. It cannot be undone. Close the account in the game \
+            first: later purchases belong to a new account.
             """)
 
     private enum Pace {

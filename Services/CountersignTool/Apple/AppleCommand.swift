@@ -8,14 +8,14 @@ import ServiceRuntime
 /// `countersign apple`: whether Apple and this installation understand each other.
 struct AppleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "apple", abstract: "Tries an app's key and its server notifications.",
+        commandName: "apple", abstract: "Tests an app's key and its server notifications.",
         subcommands: [Check.self, TestNotification.self])
 
     /// `countersign apple check`.
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "check",
-            abstract: "Calls Apple with an app's key, and has a test notification sent; exits with 2 when one fails.",
+            abstract: "Calls Apple with an app's key, and requests a test notification; exits with 2 if one fails.",
             discussion: """
                 Asks production and the sandbox, each for its notifications of the last day (which needs no purchase) and for \
                 a test notification, and waits until Apple says what your server answered to it.
@@ -26,7 +26,7 @@ struct AppleCommand: AsyncParsableCommand {
             help: "production or sandbox; both without it.", completion: AppleCommand.environments,
             transform: AppleCommand.environment)
         var environment: AppStoreEnvironment?
-        @Option(help: "Seconds to wait for Apple's word about the test notification.") var wait = 60.0
+        @Option(help: "Seconds to wait for Apple's report about the test notification.") var wait = 60.0
         @Flag(inversion: .prefixedNo, help: "Asks for a test notification.") var notification = true
         @Flag(help: "Prints JSON.") var json = false
         @OptionGroup var folder: SettingsFolderOption

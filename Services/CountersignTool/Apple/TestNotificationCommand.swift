@@ -7,7 +7,8 @@ extension AppleCommand {
     struct TestNotification: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "test-notification",
-            abstract: "Has Apple send a test notification, and says whether it came; exits with 2 when it did not.",
+            abstract:
+                "Requests a test notification from Apple, and reports whether it arrived; exits with 2 if it did not.",
             discussion: """
                 Asks Apple for it, and then what your server answered. `countersign doctor` tells when the last one was \
                 recorded.
@@ -17,7 +18,7 @@ extension AppleCommand {
         @Option(
             help: "production or sandbox.", completion: AppleCommand.environments, transform: AppleCommand.environment)
         var environment = AppStoreEnvironment.production
-        @Option(help: "Seconds to wait for Apple's word.") var wait = 60.0
+        @Option(help: "Seconds to wait for Apple's report.") var wait = 60.0
         @Flag(help: "Prints JSON.") var json = false
         @OptionGroup var folder: SettingsFolderOption
 

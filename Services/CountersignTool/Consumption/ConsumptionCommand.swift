@@ -7,14 +7,14 @@ import ServiceRuntime
 /// `countersign consumption`: what Apple is told about refund requests.
 struct ConsumptionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "consumption", abstract: "Shows what Apple is told when a customer asks for a refund.",
+        commandName: "consumption", abstract: "Shows Countersign's answers to Apple's refund requests.",
         subcommands: [Show.self])
 
     /// `countersign consumption show`.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show",
-            abstract: "Shows what Apple would be told about a purchase now, and what it was told; sends nothing.",
+            abstract: "Shows the answer that Apple would get about a purchase, and the answers it got; sends nothing.",
             discussion: """
                 By the ledger as it is, and by the policy of the product in the catalogue that COUNTERSIGN_CATALOGUE_FILE names.
                 """)

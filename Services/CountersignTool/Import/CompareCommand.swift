@@ -8,7 +8,7 @@ extension ImportCommand {
     /// `countersign import compare`.
     struct Compare: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "compare", abstract: "Says where an older system's grants and the books differ.",
+            commandName: "compare", abstract: "Compares an older system's grants with Countersign's orders.",
             discussion: """
                 Compares what the lines of an import say (account, product, quantity, items, granted) with the orders that \
                 they lead to, and names the orders that no line of the app's imports names. Ends with 2 where they differ.

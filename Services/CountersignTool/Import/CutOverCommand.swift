@@ -8,7 +8,7 @@ import PurchaseModel
 /// `countersign cut-over`: until when an older system granted what was bought.
 struct CutOverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cut-over", abstract: "Says until when an older system granted what was bought.",
+        commandName: "cut-over", abstract: "Sets and lists cut-overs: until when an older system granted purchases.",
         subcommands: [Set.self, List.self])
 
     /// `countersign cut-over set`.
@@ -26,7 +26,7 @@ struct CutOverCommand: AsyncParsableCommand {
         @Option(help: "One product, which may have another cut-over than the rest.") var product: String?
         @Option(help: "production or sandbox.") var environment = StoreEnvironment.production
         @Option(help: "The time: 2026-12-01, or 2026-12-01T04:00:00.000Z.") var at: String?
-        @Flag(help: "The older system grants everything as yet.") var open = false
+        @Flag(help: "No end: the older system still grants everything.") var open = false
         @Flag(help: "Events tell of what the older system granted, as it is recorded, with granted_elsewhere: true.")
         var events = false
         @Option(help: "Why, for the audit log.") var reason: String

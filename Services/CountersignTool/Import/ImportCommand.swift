@@ -9,13 +9,13 @@ extension ImportFormat: ExpressibleByArgument {}
 /// `countersign import`: takes over what an older system has.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Takes over purchases from an older system, and says where the two differ.",
+        commandName: "import", abstract: "Imports purchases from an older system, and reports where the two differ.",
         subcommands: [FileOfPurchases.self, Report.self, Compare.self], defaultSubcommand: FileOfPurchases.self)
 
     /// `countersign import FILE`.
     struct FileOfPurchases: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "file", abstract: "Has everything in a file verified and recorded, once.",
+            commandName: "file", abstract: "Verifies and records every purchase in a file, once.",
             discussion: """
                 The file is CSV with names of columns, JSON lines, or a proof a line; or a folder with a proof in each file. \
                 Columns: account, transaction_id, signed_transaction, receipt, order_id, app_account_token, environment, \
@@ -30,7 +30,9 @@ struct ImportCommand: AsyncParsableCommand {
         var column: [String] = []
         @Option(help: "Where to ask Apple about ids first: production or sandbox.") var environment: StoreEnvironment?
         @Flag(help: "Takes files of an app without a cut-over: everything in them is granted.") var grant = false
-        @Option(help: "Submissions without an outcome at a time: fewer are gentler to players who post meanwhile.")
+        @Option(
+            help:
+                "The maximum number of submissions without an outcome; a lower number leaves more capacity to players.")
         var inFlight = ImportRun.Limit.inFlight
         @Option(help: "Seconds to wait in the end while no outcome comes.") var wait = 60.0
         @Option(help: "Writes the lines that are not in the books to this file, with their reasons.")
@@ -119,7 +121,7 @@ struct ImportCommand: AsyncParsableCommand {
     struct Report: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "report",
-            abstract: "What became of an import's lines; without a number, which imports there are.")
+            abstract: "Shows the result of an import; without a number, lists the imports.")
 
         @Argument(help: "The number of an import.") var id: Int64?
         @Option(help: "Of one app only.") var app: String?

@@ -26,7 +26,7 @@ struct RatesCommand: AsyncParsableCommand {
     /// `countersign rates set`.
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set", abstract: "Adds a rate that holds from a day on; nothing is ever changed.",
+            commandName: "set", abstract: "Adds a rate that is valid from a day on; existing rows are never changed.",
             discussion: """
                 A row holds until a later one begins; one for the same day takes the older one's place. Estimates of all
                 orders from that day on change with it, also of those that are there already.
@@ -84,7 +84,7 @@ struct RateRowOptions: ParsableArguments {
 /// `countersign rates set commission`.
 struct SetCommissionRate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "commission", abstract: "What Apple keeps, of the price without tax.")
+        commandName: "commission", abstract: "Apple's commission, as a share of the price without tax.")
 
     @Option(help: "standard or small_business.") var program: RateStore.Program
     @Option(help: "one_time, subscription_first_year or subscription_later.") var kind: RateStore.Kind
@@ -112,11 +112,11 @@ struct SetCommissionRate: AsyncParsableCommand {
 /// `countersign rates set tax`.
 struct SetTaxRate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tax", abstract: "The customer's tax of a storefront, on the price without tax.")
+        commandName: "tax", abstract: "The tax in a storefront, as a share of the price without tax.")
 
     @Option(help: "A country, such as DEU.") var storefront: String
     @Option(help: "In per cent: 19.") var rate: String
-    @Flag(inversion: .prefixedNo, help: "Whether the price holds it, since Apple collects and remits it.")
+    @Flag(inversion: .prefixedNo, help: "The price includes the tax, because Apple collects and remits it.")
     var included: Bool
     @OptionGroup var row: RateRowOptions
 
@@ -139,7 +139,7 @@ struct SetTaxRate: AsyncParsableCommand {
 /// `countersign rates set program`.
 struct SetAppProgram: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "program", abstract: "In which of Apple's programs an app is; standard unless this says otherwise."
+        commandName: "program", abstract: "Which of Apple's programs an app is in; the default is standard."
     )
 
     @Option(help: "The app's bundle id.") var app: String

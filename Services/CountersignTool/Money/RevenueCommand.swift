@@ -5,10 +5,11 @@ import Persistence
 struct RevenueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revenue",
-        abstract: "Shows what production sold and took back in some days, with tax, commission and proceeds estimated.",
+        abstract: "Shows production's sales and refunds in a period, with estimated tax, commission and proceeds.",
         discussion: """
-            Days are UTC, both ends are included. A refund counts on its own day. Currencies are never added up. --csv and
-            --json give every day, storefront and product, in milliunits; the view daily_revenue gives the same in SQL.
+            Days are in UTC, and both are included. A refund counts on its own day. Currencies are never added up. \
+            --csv and --json have a row for each day, storefront and product, in milliunits; the view daily_revenue \
+            has the same in SQL.
             """)
 
     @Option(help: "The first day: 2026-03-01.") var from: RevenueDay

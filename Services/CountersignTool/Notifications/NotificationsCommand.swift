@@ -6,7 +6,7 @@ import PurchaseModel
 /// `countersign notifications`: what Apple has told, and what is to be judged once more.
 struct NotificationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "notifications", abstract: "Lists Apple's server notifications, and has them judged again.",
+        commandName: "notifications", abstract: "Lists Apple's server notifications, and processes them again.",
         subcommands: [List.self, Replay.self])
 
     /// Which notifications.
@@ -16,9 +16,9 @@ struct NotificationsCommand: AsyncParsableCommand {
         @Option(help: "production or sandbox; both without it.") var environment: StoreEnvironment?
         @Option(help: "A type, such as REFUND.") var type: String?
         @Option(help: "A subtype, such as BILLING_RETRY.") var subtype: String?
-        @Option(help: "Those that came at this time or later: 2026-11-21, or 2026-11-21T10:00:00Z.") var since: String?
-        @Option(help: "Those that came before this time.") var until: String?
-        @Option(help: "The most of them, the oldest first.") var limit = 10_000
+        @Option(help: "Received at this time or later: 2026-11-21, or 2026-11-21T10:00:00Z.") var since: String?
+        @Option(help: "Received before this time.") var until: String?
+        @Option(help: "The maximum number, the oldest first.") var limit = 10_000
 
         func validate() throws {
             guard (1...1_000_000).contains(limit) else { throw ValidationError("--limit is from 1 to 1000000") }
@@ -70,15 +70,15 @@ struct NotificationsCommand: AsyncParsableCommand {
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "replay",
-            abstract: "Has notifications judged and settled again, and notes who asked for it and why.",
+            abstract: "Processes notifications again, and records who asked for it and why.",
             discussion: """
-                For what a newer version, or a mended configuration, would take otherwise: a type that was not known, a \
-                sandbox that was refused. Says what it means; with --yes it does it. Nothing is granted twice, and refund \
-                requests are answered once.
+                Use it after an upgrade or a change of settings, for example for a type that the old version did not \
+                know, or for refused sandbox notifications. Without --yes it only lists them. Nothing is granted \
+                twice, and refund requests are answered once.
                 """)
 
         @OptionGroup var choice: Choice
-        @Flag(help: "Does it; without this it only says which there are.") var yes = false
+        @Flag(help: "Makes the change; without it the command only lists them.") var yes = false
         @Option(help: "Why, for the audit log; needed with --yes.") var reason: String?
         @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
 

@@ -6,7 +6,7 @@ import PurchaseModel
 struct AdjustCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "adjust",
-        abstract: "Gives or takes items by hand, with ledger entries, an event, and a line in the audit log.",
+        abstract: "Gives or takes items by hand, with ledger entries, an event, and a row in the audit log.",
         discussion: """
             countersign adjust --app com.example.game --account alice --item gem=+100 --item dust=-5 --reason "…"
             Each call is another adjustment: look before you repeat one.
@@ -18,7 +18,7 @@ struct AdjustCommand: AsyncParsableCommand {
     @Option(help: "An item and what is added: gem=+100, gem=-5. May be repeated.") var item: [String]
     @Option(help: "Why, for the audit log.") var reason: String
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
-    @Flag(help: "Lets a balance go below zero.") var allowDebt = false
+    @Flag(help: "Allows a negative balance.") var allowDebt = false
     @Flag(help: "Prints JSON.") var json = false
 
     /// What the account has now, for programs.

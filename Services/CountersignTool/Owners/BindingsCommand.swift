@@ -6,8 +6,8 @@ import PurchaseModel
 struct BindingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bindings",
-        abstract: "Shows whose a purchase is and ever was: every account, since when, and why.",
-        discussion: "For what lasts: subscriptions and non-consumables. Of a consumable `countersign inspect` says it.")
+        abstract: "Shows the owners of a purchase over time: every account, since when, and why.",
+        discussion: "For subscriptions and non-consumables. For a consumable use `countersign inspect`.")
 
     @Argument(help: "production or sandbox.") var environment: StoreEnvironment
     @Argument(help: "Any transaction id of any order of the lineage.") var transaction: String

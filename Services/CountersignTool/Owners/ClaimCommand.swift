@@ -7,11 +7,11 @@ import PurchaseModel
 struct ClaimCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "claim",
-        abstract: "Says whose a parked order is; fulfillment grants it, and the audit log keeps who said so and why.",
+        abstract: "Assigns a parked order to an account; fulfillment grants it, and the audit log records who and why.",
         discussion: """
             Only an order that is parked without an account can be claimed: unclaimed, account_token_unknown, \
-            purchase_ambiguous, environment_missing or signed_with_expired_certificate. The claim says whose it is, and that \
-            it was paid for.
+            purchase_ambiguous, environment_missing or signed_with_expired_certificate. With the claim you confirm the \
+            account, and that the purchase was paid for.
             """)
 
     private enum Pace {
@@ -21,7 +21,7 @@ struct ClaimCommand: AsyncParsableCommand {
 
     @Argument(help: "production or sandbox.") var environment: StoreEnvironment
     @Argument(help: "Any transaction id of the order.") var transaction: String
-    @Option(help: "Whose it is: 1 to 255 printable characters.") var account: Account
+    @Option(help: "The account: 1 to 255 printable characters.") var account: Account
     @Option(help: "Why, for the audit log.") var reason: String
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
     @Option(help: "Seconds to wait for fulfillment.") var wait = 10.0

@@ -4,13 +4,13 @@ import ServiceRuntime
 /// `countersign app`: the apps that are served.
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "app", abstract: "Adds an app to the apps file, or a key of offers to an app.",
+        commandName: "app", abstract: "Adds an app to the apps file, or a key for subscription offers to an app.",
         subcommands: [Add.self, Offers.self])
 
     /// `countersign app add`.
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "add", abstract: "Adds an app; what is in the file stays as it is.",
+            commandName: "add", abstract: "Adds an app; the rest of the file stays as it is.",
             discussion: """
                 Asks for what no option says, if a person is at the terminal. A key that is beside the apps already is not \
                 written again.
@@ -21,11 +21,11 @@ struct AppCommand: AsyncParsableCommand {
         @OptionGroup var offers: OfferKeyOptions
         @Flag(inversion: .prefixedNo, help: "Whether the app was ever released; it was if it has an Apple ID.")
         var released: Bool?
-        @Option(help: "What becomes of sandbox purchases: accept, test or refuse.")
+        @Option(help: "How sandbox purchases are treated: accept, test or refuse.")
         var sandbox: AppsFile.SandboxPolicy?
         @Option(help: "How receipts are verified: offline, verify_receipt or offline_then_verify_receipt.")
         var receipts: AppsFile.ReceiptPolicy?
-        @Option(help: "What shows that a player bought something: proof or number.")
+        @Option(help: "What proves a purchase: proof or number.")
         var possession: AppsFile.PossessionPolicy?
         @Flag(help: "Prints JSON.") var json = false
         @OptionGroup var folder: SettingsFolderOption
@@ -61,7 +61,7 @@ struct AppCommand: AsyncParsableCommand {
     /// `countersign app offers`.
     struct Offers: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "offers", abstract: "Gives an app the key that signs its subscription offers.",
+            commandName: "offers", abstract: "Adds the key that signs an app's subscription offers.",
             discussion: """
                 Make it a second In-App Purchase key in App Store Connect: receipt-intake, which faces the players, has it, \
                 and needs none to Apple's servers. Where the app has its key, --player-offers alone adds offers that every \

@@ -22,7 +22,7 @@ struct InitCommand: AsyncParsableCommand {
         help: "A file with the database's address, postgresql://…; it is copied to the secrets.", completion: .file())
     var postgresUrlFile: String?
     @Option(help: "Where the backend takes webhooks, https://…") var webhookUrl: String?
-    @Flag(inversion: .prefixedNo, help: "Makes a secret for the JWTs of players.") var jwt = true
+    @Flag(inversion: .prefixedNo, help: "Creates a secret for the players' JWTs.") var jwt = true
     @Option(
         help: "A new file that the API key is written to, with mode 600, instead of being shown.", completion: .file())
     var apiKeyOutput: String?

@@ -7,20 +7,20 @@ extension ServerKey.Scope: ExpressibleByArgument {}
 /// `countersign key`: the API keys of backends.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "key", abstract: "Makes API keys for backends, lists those that there are, and removes them.",
+        commandName: "key", abstract: "Creates, lists and removes API keys for backends.",
         subcommands: [Create.self, List.self, Remove.self])
 
     /// `countersign key create`.
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "create", abstract: "Makes an API key, and adds its SHA-256 to the apps file.",
+            commandName: "create", abstract: "Creates an API key, and adds its SHA-256 to the apps file.",
             discussion: """
                 The key is shown once, alone on standard output, and kept nowhere. Without --app it is good for every app \
                 that has no `authentication` of its own. Give each backend a name, and its keys no more scopes than it needs; \
                 a name may have two keys at a time, so that one can take the other's place.
                 """)
 
-        @Option(help: "Who gets it: letters, digits and . _ -; metrics, logs and `key list` tell of it by this name.")
+        @Option(help: "The key's name: letters, digits and . _ -; metrics, logs and `key list` show it.")
         var name: String?
         @Option(
             help: "What it may be used for, with commas between: post, read, spend, sign, operate.",
@@ -66,7 +66,7 @@ struct KeyCommand: AsyncParsableCommand {
     /// `countersign key list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "Lists the API keys of the apps file: whose, and for what.",
+            commandName: "list", abstract: "Lists the API keys of the apps file, with names, scopes and apps.",
             discussion: """
                 A key is told by the first digits of its SHA-256. With --service, once for each receipt-intake, it says how \
                 often each key was used since these processes started: an old key that nobody uses can be removed.
@@ -92,7 +92,7 @@ struct KeyCommand: AsyncParsableCommand {
     /// `countersign key remove`.
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "remove", abstract: "Removes an API key from the apps file; whoever sends it gets 401 then.",
+            commandName: "remove", abstract: "Removes an API key from the apps file; a request with it then gets 401.",
             discussion: """
                 The key is told by the first digits of its SHA-256, as `key list` prints them. With --service, once for each \
                 receipt-intake, a key that was used since these processes started is left alone, unless --used is given. \
@@ -102,7 +102,7 @@ struct KeyCommand: AsyncParsableCommand {
         @Argument(help: "The first digits of the key's SHA-256, eight or more.") var key: String
         @Option(help: "The admin address of a receipt-intake, such as http://127.0.0.1:9401; once for each.")
         var service: [String] = []
-        @Flag(help: "Removes it although it was used: it was stolen, say.") var used = false
+        @Flag(help: "Removes the key although it was used, for example because it was stolen.") var used = false
         @Flag(help: "Prints JSON.") var json = false
         @OptionGroup var folder: SettingsFolderOption
 

@@ -6,7 +6,7 @@ struct WebhookCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhooks",
         abstract:
-            "Manages endpoints, of the webhooks file and of the database, shows deliveries, and has webhooks sent again.",
+            "Manages webhook endpoints, shows deliveries, and sends webhooks again.",
         discussion: """
             An endpoint of the database has an id that begins with we_; every other name is one of the webhooks file. A \
             command finds out by that which of the two is meant.

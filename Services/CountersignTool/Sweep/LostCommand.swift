@@ -8,11 +8,10 @@ struct LostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lost",
         abstract:
-            "Lists what is paid, or may be, and not delivered, with what to do; exits with 2 when somebody has to.",
+            "Lists purchases that are paid, or may be, and not delivered, with remedies; exits with 2 if a person must act.",
         discussion: """
-            Parked orders, submissions without an outcome, and grants that the studio's backend was never told of: the \
-            number that an operator wants at zero. What is unclaimed only waits for its buyer to post it, and does not make \
-            the command end with 2.
+            The list has parked orders, submissions without an outcome, and grants whose webhook was given up. It \
+            should be empty. An unclaimed order waits for its buyer to post it, and does not set exit code 2.
             """)
 
     /// How a purchase is lost.
@@ -25,8 +24,8 @@ struct LostCommand: AsyncParsableCommand {
     @Flag(help: "Both environments.") var everywhere = false
     @Option(help: "parked, undecided or untold; all of them without it.") var stage: Stage?
     @Option(help: "One reason, such as account_token_unknown.") var reason: String?
-    @Option(help: "Seconds that it may take without being listed.") var olderThan = 60.0
-    @Option(help: "The most to list, the oldest first; all are counted.") var limit = 50
+    @Option(help: "Seconds without an outcome before a submission is listed.") var olderThan = 60.0
+    @Option(help: "The maximum number of rows, the oldest first; all are counted.") var limit = 50
     @Flag(help: "Prints JSON.") var json = false
 
     func validate() throws {

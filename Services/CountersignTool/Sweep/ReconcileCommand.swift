@@ -7,11 +7,12 @@ import Postgres
 struct ReconcileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile",
-        abstract: "After a restore of the database: has Apple asked for all that happened since, and waits for it.",
+        abstract:
+            "After a restore of the database: asks Apple for everything since the backup, and waits for the result.",
         discussion: """
-            --since is a time before the backup was made. Each app's notifications from then on are compared, and the \
-            histories, refunds and subscriptions of every known customer. The workers do it; this command shows how far they \
-            are, and reports what came of it. Ended in the middle, the work goes on: --status looks at it again.
+            --since is a time before the backup was made. Countersign compares each app's notifications since then, \
+            and the history, refunds and subscriptions of every known customer. The workers do this; the command shows \
+            their progress and the result. If you end the command, the work continues: --status shows it.
             """)
 
     private enum Pace {

@@ -6,10 +6,10 @@ import PurchaseModel
 struct SweepCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sweep",
-        abstract: "Has Apple asked at once for all that an account's Apple ID bought; for who wrote to support.",
+        abstract: "Asks Apple now for everything that an account's Apple ID bought.",
         discussion: """
-            Whole histories, refunds and subscriptions. What is signed and not in the books is granted as anything else. It \
-            needs one purchase of the customer that is known here: Apple is asked by a transaction id.
+            It reads the whole history, the refunds and the subscriptions. Missing purchases are granted as usual. \
+            Countersign must know at least one purchase of the customer, because Apple is asked by a transaction id.
             """)
 
     @Option(help: "A bundle id.") var app: String

@@ -5,8 +5,9 @@ import Persistence
 /// `countersign acts`: what was done by hand, by whom, and why.
 struct ActsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "acts", abstract: "Lists what was done by hand, by whom and why, the newest first.",
-        discussion: "It reads the table audit_log, which every command that acts writes to.")
+        commandName: "acts",
+        abstract: "Lists acts by hand from the audit log: what, by whom and why, the newest first.",
+        discussion: "It reads the table audit_log. Every command that changes something writes to it.")
 
     @Option(help: "What was done, such as adjust, claim, forget or redrive.") var action: String?
     @Option(help: "Who did it.") var actor: String?

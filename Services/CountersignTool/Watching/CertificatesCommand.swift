@@ -6,13 +6,13 @@ import Persistence
 struct CertificatesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "certificates",
-        abstract: "Shows which certificates are held for revoked, and which chains purchases were signed with.",
+        abstract: "Shows the certificates that are stored as revoked, and the chains that signed purchases.",
         subcommands: [List.self, Trust.self, Chains.self])
 
     /// `countersign certificates list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "Lists certificates that a responder of Apple's has called revoked.")
+            commandName: "list", abstract: "Lists certificates that Apple's OCSP responder reported as revoked.")
 
         @Flag(help: "Prints JSON.") var json = false
 
@@ -38,10 +38,11 @@ struct CertificatesCommand: AsyncParsableCommand {
     struct Trust: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "trust",
-            abstract: "Takes a certificate out of those that are held for revoked; its responder is asked anew.",
+            abstract: "Removes a certificate from the revoked ones; its OCSP responder is asked again.",
             discussion: """
-                Within 30 s. If the responder says again that it is revoked, it is there again. What was rejected meanwhile: \
-                `countersign redrive --rejected-reason certificate_revoked`.
+                It takes effect within 30 s. If the responder reports the certificate as revoked again, it is added \
+                again. Submissions that were rejected meanwhile: `countersign redrive --rejected-reason \
+                certificate_revoked`.
                 """)
 
         @Argument(help: "The SHA-256 of the certificate, 64 hexadecimal digits.") var sha256: String

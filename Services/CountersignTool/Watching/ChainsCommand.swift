@@ -11,10 +11,10 @@ extension CertificatesCommand {
         static let configuration = CommandConfiguration(
             commandName: "chains",
             abstract:
-                "Lists the chains of certificates that signed transactions came with; exits with 2 for a foreign root.",
+                "Lists the certificate chains of signed transactions; exits with 2 if a root is not Apple's.",
             discussion: """
-                Apple has two or three in years. A chain that ends at another root is somebody's who could sign purchases \
-                while that root was trusted. Receipts are not among them.
+                Apple uses two or three chains in some years. The owner of any other root could sign purchases while \
+                that root was trusted. Receipts are not included.
                 """)
 
         @Flag(help: "Counts the proofs of each chain, which reads all of them.") var count = false

@@ -7,10 +7,10 @@ import Postgres
 struct DatabaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "database",
-        abstract: "Shows what the database server is doing: connections, who waits for whom, the months that are made.",
+        abstract: "Shows the database server's activity: connections, who blocks whom, partitions.",
         discussion: """
-            For when the services wait for it. What sessions of other users are at is shown to members of pg_read_all_stats, \
-            and to the owner of the server.
+            Use it if the services wait for the database. Sessions of other users are visible to members of \
+            pg_read_all_stats and to the server's owner.
             """)
 
     @Option(help: "Seconds from which an open transaction is listed.") var olderThan = 10.0

@@ -9,17 +9,17 @@ extension WaitingStore.Kind: ExpressibleByArgument {}
 struct WaitingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "waiting",
-        abstract: "Shows what waits: submissions, events, webhooks, questions to Apple; and has some of it tried now.",
+        abstract: "Shows what waits: submissions, events, webhooks, questions to Apple; and sends some of it now.",
         subcommands: [List.self, Now.self], defaultSubcommand: List.self)
 
     /// `countersign waiting list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
-            abstract: "Counts what waits, by kind and reason; of one kind it lists the rows that are due first.",
+            abstract: "Counts what waits, by kind and reason; for one kind it lists the rows that are due first.",
             discussion: """
-                In a healthy installation most of this is a moment old. At most 10,000 rows of a kind are looked at: such a \
-                count means "at least".
+                In a healthy installation most rows are some seconds old. At most 10,000 rows of a kind are counted: \
+                that number means "at least".
                 """)
 
         @Argument(
@@ -64,10 +64,11 @@ struct WaitingCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "now",
             abstract:
-                "Has submissions or events sent at once that wait for their time, and notes who wanted it and why.",
+                "Sends delayed submissions or events now, and records who asked for it and why.",
             discussion: """
-                What is mended needs nothing: all of it is sent again when it is due. This is for those that were put off \
-                for long. Nothing is granted, or told, twice by it. Of webhooks: `countersign webhooks resend --state pending`.
+                After a repair everything is sent again when it is due. Use this command for rows that were delayed \
+                for long. Nothing is granted or sent twice because of it. For webhooks: `countersign webhooks resend \
+                --state pending`.
                 """)
 
         @Argument(help: "submissions or events.") var kind: Hastened

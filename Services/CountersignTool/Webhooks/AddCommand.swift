@@ -8,11 +8,10 @@ extension WebhookCommand {
     /// `countersign webhooks add`.
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "add", abstract: "Adds an endpoint, with a secret that is made for it.",
+            commandName: "add", abstract: "Adds an endpoint with a new secret.",
             discussion: """
-                `add NAME URL` writes it into the webhooks file, and its secret into a file beside it. `add --database URL` \
-                writes it into the database, and prints its secret, which nothing shows again. Either is in use within \
-                seconds.
+                `add NAME URL` adds the endpoint to the webhooks file, and its secret to a file beside it. `add \
+                --database URL` adds it to the database, and prints its secret once. Both are in use within seconds.
                 """)
 
         @Argument(help: "The endpoint's name in tables, logs and metrics; with --database its URL.")

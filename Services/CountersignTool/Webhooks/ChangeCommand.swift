@@ -7,9 +7,9 @@ extension WebhookCommand {
     /// `countersign webhooks change`.
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "change", abstract: "Changes an endpoint of the database; what no option names stays.",
+            commandName: "change", abstract: "Changes an endpoint of the database; other fields stay as they are.",
             discussion: """
-                What waits for the endpoint goes to its new address. An endpoint of the webhooks file is changed there; \
+                Waiting deliveries go to the new address. To change an endpoint of the webhooks file, edit the file; \
                 notification reads it within seconds.
                 """)
 
@@ -95,9 +95,9 @@ extension WebhookCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove", abstract: "Removes an endpoint from the database, or from the webhooks file.",
             discussion: """
-                What waits for an endpoint of the database is taken away: it is sent to nobody. What waits for one of the \
-                file stays, and goes out when the file has the name again. To pause an endpoint: `countersign webhooks \
-                disable`.
+                Waiting deliveries of an endpoint of the database are removed and never sent. Those of an endpoint of \
+                the file wait, and go out when the file has the name again. To pause an endpoint: `countersign \
+                webhooks disable`.
                 """)
 
         @Argument(help: "The endpoint's id or name.") var id: String

@@ -6,8 +6,8 @@ extension WebhookCommand {
     /// `countersign webhooks deliveries`.
     struct Deliveries: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "deliveries", abstract: "Lists deliveries and how they stand, the newest events first.",
-            discussion: "What endpoints answered to one of them: `countersign webhooks attempts EVENT ENDPOINT`.")
+            commandName: "deliveries", abstract: "Lists deliveries and their states, the newest events first.",
+            discussion: "An endpoint's answers: `countersign webhooks attempts EVENT ENDPOINT`.")
 
         @Option(help: "The id of one event: evt_….") var event: String?
         @Option(help: "The name of an endpoint.") var endpoint: String?
@@ -59,8 +59,9 @@ extension WebhookCommand {
     struct Attempts: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "attempts",
-            abstract: "Shows every attempt to deliver an event to an endpoint, and what it answered.",
-            discussion: "Attempts are there for COUNTERSIGN_RETENTION_ATTEMPTS days of fulfillment's, by default 30.")
+            abstract: "Shows every attempt to deliver an event to an endpoint, and the endpoint's answers.",
+            discussion:
+                "Attempts are kept for COUNTERSIGN_RETENTION_ATTEMPTS days (a setting of fulfillment), by default 30.")
 
         @Argument(help: "The event's id: evt_….") var event: String
         @Argument(help: "The endpoint's name.") var endpoint: String

@@ -5,9 +5,9 @@ extension WebhookCommand {
     /// `countersign webhooks disable`.
     struct Disable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "disable", abstract: "Switches an endpoint off, and notes who did it and why.",
+            commandName: "disable", abstract: "Disables an endpoint, and records who did it and why.",
             discussion: """
-                Within seconds nothing is sent to it. What it would be told waits, and goes out once it is on again: \
+                Within seconds nothing more is sent to it. Its deliveries wait, and go out when you enable it again: \
                 `countersign webhooks enable`.
                 """)
 

@@ -5,10 +5,11 @@ extension WebhookCommand {
     /// `countersign webhooks enable`.
     struct Enable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "enable", abstract: "Switches an endpoint on again, and notes who did it and why.",
+            commandName: "enable", abstract: "Enables an endpoint again, and records who did it and why.",
             discussion: """
-                What waited for it is due within seconds, the oldest event first, and as many at a time as \
-                COUNTERSIGN_DELIVERY_CONCURRENCY allows. Mend the endpoint first: `countersign webhooks ping`.
+                Its waiting deliveries become due within seconds, the oldest event first, and \
+                COUNTERSIGN_DELIVERY_CONCURRENCY limits how many go out at a time. Repair the endpoint first: \
+                `countersign webhooks ping`.
                 """)
 
         @Argument(help: "The endpoint's id or name.") var id: String

@@ -8,10 +8,10 @@ import PurchaseModel
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "events",
-        abstract: "Lists an app's events in the order in which they are pulled, and follows them.",
+        abstract: "Lists an app's events in the order of GET /v1/events, and follows them.",
         discussion: """
-            Begins with the oldest, after a cursor, or with --after now. The last line has the cursor to go on with; it \
-            is the same that GET /v1/events takes and gives.
+            It starts with the oldest event, after a cursor, or with --after now. The last line is the next cursor; \
+            GET /v1/events uses the same cursors.
             """)
 
     /// How often it looks for more.

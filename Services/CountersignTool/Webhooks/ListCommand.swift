@@ -9,8 +9,8 @@ extension WebhookCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists the endpoints of the webhooks file and of the database.",
             discussion: """
-                Without COUNTERSIGN_POSTGRES_URL it lists those of the file alone, and without a webhooks file those of the \
-                database; a line on standard error says so.
+                Without COUNTERSIGN_POSTGRES_URL it lists only those of the file, and without a webhooks file only \
+                those of the database; a line on standard error says so.
                 """)
 
         @OptionGroup var folder: SettingsFolderOption

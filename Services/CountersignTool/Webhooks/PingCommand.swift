@@ -7,11 +7,11 @@ extension WebhookCommand {
     /// `countersign webhooks ping`.
     struct Ping: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "ping", abstract: "Sends an endpoint one signed message of the type countersign.ping.",
+            commandName: "ping", abstract: "Sends a signed test message (countersign.ping) to an endpoint.",
             discussion: """
-                It goes to this endpoint alone, whatever events it takes, and is not tried again. To an endpoint of the \
-                webhooks file it is sent from here, and unlike the service this looks up no host to refuse addresses \
-                inside the own network; to one of the database the notification service sends it, within seconds.
+                The message goes to this endpoint only, whatever events it takes, and is sent once. For an endpoint of \
+                the webhooks file this command sends it, without the service's check for private addresses. For an \
+                endpoint of the database the notification service sends it, within seconds.
                 """)
 
         @Argument(help: "The endpoint's id or name.") var id: String

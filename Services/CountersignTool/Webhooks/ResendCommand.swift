@@ -9,12 +9,12 @@ extension WebhookCommand {
     /// `countersign webhooks resend`.
     struct Resend: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "resend", abstract: "Has webhooks sent again, and notes who asked for it and why.",
+            commandName: "resend", abstract: "Sends webhooks again, and records who asked for it and why.",
             discussion: """
-                Says how many it means; with --yes they are sent again, under the webhook-id that they had before, by \
-                which the backend knows what it has seen. It means what was given up, unless --state says otherwise, and \
-                of that what all options are true of. The notification service takes it up within seconds; what goes to \
-                an endpoint that is switched off waits until it is on.
+                Without --yes it only counts. With --yes the webhooks are sent again with the same webhook-id, so the \
+                backend recognises those that it has seen. By default it selects deliveries that were given up; \
+                --state changes this. All options must match. The notification service sends them within seconds; for \
+                a disabled endpoint they wait.
                 """)
 
         @Option(help: "The id of one event: evt_….") var event: String?

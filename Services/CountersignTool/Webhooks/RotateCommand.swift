@@ -9,10 +9,11 @@ extension WebhookCommand {
     /// `countersign webhooks rotate`.
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "rotate", abstract: "Makes an endpoint a new secret; the one before signs for a while, too.",
+            commandName: "rotate",
+            abstract: "Creates a new secret for an endpoint; the old one also signs for a while.",
             discussion: """
-                Each webhook has a signature by every live secret, of which there are two at most. The secret before of an \
-                endpoint of the database ends by itself after --expires-in; that of one of the webhooks file ends with \
+                Each webhook has a signature for every live secret; there are at most two. For an endpoint of the \
+                database the old secret expires after --expires-in. For an endpoint of the webhooks file end it with \
                 `countersign webhooks expire-secret`.
                 """)
 
@@ -83,7 +84,7 @@ extension WebhookCommand {
     struct ExpireSecret: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "expire-secret",
-            abstract: "Ends an endpoint's older secret at once, once a newer one is in use.")
+            abstract: "Ends an endpoint's old secret now, after a rotation.")
 
         @Argument(help: "The endpoint's id or name.") var id: String
         @OptionGroup var audit: EndpointAuditOptions

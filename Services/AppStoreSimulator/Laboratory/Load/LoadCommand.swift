@@ -5,7 +5,7 @@ import Foundation
 struct LoadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "load",
-        abstract: "Sells purchases at the simulator, posts them to intake, and waits for every outcome.",
+        abstract: "Buys in the simulator, posts the purchases to intake, and waits for every outcome.",
         discussion: """
             An outcome that a post is not answered with is asked for right away, while posting goes on. Latencies are
             from the begin of a purchase's first post: "accept" until it was accepted, "outcome" until its outcome was

@@ -4,7 +4,7 @@ import Foundation
 /// `app-store-simulator story`: plays stories at the simulator, and says whether they come out as they tell.
 struct StoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "story", abstract: "Plays stories of YAML at the App Store simulator, with expectations.",
+        commandName: "story", abstract: "Plays YAML stories with expectations in the App Store simulator.",
         discussion: "Tests/Stories holds the stories that ship, and the README of their format.",
         subcommands: [StoryRunCommand.self, StoryCheckCommand.self])
 }
@@ -12,7 +12,7 @@ struct StoryCommand: AsyncParsableCommand {
 /// `app-store-simulator story check`: reads stories without playing them.
 struct StoryCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Reads stories and reports mistakes with their lines; plays nothing.")
+        commandName: "check", abstract: "Checks stories and reports mistakes with their lines; plays nothing.")
 
     @Argument(help: "Files with stories.") var files: [String]
     @Flag(help: "Prints JSON.") var json = false
@@ -42,7 +42,7 @@ struct StoryCheckCommand: AsyncParsableCommand {
 struct StoryRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Plays stories step by step; exits with 1 when one does not come out as it tells.",
+        abstract: "Plays stories step by step; exits with 1 if an expectation fails.",
         discussion: """
             Each run takes a bundle id and accounts of its own. With --backend, a story that talks to the backend keeps
             its bundle id, by which the backend knows the app; without, those steps are skipped and reported so.

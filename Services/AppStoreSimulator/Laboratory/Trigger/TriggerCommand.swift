@@ -5,7 +5,7 @@ import Foundation
 struct TriggerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trigger",
-        abstract: "Has the App Store simulator send a server notification of a type.",
+        abstract: "Makes the App Store simulator send a server notification of a type.",
         discussion: """
             What the notification is about is made when it is missing: for REFUND something is sold and refunded. An
             override changes what the decoded payload says: --override data.status=2.
