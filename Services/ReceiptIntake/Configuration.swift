@@ -199,7 +199,7 @@ struct Configuration: Sendable {
         redriveInterval = try settings.duration(
             "redrive.interval", default: .seconds(1), in: .milliseconds(10)...(.seconds(3600)))
         bodyBytesMaximum = try settings.int(
-            "intake.body_bytes_maximum", default: 2 << 20, in: CompactJWS.bytesMaximum...(16 << 20))
+            "intake.body_bytes_maximum", default: 2 << 20, in: PostedJWS.bytesMaximum...(16 << 20))
         heldBytesMaximum = try settings.int(
             "intake.held_bytes_maximum", default: 128 << 20, in: bodyBytesMaximum...(64 << 30))
         queueMaximum = try settings.int("intake.queue_maximum", default: 2000, in: 1...100_000)

@@ -66,7 +66,7 @@ struct PurchaseRoutes: Sendable {
     @inline(never)
     private func accept(
         _ purchase: PurchaseRequest, from callers: ProvenCallers, isAwaited: Bool, _ context: IntakeContext
-    ) async throws -> PurchaseSubmissions.Accepted {
+    ) async throws -> KnownSubmission {
         let caller = try await callers.caller(app: purchase.app)
         let account = try Self.account(of: caller, body: purchase.account)
         let proof = try purchase.proof()

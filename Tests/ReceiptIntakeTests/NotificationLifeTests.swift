@@ -123,7 +123,7 @@ struct NotificationLifeTests {
         } onAccepted: { _ in
         }
         let submissions = NotificationSubmissions(batcher: batcher, underWayMaximum: 3)
-        @Sendable func accept() async throws -> NotificationSubmissions.Accepted {
+        @Sendable func accept() async throws -> (id: String, isNew: Bool) {
             let notification = try #require(ServerNotification(try NotificationPayload.renewal()))
             return try await submissions.accept(notification, correlationId: "c")
         }

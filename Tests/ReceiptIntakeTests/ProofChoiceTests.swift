@@ -57,7 +57,7 @@ struct ProofChoiceTests {
         #expect(named.kind == .signedTransaction && named.text == jws && named.namedTransactionId == nil)
         let twice = Data(wrapped.utf8).base64EncodedString()
         #expect(problem("\"signed_transaction\":\"\(twice)\"")?.slug == "proof-malformed")
-        let long = "ab.cd." + String(repeating: "A", count: CompactJWS.bytesMaximum)
+        let long = "ab.cd." + String(repeating: "A", count: PostedJWS.bytesMaximum)
         let tooLong = Data(long.utf8).base64EncodedString()
         #expect(problem("\"signed_transaction\":\"\(tooLong)\"")?.slug == "proof-malformed")
         #expect(problem("\"receipt\":\"\(long)\"")?.slug == "proof-malformed")

@@ -8,7 +8,7 @@ import Testing
 struct ProofShapeTests {
     @Test("a real shape is taken, and its payload found")
     func realShape() throws {
-        let jws = try #require(CompactJWS(Proofs.jws(originalTransactionId: "2000000123456789")))
+        let jws = try #require(PostedJWS(Proofs.jws(originalTransactionId: "2000000123456789")))
         #expect(PartitionKey.make(.signedTransaction(jws), account: "player") == "2000000123456789")
     }
 
@@ -19,15 +19,15 @@ struct ProofShapeTests {
             "ab.cd.ef=", "ab.cd.e f", "ab.cd.ef\n", "ab.c\u{0}d.ef", "äb.cd.ef", "ab.cd.ｅｆ", " ab.cd.ef",
         ])
     func malformed(text: String) {
-        #expect(CompactJWS(text) == nil)
+        #expect(PostedJWS(text) == nil)
     }
 
     @Test("64 KiB are taken, and a byte more is not")
     func size() {
-        let fitting = "ab.cd." + String(repeating: "A", count: CompactJWS.bytesMaximum - 6)
-        #expect(CompactJWS(fitting) != nil)
-        #expect(CompactJWS(fitting + "A") == nil)
-        #expect(CompactJWS(fitting + "AA") == nil)
+        let fitting = "ab.cd." + String(repeating: "A", count: PostedJWS.bytesMaximum - 6)
+        #expect(PostedJWS(fitting) != nil)
+        #expect(PostedJWS(fitting + "A") == nil)
+        #expect(PostedJWS(fitting + "AA") == nil)
     }
 
     @Test(
@@ -44,7 +44,7 @@ struct ProofShapeTests {
         ])
     func hostilePayload(payload: String) {
         let text = "e30." + (payload.isEmpty ? "AA" : Proofs.encode(Data(payload.utf8))) + ".c2ln"
-        let jws = CompactJWS(text)
+        let jws = PostedJWS(text)
         #expect(jws != nil)
         #expect(jws.map { PartitionKey.make(.signedTransaction($0), account: "player") } == "player")
     }
@@ -52,7 +52,7 @@ struct ProofShapeTests {
     @Test("64 digits are the most that is believed")
     func longestKey() throws {
         let digits = String(repeating: "1", count: 64)
-        let jws = try #require(CompactJWS(Proofs.jws(originalTransactionId: digits)))
+        let jws = try #require(PostedJWS(Proofs.jws(originalTransactionId: digits)))
         #expect(PartitionKey.make(.signedTransaction(jws), account: "player") == digits)
     }
 

@@ -190,26 +190,16 @@ final class BatchQueue<Element: Sendable>: Sendable {
 
     /// A batch of which no owner has more than its part, unless nobody else needs the rest; what stays keeps its place.
     private func takeFairly(_ state: inout State, _ owner: @Sendable (Element) -> String) -> [Element] {
-        let part = max(1, limits.partOfOne)
         var batch: [Element] = []
         var bytes = 0
         var taken = [Bool](repeating: false, count: state.elements.count)
-        var shares: [String: (elements: Int, bytes: Int)] = [:]
+        var shares: [String: Share] = [:]
         for isShared in [true, false] {
             for (index, element) in state.elements.enumerated() where !taken[index] {
                 guard batch.count < limits.batchElements else { break }
                 let more = size(element)
                 guard batch.isEmpty || bytes + more <= limits.batchBytes else { continue }
-                if isShared {
-                    let name = owner(element)
-                    let own = shares[name, default: (0, 0)]
-                    let isWithin =
-                        own.elements == 0
-                        || own.elements < max(1, limits.batchElements / part)
-                            && own.bytes + more <= limits.batchBytes / part
-                    guard isWithin else { continue }
-                    shares[name] = (own.elements + 1, own.bytes + more)
-                }
+                if isShared, !shares[owner(element), default: Share()].take(more, within: limits) { continue }
                 taken[index] = true
                 batch.append(element)
                 bytes += more
@@ -222,5 +212,22 @@ final class BatchQueue<Element: Sendable>: Sendable {
         }
         state.bytes -= bytes
         return batch
+    }
+
+    /// What one owner has of a batch.
+    private struct Share {
+        var elements = 0
+        var bytes = 0
+
+        /// Takes an element, unless the owner has its part; the first is always let in.
+        mutating func take(_ more: Int, within limits: Limits) -> Bool {
+            let part = max(1, limits.partOfOne)
+            let isWithin =
+                elements < max(1, limits.batchElements / part) && bytes + more <= limits.batchBytes / part
+            guard elements == 0 || isWithin else { return false }
+            elements += 1
+            bytes += more
+            return true
+        }
     }
 }

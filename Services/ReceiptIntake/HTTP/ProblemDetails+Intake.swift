@@ -59,7 +59,7 @@ extension ProblemDetails {
     static let proofMalformed = ProblemDetails(
         "proof-malformed", title: "The proof is not a signed transaction", status: .unprocessableContent,
         detail: "`signed_transaction` must be StoreKit's jwsRepresentation: three parts of base64url, at most "
-            + "\(CompactJWS.bytesMaximum) bytes.", extensions: ["field": "signed_transaction"])
+            + "\(PostedJWS.bytesMaximum) bytes.", extensions: ["field": "signed_transaction"])
 
     static func receiptMalformed(_ flaw: ReceiptText.Flaw) -> ProblemDetails {
         ProblemDetails(

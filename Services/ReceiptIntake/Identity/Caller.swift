@@ -1,5 +1,11 @@
+import Crypto
 import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Persistence
 import PurchaseModel
+import ServiceRuntime
 
 /// Who sends a request, once that is proven.
 enum Caller: Sendable, Hashable {
@@ -55,4 +61,93 @@ struct AuthenticationError: Error, CustomStringConvertible {
 
     static let keysUnavailable = AuthenticationError(
         code: .unavailable, description: "the keys that sign the app's tokens could not be fetched yet")
+}
+
+/// The credentials of a request: `Authorization: Bearer …`.
+///
+/// Source: RFC 6750, section 2.1.
+struct BearerToken: Sendable {
+    /// The longest token in bytes; a JWT with a large key's signature has about 1,500.
+    static let bytesMaximum = 8 << 10
+    /// What every server API key begins with, so that a scanner finds one that was published by mistake.
+    static let serverKeyPrefix = "csk_"
+
+    /// The token itself: never to be logged.
+    let value: String
+
+    /// Reads the header; nil when there is none of this scheme, or it is too long.
+    init?(_ headers: HTTPFields) {
+        guard let field = headers[.authorization], field.utf8.count <= Self.bytesMaximum else { return nil }
+        let parts = field.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        let token = parts[1].drop { $0 == " " }
+        guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ",") }) else {
+            return nil
+        }
+        value = String(token)
+    }
+
+    /// Whether it is a server API key; anything else is taken for a JWT.
+    var isServerKey: Bool { value.hasPrefix(Self.serverKeyPrefix) }
+
+    /// The place of its SHA-256 among these, which are in lower-case hexadecimal digits; nil where it is none of them.
+    ///
+    /// Every hash is compared to its end, so that time tells nothing of how much was right.
+    func place(among hashes: [String]) -> Int? {
+        let own = Array(SHA256.hash(data: Array(value.utf8)).lowercaseHexadecimal.utf8)
+        var place: Int?
+        for (index, hash) in hashes.enumerated() where Self.isSame(own, Array(hash.utf8)) { place = index }
+        return place
+    }
+
+    @inline(never)
+    private static func isSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        guard left.count == right.count else { return false }
+        var difference: UInt8 = 0
+        for (one, other) in zip(left, right) { difference |= one ^ other }
+        return difference == 0
+    }
+}
+
+/// Who sends a request, proven by its headers: nothing of the body of a stranger is read.
+///
+/// Which of a studio's apps a request is about stands in its body, and one secret may serve several of them.
+struct ProvenCallers: Sendable {
+    private let callers: [Caller]
+    private let token: BearerToken
+    private let authenticator: Authenticator
+    private let access: RouteAccess
+    private let correlationId: String
+
+    /// - Throws: `ProblemDetails` when there are no credentials, or none that the route takes; `AuthenticationError` when
+    ///   they prove nothing.
+    init(_ request: Request, _ context: IntakeContext, _ authenticator: Authenticator) async throws {
+        guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
+        access = context.access
+        correlationId = context.correlationId
+        callers = try await authenticator.callers(token, access: access, correlationId: correlationId)
+        self.token = token
+        self.authenticator = authenticator
+    }
+
+    /// The apps whose server API key it is, sorted; none for a player.
+    var serverApps: [String] {
+        callers.filter(\.isServer).map(\.app).sorted()
+    }
+
+    /// The player whose token it is, which names one account in whatever app; nil for a backend.
+    var player: Caller? {
+        callers.contains(where: \.isServer) ? nil : callers.min { $0.app < $1.app }
+    }
+
+    /// The caller for the app that the body names.
+    ///
+    /// - Throws: `ProblemDetails` when the app is not known, or the credentials do not suffice for it;
+    ///   `AuthenticationError` when they are another app's.
+    func caller(app: String) async throws -> Caller {
+        guard authenticator.knows(app: app) else { throw ProblemDetails.appUnknown }
+        if let caller = callers.first(where: { $0.app == app }) { return caller }
+        // It says why not; or its keys are here by now.
+        return try await authenticator.caller(token, app: app, access: access, correlationId: correlationId)
+    }
 }

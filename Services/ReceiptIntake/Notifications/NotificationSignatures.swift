@@ -66,7 +66,7 @@ actor NotificationSignatures {
             let used = Self.processorTime() - begun
             if isKnown { known.spend(used) } else { unknown.spend(used) }
         }
-        guard CompactJWS(text, bytesMaximum: ServerNotification.Limit.bytesMaximum) != nil else {
+        guard PostedJWS(text, bytesMaximum: ServerNotification.Limit.bytesMaximum) != nil else {
             return .failure(.malformed)
         }
         switch verifier.payload(Array(text.utf8)) {

@@ -28,21 +28,16 @@ final class NotificationSubmissions: Sendable {
         self.underWayMaximum = underWayMaximum
     }
 
-    /// A notification that is on disk.
-    struct Accepted: Sendable {
-        /// The submission's id; the same for the same text, always.
-        let id: String
-        /// False when it had been posted before.
-        let isNew: Bool
-    }
-
     /// Writes a notification down; it is on disk when this returns.
     ///
     /// - Parameter app: the app that the caller knows it to be about.
+    /// - Returns: the submission's id, the same for the same text, always; and whether it had not been posted before.
     /// - Throws: `PostgresError`, `IntakeOverloadedError`; then Apple is to post again, which is harmless.
     // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
-    func accept(_ notification: ServerNotification, correlationId: String) async throws -> Accepted {
+    func accept(
+        _ notification: ServerNotification, correlationId: String
+    ) async throws -> (id: String, isNew: Bool) {
         guard enter() else { throw IntakeOverloadedError() }
         defer { underWay.withLock { $0 -= 1 } }
         let proof = notification.jws.text
@@ -54,7 +49,7 @@ final class NotificationSubmissions: Sendable {
                     submissionId: id, app: notification.app, account: Self.account, kind: .serverNotification,
                     proof: proof, attempt: 0, correlationId: correlationId),
                 partitionKey: notification.partitionKey ?? id))
-        return Accepted(id: id, isNew: acceptance.isNew)
+        return (id, acceptance.isNew)
     }
 
     private func enter() -> Bool {

@@ -13,7 +13,7 @@ struct ServerNotification: Sendable {
     }
 
     /// The `signedPayload`: never to be logged.
-    let jws: CompactJWS
+    let jws: PostedJWS
     /// The bundle id that it says it is about.
     let app: String
     /// What keeps its lineage in one partition; nil where it says nothing of use.
@@ -21,7 +21,7 @@ struct ServerNotification: Sendable {
 
     /// Reads a `signedPayload`; nil when it is no such form, or says of no app that it is about it.
     init?(_ text: String) {
-        guard let jws = CompactJWS(text, bytesMaximum: Limit.bytesMaximum),
+        guard let jws = PostedJWS(text, bytesMaximum: Limit.bytesMaximum),
             let payload = jws.payload,
             let peeked = try? MessageCoding.decode(
                 Payload.self, from: payload, nestingDepthMaximum: JSONBody.nestingMaximum),
@@ -67,14 +67,14 @@ struct ServerNotification: Sendable {
             // Apple leaves it out of one in a million; then the transaction inside says whose it is.
             app =
                 text(.bundleId)
-                ?? text(.signedTransactionInfo).flatMap { CompactJWS($0)?.payload }.flatMap {
+                ?? text(.signedTransactionInfo).flatMap { PostedJWS($0)?.payload }.flatMap {
                     try? MessageCoding.decode(
                         Inside.self, from: $0, nestingDepthMaximum: JSONBody.nestingMaximum
                     ).bundleId
                 }
             originalTransactionId =
                 [text(.signedTransactionInfo), text(.signedRenewalInfo)].lazy
-                .compactMap { $0.flatMap { CompactJWS($0) } }.compactMap(PartitionKey.originalTransactionId).first
+                .compactMap { $0.flatMap { PostedJWS($0) } }.compactMap(PartitionKey.originalTransactionId).first
             uuid = (try? container.decode(String.self, forKey: .notificationUUID))
                 .flatMap(UUID.init(uuidString:))?.uuidString.lowercased()
         }

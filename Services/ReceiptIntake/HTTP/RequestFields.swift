@@ -1,4 +1,5 @@
 import HummingbirdCore
+import PurchaseModel
 import ServiceRuntime
 
 /// `?wait=SECONDS`: how long a caller is willing to wait for an outcome.
@@ -17,5 +18,19 @@ enum WaitParameter {
             throw ProblemDetails.fieldInvalid("wait", "a whole number of seconds from 0 to \(secondsMaximum)")
         }
         return .seconds(seconds)
+    }
+}
+
+extension StoreEnvironment {
+    /// What the field `environment` of a request says; nil where there is none.
+    ///
+    /// - Throws: `ProblemDetails` for a name that is none.
+    init?(field name: String?) throws {
+        guard let name else { return nil }
+        guard let environment = StoreEnvironment(rawValue: name) else {
+            let names = StoreEnvironment.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
+            throw ProblemDetails.fieldInvalid("environment", names)
+        }
+        self = environment
     }
 }
