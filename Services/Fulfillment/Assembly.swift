@@ -29,13 +29,13 @@ struct Assembly {
         let numbering = CatalogueStore(pool: pool)
         let catalogues = CurrentCatalogue(configuration.catalogue) { try await numbering.version(of: $0) }
         let doubtful = DoubtfulProducts()
-        let subscriptions = SettleSubscriptions()
+        let subscriptions = UpdateSubscriptions()
         let submissions = SettleSubmissions(backOff: BackOff(delayMaximum: configuration.retryDelayMaximum))
         let apps = CurrentApps(configuration.apps?.apps)
         let calls = QueueAppleCalls(apps: apps, finishDelay: configuration.finishDelay)
         let device = DeviceRule(
             canBeAsked: { apps.canBeAsked($0) }, delay: TimeInterval(configuration.deviceDelay.components.seconds))
-        let settle = SettleVerdicts(
+        let fulfill = FulfillVerdicts(
             pool: pool, catalogues: catalogues, load: LoadBatch(logger: logger, device: device),
             subscriptions: subscriptions, submissions: submissions, eventLease: configuration.eventLease,
             announce: announce, doubtful: doubtful,
@@ -50,7 +50,7 @@ struct Assembly {
             deadLetters: DeadLetters(producer: producer, consumer: TopicUse.verdicts.name, logger: logger),
             monitor: monitor, context: context
         ) { batch in
-            try await settle.settle(batch.map(\.message))
+            try await fulfill.fulfill(batch.map(\.message))
         }
         let parked = ReleaseOrders(
             pool: pool, catalogues: catalogues, doubtful: doubtful, subscriptions: subscriptions,
@@ -157,7 +157,7 @@ struct Assembly {
 
     /// What the clock alone ends.
     private static func ends(
-        _ configuration: Configuration, _ pool: PostgresPool, _ subscriptions: SettleSubscriptions,
+        _ configuration: Configuration, _ pool: PostgresPool, _ subscriptions: UpdateSubscriptions,
         _ announce: AnnounceOutcomes, _ logger: Logger
     ) -> (subscriptions: PeriodicTask, entitlements: PeriodicTask) {
         let interval = configuration.redriveInterval

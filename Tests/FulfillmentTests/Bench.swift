@@ -110,7 +110,7 @@ struct Bench: Sendable {
         SettleSubmissions(backOff: BackOff(delayMaximum: .seconds(60)))
     }
 
-    private var subscriptions: SettleSubscriptions { SettleSubscriptions(now: now) }
+    private var subscriptions: UpdateSubscriptions { UpdateSubscriptions(now: now) }
 
     /// The catalogue, under its number in this database.
     private var catalogues: CurrentCatalogue {
@@ -127,7 +127,7 @@ struct Bench: Sendable {
         _ verdicts: [VerdictMessage], by other: CurrentCatalogue? = nil,
         doubtful: DoubtfulProducts = DoubtfulProducts()
     ) async throws {
-        let settle = SettleVerdicts(
+        let fulfill = FulfillVerdicts(
             pool: pool, catalogues: other ?? catalogues,
             load: LoadBatch(
                 logger: log.logger(), device: DeviceRule(canBeAsked: { apps.canBeAsked($0) }), now: now),
@@ -136,7 +136,7 @@ struct Bench: Sendable {
             doubtful: doubtful, calls: QueueAppleCalls(apps: apps, finishDelay: .zero),
             notifications: RecordNotifications(apps: apps, logger: log.logger()), doubts: AskAboutDoubts(apps: apps),
             values: NoteUnknownValues(logger: log.logger()))
-        try await settle.settle(verdicts)
+        try await fulfill.fulfill(verdicts)
     }
 
     /// Looks for submissions that are too old.

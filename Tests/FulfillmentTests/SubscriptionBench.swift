@@ -98,7 +98,7 @@ struct SubscriptionBench: Sendable {
     /// What ends subscriptions.
     var endSubscriptions: EndSubscriptions {
         EndSubscriptions(
-            pool: bench.pool, subscriptions: SettleSubscriptions(now: bench.now),
+            pool: bench.pool, subscriptions: UpdateSubscriptions(now: bench.now),
             announce: AnnounceOutcomes { bench.published.add($0) }, eventLease: .seconds(30))
     }
 

@@ -76,7 +76,7 @@ struct SubscriptionEndTests {
             bench.on(1)
             try await bench.post([Sub.period("1", from: 0, to: 30)])
             let ender = EndSubscriptions(
-                pool: bench.bench.pool, subscriptions: SettleSubscriptions(),
+                pool: bench.bench.pool, subscriptions: UpdateSubscriptions(),
                 announce: AnnounceOutcomes { bench.bench.published.add($0) }, eventLease: .seconds(30))
             try await ender.look()
             #expect(try await bench.standing()?.state == .expired, "2023 is over")

@@ -14,7 +14,7 @@ import ServiceRuntime
 struct EndSubscriptions: Sendable {
     let pool: PostgresPool
     /// Works out where a subscription stands, with the same clock.
-    let subscriptions: SettleSubscriptions
+    let subscriptions: UpdateSubscriptions
     let announce: AnnounceOutcomes
     let eventLease: Duration
 

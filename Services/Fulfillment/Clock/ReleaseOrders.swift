@@ -13,7 +13,7 @@ struct ReleaseOrders: Sendable {
     let doubtful: DoubtfulProducts
     var now: @Sendable () -> Date = { Date() }
     let write = WriteBatch()
-    let subscriptions: SettleSubscriptions
+    let subscriptions: UpdateSubscriptions
     let submissions: SettleSubmissions
     let announce: AnnounceOutcomes
     let eventLease: Duration
@@ -45,8 +45,8 @@ struct ReleaseOrders: Sendable {
         try await OperatorClaimStore.settle(Self.settledClaims(claims, loaded), on: connection)
         try await LineageStore.append(Self.claimsWithoutLineage(loaded), on: connection)
         let decided = DecideBatch.decide(loaded)
-        var drafts = try await write.write(decided, of: loaded, on: connection)
-        drafts += try await subscriptions.settle(
+        var drafts = try await write.changes(decided, of: loaded, on: connection)
+        drafts += try await subscriptions.update(
             decided.lineages, renewals: [], silent: decided.silentLineages, on: connection)
         let events = try await EventStore.write(drafts, lease: eventLease, on: connection)
         try await calls.queue(decided, on: connection)

@@ -12,7 +12,7 @@ struct ReleaseRequested: Sendable {
     enum Limit {
         /// Requests of one commit; of most tokens nothing waits.
         static let requests = 100
-        /// Orders of one request in one commit: with all requests as many as `SettleVerdicts` settles in one.
+        /// Orders of one request in one commit: with all requests as many as `FulfillVerdicts` settles in one.
         static let ordersPerRequest = 20
         /// Commits of one look.
         static let commitsPerLook = 50

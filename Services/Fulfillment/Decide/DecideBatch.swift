@@ -109,7 +109,8 @@ enum DecideBatch {
         var purchase = purchase
         if let stored = purchase.stored {
             // What came exactly so before is not locked, unless its lineage moves.
-            guard let locked = orders[stored.key], locked.purchase != nil, !(purchase.isSettled && !locked.isUnclaimed)
+            guard let locked = orders[stored.key], locked.purchase != nil,
+                !purchase.bringsNothing || locked.isUnclaimed
             else { return nil }
             purchase.stored = locked
         }
@@ -167,6 +168,7 @@ enum DecideBatch {
         return transition?.isDecidedAnew ?? false ? transition : nil
     }
 
+    /// What decides about a transaction beside what Apple says of it.
     private static func terms(
         _ transaction: Transaction, stored: StoredOrder?, claimant: Account?, conflict: PurchaseConflict?,
         environment: StoreEnvironment, operatorClaim: OperatorClaimStore.Due? = nil, _ loaded: Loaded,
@@ -178,29 +180,34 @@ enum DecideBatch {
             $0.lineage.app == transaction.bundleId && transaction.productType != .consumable && conflict == nil
                 ? $0 : nil
         }
-        let owner: OrderOwner
-        if let operatorClaim {
-            // An operator's claim goes before a token of nobody.
-            owner = .account(ownership?.lineage.owner ?? operatorClaim.account)
-        } else if let account = stored?.account, stored?.token == transaction.appAccountToken {
-            // Nothing new says whose it is. So an operator's claim stays, though the token be nobody's.
-            owner = .account(ownership?.lineage.owner ?? account)
-        } else if let ownership {
-            owner = ownership.owner(
-                of: LineageEvidence.Statement(transaction: transaction, order: stored, isClaimed: claimant != nil))
-        } else {
-            owner = OrderOwner(
-                token: TokenOwner(transaction, owners: loaded.tokens), claimant: stored?.account ?? claimant)
-        }
         let product = loaded.catalogue.product(app: transaction.bundleId, id: transaction.productId)
         return OrderRules.Terms(
-            owner: owner,
+            owner: owner(
+                of: transaction, stored: stored, claimant: claimant, operatorClaim: operatorClaim, in: ownership,
+                tokens: loaded.tokens),
             itemsAccount: operatorClaim == nil
                 ? ownership?.itemsAccount(of: transaction, tokens: loaded.tokens) : nil,
             sharers: ownership?.lineage.sharers ?? [], product: product,
             catalogueVersion: loaded.catalogue.version,
             cutOver: loaded.cutOvers.cutOver(of: transaction, in: environment, type: product?.type), conflict: conflict,
             isOperators: operatorClaim != nil)
+    }
+
+    private static func owner(
+        of transaction: Transaction, stored: StoredOrder?, claimant: Account?, operatorClaim: OperatorClaimStore.Due?,
+        in ownership: Ownership?, tokens: [AppToken: Account]
+    ) -> OrderOwner {
+        // An operator's claim goes before a token of nobody.
+        if let operatorClaim { return .account(ownership?.lineage.owner ?? operatorClaim.account) }
+        // Nothing new says whose it is. So an operator's claim stays, though the token be nobody's.
+        if let account = stored?.account, stored?.token == transaction.appAccountToken {
+            return .account(ownership?.lineage.owner ?? account)
+        }
+        if let ownership {
+            return ownership.owner(
+                of: LineageEvidence.Statement(transaction: transaction, order: stored, isClaimed: claimant != nil))
+        }
+        return OrderOwner(token: TokenOwner(transaction, owners: tokens), claimant: stored?.account ?? claimant)
     }
 
     // MARK: - What posters are told

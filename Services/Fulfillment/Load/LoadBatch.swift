@@ -66,8 +66,10 @@ struct LoadBatch: Sendable {
         }
     }
 
+    /// What decides about the verdicts, with what may change locked.
+    ///
     /// - Throws: `PostgresError`.
-    func load(
+    func locked(
         _ verdicts: [Judged], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> Loaded {
         var joins = LineageJoins()
@@ -180,7 +182,7 @@ struct LoadBatch: Sendable {
         let concerned = loaded.lineages.filter { key, lineage in
             LineageConcern.needsOrders(lineage, loaded.evidence[key] ?? [], tokens: loaded.tokens)
         }
-        let keys = loaded.purchases.filter { !$0.isSettled }.compactMap(\.stored?.key)
+        let keys = loaded.purchases.filter { !$0.bringsNothing }.compactMap(\.stored?.key)
         let orders = try await OrderStore.lock(Array(Set(keys)), lineages: concerned.map(\.key), on: connection)
         loaded.orders = Dictionary(orders.map { ($0.key, $0) }) { first, _ in first }
         loaded.histories = try await Self.histories(

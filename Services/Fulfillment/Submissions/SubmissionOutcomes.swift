@@ -25,32 +25,30 @@ enum SubmissionOutcomes {
         if case .number(let account) = judged.evidence {
             return byNumber(outcomes, claimedBy: account, of: verdict, summaries)
         }
-        let hasPaid = outcomes.contains { outcome in
-            judged.poster.map { summaries[outcome.key]?.payersBesidesOwner.contains($0) ?? false } ?? false
-        }
         guard !outcomes.isEmpty else {
             return SubmissionOutcome(
                 state: .rejected, finish: false, reason: .receiptWithoutPurchases,
                 detail: "the receipt is genuine and holds no purchase; have the app refresh it and post it again")
         }
-        // What nobody vouches for claims nothing: where the order is nobody's, a newer proof has to.
-        let old = Set(transactions.filter { !$0.isVouchedFor }.map(\.orderKey))
-        let isInDoubt = { (outcome: TransactionOutcome) in
-            outcome.reason == .signedWithExpiredCertificate || outcome.isUnclaimed && old.contains(outcome.key)
-        }
-        guard let claims = verdict.claims.map({ Set($0) }) else {
-            return outcomes.contains(where: isInDoubt)
-                ? expired(outcomes) : outcome(outcomes, mine: outcomes, hasPaid)
-        }
-        guard claims.isSubset(of: outcomes.map(\.transactionId)) else {
+        let claims = verdict.claims.map { Set($0) }
+        guard claims?.isSubset(of: outcomes.map(\.transactionId)) ?? true else {
             return SubmissionOutcome(
                 state: .rejected, finish: false, reason: .transactionNotInReceipt,
                 detail: "the receipt is genuine and lacks the transaction that the app names; have the app refresh it",
                 transactions: outcomes)
         }
-        guard !claims.isEmpty else { return unnamed(outcomes) }
-        let mine = outcomes.filter { claims.contains($0.transactionId) }
-        return mine.contains(where: isInDoubt) ? expired(outcomes) : outcome(outcomes, mine: mine, hasPaid)
+        if let claims, claims.isEmpty { return unnamed(outcomes) }
+        let mine = outcomes.filter { claims?.contains($0.transactionId) ?? true }
+        // What nobody vouches for claims nothing: where the order is nobody's, a newer proof has to.
+        let old = Set(transactions.filter { !$0.isVouchedFor }.map(\.orderKey))
+        let isInDoubt = mine.contains { outcome in
+            outcome.reason == .signedWithExpiredCertificate || outcome.isUnclaimed && old.contains(outcome.key)
+        }
+        if isInDoubt { return expired(outcomes) }
+        let hasPaid = outcomes.contains { outcome in
+            judged.poster.map { summaries[outcome.key]?.payersBesidesOwner.contains($0) ?? false } ?? false
+        }
+        return outcome(outcomes, mine: mine, hasPaid)
     }
 
     /// What a part of a receipt claims and leaves parked: the last part is not told of it otherwise.

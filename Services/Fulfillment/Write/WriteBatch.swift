@@ -8,7 +8,7 @@ import PurchaseModel
 struct WriteBatch: Sendable {
     /// - Returns: what is to be told.
     /// - Throws: `PostgresError`; of SQLSTATE 40001 where somebody recorded the same purchase meanwhile.
-    func write(
+    func changes(
         _ decided: Decided, of loaded: Loaded, on connection: PostgresConnection
     ) async throws -> [EventDraft] {
         let ownerships = Array(decided.ownerships.values)

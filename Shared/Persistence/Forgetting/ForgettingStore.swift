@@ -110,7 +110,7 @@ package struct ForgettingStore: Sendable {
         }
     }
 
-    // The order of locks is that of `SettleVerdicts`: consents; lineages; orders by key; balances; subscriptions; sequences;
+    // The order of locks is that of `FulfillVerdicts`: consents; lineages; orders by key; balances; subscriptions; sequences;
     // calls to Apple; submissions by id.
     @inline(never)
     private func change(_ traces: Traces, _ request: ForgetRequestStore.Due) async throws -> Int {

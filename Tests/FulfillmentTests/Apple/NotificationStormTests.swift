@@ -81,7 +81,7 @@ struct NotificationStormTests {
 
     private func end(_ bench: Bench) async throws {
         try await EndSubscriptions(
-            pool: bench.pool, subscriptions: SettleSubscriptions(now: { History.end }),
+            pool: bench.pool, subscriptions: UpdateSubscriptions(now: { History.end }),
             announce: AnnounceOutcomes { _ in }, eventLease: .seconds(30)
         ).look()
     }

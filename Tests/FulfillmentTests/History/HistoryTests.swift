@@ -93,7 +93,7 @@ struct HistoryTests {
     /// Ends what ends by the clock.
     private func end(at now: Date, _ bench: Bench) async throws {
         try await EndSubscriptions(
-            pool: bench.pool, subscriptions: SettleSubscriptions(now: { now }),
+            pool: bench.pool, subscriptions: UpdateSubscriptions(now: { now }),
             announce: AnnounceOutcomes { _ in }, eventLease: .seconds(30)
         ).look()
     }

@@ -69,10 +69,10 @@ struct SweepBooks: Sendable {
         }
         let apps = CurrentApps(
             AppsFile(apps: Dictionary(access.apps.all.map { ($0.bundleId, $0) }) { first, _ in first }))
-        let settle = SettleVerdicts(
+        let fulfill = FulfillVerdicts(
             pool: pool, catalogues: catalogues,
             load: LoadBatch(logger: Stage.quiet, device: DeviceRule(canBeAsked: { apps.canBeAsked($0) })),
-            subscriptions: SettleSubscriptions(),
+            subscriptions: UpdateSubscriptions(),
             submissions: SettleSubmissions(backOff: BackOff(delayMaximum: .seconds(60))), eventLease: .seconds(30),
             announce: AnnounceOutcomes { _ in }, doubtful: DoubtfulProducts(),
             calls: QueueAppleCalls(apps: apps, finishDelay: .zero),
@@ -84,7 +84,7 @@ struct SweepBooks: Sendable {
             guard !due.submissions.isEmpty else { return }
             for submission in due.submissions {
                 let finding = try await Stage.finding(submission.message, access: access)
-                try await settle.settle(VerdictParts.messages(for: submission.message, finding))
+                try await fulfill.fulfill(VerdictParts.messages(for: submission.message, finding))
             }
         }
     }

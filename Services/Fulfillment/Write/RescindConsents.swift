@@ -4,12 +4,12 @@ import Postgres
 import PurchaseModel
 
 /// Freezes what a child's account may use when a guardian withdrew consent.
-struct SettleConsents: Sendable {
+struct RescindConsents: Sendable {
     /// Writes; a consent that is known, or older than what is known, changes nothing.
     ///
     /// - Returns: what is to be told.
     /// - Throws: `PostgresError`.
-    func settle(
+    func rescind(
         _ consents: [(consent: RescindedConsent, correlationId: String)], on connection: PostgresConnection
     ) async throws -> [EventDraft] {
         guard !consents.isEmpty else { return [] }

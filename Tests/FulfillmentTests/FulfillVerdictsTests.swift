@@ -15,7 +15,7 @@ import Testing
 @Suite(
     "Settling verdicts",
     .enabled(if: TestDatabase.url != nil, Bench.skipComment))
-struct SettleVerdictsTests {
+struct FulfillVerdictsTests {
     private func transaction(_ id: String, product: String = "gems.100", quantity: Int = 1) -> Transaction {
         var transaction = Bench.signed(id, product: product)
         transaction.quantity = quantity

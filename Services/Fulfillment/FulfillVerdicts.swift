@@ -8,13 +8,13 @@ import PurchaseModel
 /// The use case: a batch of verdicts becomes orders, grants, events and outcomes in one transaction of the database.
 ///
 /// Load what decides, locked; decide, without I/O; write. Whatever two processes do at once, one of them runs again.
-struct SettleVerdicts: Sendable {
+struct FulfillVerdicts: Sendable {
     let pool: PostgresPool
     let catalogues: CurrentCatalogue
     let load: LoadBatch
     let write = WriteBatch()
-    let consents = SettleConsents()
-    let subscriptions: SettleSubscriptions
+    let consents = RescindConsents()
+    let subscriptions: UpdateSubscriptions
     let submissions: SettleSubmissions
     let eventLease: Duration
     let announce: AnnounceOutcomes
@@ -37,21 +37,21 @@ struct SettleVerdicts: Sendable {
     /// Returns when everything is committed; what was published by then is a hint and a head start.
     ///
     /// - Throws: `PostgresError`; then some of it may be written, and repeating it changes nothing.
-    func settle(_ verdicts: [VerdictMessage]) async throws {
+    func fulfill(_ verdicts: [VerdictMessage]) async throws {
         for part in ClaimedLineages.cut(verdicts, transactionsMaximum: Limit.transactionsPerCommit) {
             let start = ContinuousClock.now
             let catalogue = try await catalogues.current()
-            let settled = try await pool.withTransaction(attempts: Limit.attempts) { connection in
-                try await settle(part, by: catalogue, on: connection)
+            let fulfilled = try await pool.withTransaction(attempts: Limit.attempts) { connection in
+                try await fulfill(part, by: catalogue, on: connection)
             }
-            doubtful.note(settled.decided, by: catalogue)
-            count(settled, verdicts: part.count, since: start)
-            notifications.tell(settled.notifications)
-            await announce.announce(events: settled.events, settlements: settled.settlements)
+            doubtful.note(fulfilled.decided, by: catalogue)
+            count(fulfilled, verdicts: part.count, since: start)
+            notifications.tell(fulfilled.notifications)
+            await announce.announce(events: fulfilled.events, settlements: fulfilled.settlements)
         }
     }
 
-    private struct Settled: Sendable {
+    private struct Fulfilled: Sendable {
         let decided: Decided
         let events: [EventStore.StoredEvent]
         let settlements: [SubmissionStore.Settled]
@@ -61,18 +61,18 @@ struct SettleVerdicts: Sendable {
     // Locks are taken in one order everywhere, so that batches cannot dead-lock: consents; lineages; orders by key, old ones
     // before new ones; balances; subscriptions; sequences by account; notifications; calls to Apple; questions to Apple; unknown values;
     // submissions by id.
-    private func settle(
+    private func fulfill(
         _ verdicts: [VerdictMessage], by catalogue: Catalogue, on connection: PostgresConnection
-    ) async throws -> Settled {
+    ) async throws -> Fulfilled {
         try await ConsentStore.lock(takesUp: verdicts.contains { !$0.rescindedConsents.isEmpty }, on: connection)
         let (judged, deferredIds) = try await load.judged(verdicts, on: connection)
-        let loaded = try await load.load(judged, by: catalogue, on: connection)
+        let loaded = try await load.locked(judged, by: catalogue, on: connection)
         let decided = DecideBatch.decide(loaded)
-        var drafts = try await write.write(decided, of: loaded, on: connection)
-        drafts += try await consents.settle(
+        var drafts = try await write.changes(decided, of: loaded, on: connection)
+        drafts += try await consents.rescind(
             judged.flatMap { judged in judged.verdict.rescindedConsents.map { ($0, judged.verdict.correlationId) } },
             on: connection)
-        drafts += try await subscriptions.settle(
+        drafts += try await subscriptions.update(
             decided.lineages,
             renewals: judged.flatMap { judged in
                 judged.verdict.renewals.map { ($0.resolved(by: loaded.members), judged.verdict.correlationId) }
@@ -89,17 +89,17 @@ struct SettleVerdicts: Sendable {
         let settlements = try await submissions.settle(judged, decided, on: connection)
         try await SubmissionStore.eraseProofs(of: loaded.voided.sorted(), on: connection)
         try await SubmissionStore.sendLater(deferredIds, after: Limit.deferral, on: connection)
-        return Settled(decided: decided, events: events, settlements: settlements, notifications: recorded)
+        return Fulfilled(decided: decided, events: events, settlements: settlements, notifications: recorded)
     }
 
-    private func count(_ settled: Settled, verdicts: Int, since start: ContinuousClock.Instant) {
-        Counter(label: "countersign_orders_granted_total").increment(by: settled.decided.grantedCount)
+    private func count(_ fulfilled: Fulfilled, verdicts: Int, since start: ContinuousClock.Instant) {
+        Counter(label: "countersign_orders_granted_total").increment(by: fulfilled.decided.grantedCount)
         Counter(label: "countersign_orders_granted_elsewhere_total").increment(
-            by: settled.decided.grantedElsewhereCount)
-        Counter(label: "countersign_orders_claimed_total").increment(by: settled.decided.claimedCount)
-        RecoveryDrafts.count(settled.events)
+            by: fulfilled.decided.grantedElsewhereCount)
+        Counter(label: "countersign_orders_claimed_total").increment(by: fulfilled.decided.claimedCount)
+        RecoveryDrafts.count(fulfilled.events)
         // Counted by the batch: a counter is looked up by its labels each time.
-        let counts = Dictionary(grouping: settled.settlements) { settlement in
+        let counts = Dictionary(grouping: fulfilled.settlements) { settlement in
             let outcome = settlement.message.outcome
             return [outcome.state.rawValue, outcome.reason?.rawValue ?? ""]
         }
@@ -111,5 +111,57 @@ struct SettleVerdicts: Sendable {
         }
         Recorder(label: "countersign_fulfillment_batch_size").record(verdicts)
         Metrics.Timer(label: "countersign_fulfillment_batch_seconds").record(duration: ContinuousClock.now - start)
+    }
+}
+
+/// The lineages that the verdicts of one commit claim, each for one account.
+///
+/// Who claims what another has just claimed is a restore: it is decided after the first has been granted, in a commit of its
+/// own, so that it does not matter which verdicts came in one batch.
+struct ClaimedLineages: Sendable {
+    private var claimants: [LineageKey: String] = [:]
+
+    /// Cuts a batch into commits, in its order; two accounts that claim the same lineage are never in one.
+    static func cut(_ verdicts: [VerdictMessage], transactionsMaximum: Int) -> [[VerdictMessage]] {
+        var parts: [[VerdictMessage]] = []
+        var room = 0
+        var claimed = ClaimedLineages()
+        for verdict in verdicts {
+            var count = 0
+            if case .genuine(let transactions) = verdict.verdict { count = transactions.count }
+            if !claimed.admit(verdict) || parts.isEmpty || count > room {
+                parts.append([])
+                room = transactionsMaximum
+                claimed = ClaimedLineages(of: verdict)
+            }
+            parts[parts.count - 1].append(verdict)
+            room -= count
+        }
+        return parts
+    }
+
+    init() {}
+
+    /// Those of one verdict.
+    init(of verdict: VerdictMessage) {
+        _ = admit(verdict)
+    }
+
+    /// Adds what a verdict claims.
+    ///
+    /// - Returns: false where another account claims one of its lineages; then it belongs into the next commit.
+    mutating func admit(_ verdict: VerdictMessage) -> Bool {
+        guard let poster = verdict.poster, case .genuine(let transactions) = verdict.verdict else { return true }
+        let claims = verdict.claims.map { Set($0) }
+        let keys = transactions.flatMap { transaction -> [LineageKey] in
+            guard let environment = transaction.environment, transaction.productType != .consumable,
+                claims?.contains(transaction.transactionId) ?? true
+            else { return [] }
+            return [transaction.originalTransactionId, transaction.previousOriginalTransactionId].compactMap(\.self)
+                .map { LineageKey(environment: environment, originalTransactionId: $0) }
+        }
+        guard keys.allSatisfy({ claimants[$0, default: poster].utf8.elementsEqual(poster.utf8) }) else { return false }
+        for key in keys { claimants[key] = poster }
+        return true
     }
 }

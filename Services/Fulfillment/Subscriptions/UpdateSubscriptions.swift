@@ -5,7 +5,7 @@ import Postgres
 import PurchaseModel
 
 /// Works out anew where subscriptions stand, after their orders, owners or renewal statements changed.
-struct SettleSubscriptions: Sendable {
+struct UpdateSubscriptions: Sendable {
     /// What time it is; nil for the database's clock, by which entitlements are read and subscriptions end, too.
     var now: (@Sendable () -> Date)?
 
@@ -20,7 +20,7 @@ struct SettleSubscriptions: Sendable {
     ///   - silent: lineages of which nothing is told.
     /// - Returns: what is to be told.
     /// - Throws: `PostgresError`.
-    func settle(
+    func update(
         _ lineages: [LineageKey: String], renewals: [(statement: RenewalStatement, correlationId: String)],
         silent: Set<LineageKey> = [], on connection: PostgresConnection
     ) async throws -> [EventDraft] {
