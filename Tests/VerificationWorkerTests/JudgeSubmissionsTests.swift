@@ -26,9 +26,8 @@ struct JudgeSubmissionsTests {
                 let judge = JudgeSubmissions(
                     judge: access.judge.offline, proofs: ProofReader(pool: nil, logger: Stage.quiet), revocation: nil,
                     isPaused: { false })
-                let found = await judge.outcomes(for: submissions).map { outcome -> [String]? in
-                    guard case .settled(let finding) = outcome else { return nil }
-                    return finding.transactions.map(\.transactionId)
+                let found = await judge.findings(for: submissions).map { finding -> [String]? in
+                    finding?.transactions.map(\.transactionId)
                 }
                 let expected: [[String]?] =
                     sold.map { [$0.transactionId] } + (0..<60).map { _ in bought.map(\.transactionId) } + [nil]
@@ -94,10 +93,11 @@ struct JudgeSubmissionsTests {
                         judge: access.judge.offline, proofs: proofs, revocation: nil, isPaused: { false })
                     let lookups = JudgeLookups(judge: access.judge, proofs: proofs, inFlightMaximum: 10)
                     var findings: [Finding] = []
-                    for (submission, outcome) in zip([large, missing], await offline.outcomes(for: [large, missing])) {
-                        switch outcome {
-                        case .settled(let finding): findings.append(finding)
-                        case .needsLookup: findings += await lookups.findings(for: [submission])
+                    for (submission, finding) in zip([large, missing], await offline.findings(for: [large, missing])) {
+                        if let finding {
+                            findings.append(finding)
+                        } else {
+                            findings += await lookups.findings(for: [submission])
                         }
                     }
                     #expect(findings.first?.transactions.map(\.transactionId) == sold.map(\.transactionId))

@@ -33,7 +33,7 @@ extension Stage {
                 judge: access.judge.offline, proofs: ProofReader(pool: nil, logger: Self.quiet),
                 revocation: RevocationQuestions(verifier: access.judge.offline.signedData, checker: checker),
                 isPaused: { false })
-            guard case .settled(let finding)? = await judge.outcomes(for: [submission]).first else {
+            guard case .some(.some(let finding)) = await judge.findings(for: [submission]).first else {
                 throw Simulator.Trouble(description: "a signed transaction was not settled offline")
             }
             #expect(checker.certificatesRemembered == 2)

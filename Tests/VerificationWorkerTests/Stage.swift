@@ -84,12 +84,10 @@ struct Stage: Sendable {
         let judge = JudgeSubmissions(
             judge: access.judge.offline, proofs: proofs, revocation: access.revocation,
             isPaused: { access.pace.isOut })
-        switch try #require(await judge.outcomes(for: [submission]).first) {
-        case .settled(let finding): return finding
-        case .needsLookup:
-            let lookups = JudgeLookups(judge: access.judge, proofs: proofs, inFlightMaximum: 16)
-            return try #require(await lookups.findings(for: [submission]).first)
-        }
+        let offline: Finding? = try #require(await judge.findings(for: [submission]).first)
+        if let offline { return offline }
+        let lookups = JudgeLookups(judge: access.judge, proofs: proofs, inFlightMaximum: 16)
+        return try #require(await lookups.findings(for: [submission]).first)
     }
 
     static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -1,8 +1,24 @@
+import EventProcessing
 import Messages
 import Pacing
 import PurchaseModel
 
-/// The use case of the second consumer: a batch is asked about at once, and is done after twice the patience at the latest.
+/// The use case of the second consumer: asks Apple, and publishes what it said.
+struct VerifyByLookups: Sendable {
+    let judge: JudgeLookups
+    let revocations: StoredRevocations?
+    let publish: PublishVerdicts
+
+    /// - Throws: where the broker does not have all verdicts; then the batch is to come again.
+    func verify(_ batch: [Received<SubmissionMessage>]) async throws {
+        await revocations?.ready()
+        let messages = batch.map(\.message)
+        let findings = await judge.findings(for: messages)
+        try await publish.publish(zip(messages, findings).map { (submission: $0, finding: $1) })
+    }
+}
+
+/// Asks about a batch at once, which is done after twice the patience at the latest.
 ///
 /// Several batches are under way at a time, so that the slowest of one do not keep the next from beginning; all share one
 /// limit of how many are asked about at a time.

@@ -42,7 +42,7 @@ struct LookupJudge: Sendable {
         case .serverNotification: return await notification(proof, submission, of: app)
         default:
             // Not sent here by this version; what can be said offline is said.
-            if case .settled(let finding) = offline.judge(submission, proof: proof) { return finding }
+            if case .found(let finding) = offline.judge(submission, proof: proof) { return finding }
             return .unknown(.proofKindUnknown, after: RetryTime.deployment)
         }
     }

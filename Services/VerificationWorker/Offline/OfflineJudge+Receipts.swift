@@ -130,15 +130,15 @@ extension OfflineJudge {
         switch receipt(proof, of: app, submission) {
         case .failure(let refusal):
             // A signature that is wrong stays wrong, whatever Apple's servers would say.
-            return .settled(Finding(refusal.verdict))
+            return .found(Finding(refusal.verdict))
         case .success(let content):
             let finding = content.finding(for: submission, of: app)
-            guard !finding.isRejected else { return .settled(finding) }
+            guard !finding.isRejected else { return .found(finding) }
             // What the receipt lacks may have been bought since: nothing of the kind stands until Apple was asked.
             if app.serverAPI != nil, content.lacksNamed(submission) || content.isDoubtful {
                 return .needsLookup(stands: nil, isDoubtful: content.isDoubtful)
             }
-            return app.receipts == .offline ? .settled(finding) : .needsLookup(stands: finding)
+            return app.receipts == .offline ? .found(finding) : .needsLookup(stands: finding)
         }
     }
 }

@@ -11,30 +11,30 @@ extension OfflineJudge {
     ) -> OfflineJudgement {
         let lines = proof.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard lines.count == 2 else {
-            return .settled(Finding(.rejected(.payloadInvalid, detail: "a status is a transaction and a renewal info")))
+            return .found(Finding(.rejected(.payloadInvalid, detail: "a status is a transaction and a renewal info")))
         }
         switch posted(lines[0], of: app, submission, isAppKnown: true) {
-        case .failure(let refusal): return .settled(Finding(refusal.verdict))
+        case .failure(let refusal): return .found(Finding(refusal.verdict))
         case .success(let transaction):
             guard let environment = transaction.environment, transaction.isVouchedFor else {
-                return .settled(Finding(.rejected(.payloadInvalid, detail: "a status is what Apple has just signed")))
+                return .found(Finding(.rejected(.payloadInvalid, detail: "a status is what Apple has just signed")))
             }
             switch signedData.renewalInfo(
                 Array(lines[1].utf8), originalTransactionId: transaction.originalTransactionId)
             {
-            case .failure(let rejection): return .settled(Finding(Self.rejected(rejection)))
+            case .failure(let rejection): return .found(Finding(Self.rejected(rejection)))
             case .success(let info):
                 guard info.environment.flatMap({ StoreEnvironment(appleName: $0.rawValue) }) == environment else {
-                    return .settled(
+                    return .found(
                         Finding(.rejected(.payloadInvalid, detail: "the renewal info is of another environment")))
                 }
                 guard !info.unreadableFields.contains("appAccountToken") else {
-                    return .settled(.unknown(.accountTokenUnreadable, after: RetryTime.unreadable))
+                    return .found(.unknown(.accountTokenUnreadable, after: RetryTime.unreadable))
                 }
                 let verdict = EnvironmentFirewall.pass(
                     [transaction], proved: environment, policy: app.sandbox, expected: submission.expectedEnvironment)
-                guard case .genuine = verdict else { return .settled(Finding(verdict)) }
-                return .settled(
+                guard case .genuine = verdict else { return .found(Finding(verdict)) }
+                return .found(
                     Finding(verdict, claims: [], renewals: [RenewalStatement(info, environment: environment)]))
             }
         }

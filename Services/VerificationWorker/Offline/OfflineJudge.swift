@@ -7,7 +7,7 @@ import ServiceRuntime
 /// What can be said without asking anybody.
 enum OfflineJudgement: Sendable {
     /// All that can be said.
-    case settled(Finding)
+    case found(Finding)
     /// Only Apple's servers can settle it, or know more.
     ///
     /// `stands`: what holds as long as they do not answer; nil where nothing is known without them. `isDoubtful`: because
@@ -17,7 +17,7 @@ enum OfflineJudgement: Sendable {
     /// Whether its certificates have expired, so that its signature alone does not suffice.
     var isDoubtful: Bool {
         switch self {
-        case .settled(let finding): finding.isDoubtful
+        case .found(let finding): finding.isDoubtful
         case .needsLookup(let stands, let isDoubtful): isDoubtful || stands?.isDoubtful ?? false
         }
     }
@@ -49,7 +49,7 @@ struct OfflineJudge: Sendable {
     private func judgement(of submission: SubmissionMessage, proof: String) -> OfflineJudgement {
         guard let app = apps[submission.app] else {
             // Intake knows the app, this worker does not yet: a deployment under way, not a fault of the buyer.
-            return .settled(.unknown(.appUnknown, after: RetryTime.deployment))
+            return .found(.unknown(.appUnknown, after: RetryTime.deployment))
         }
         switch submission.kind {
         case .signedTransaction:
@@ -60,23 +60,23 @@ struct OfflineJudge: Sendable {
                 guard transaction.environment != nil && transaction.isVouchedFor || app.serverAPI == nil else {
                     return .needsLookup(stands: nil, isDoubtful: !transaction.isVouchedFor)
                 }
-                return .settled(passed(transaction, of: app, submission))
+                return .found(passed(transaction, of: app, submission))
             case .failure(let refusal):
                 // Whose it is, the app's key can ask.
-                return refusal.lacksBundleId ? .needsLookup(stands: nil) : .settled(Finding(refusal.verdict))
+                return refusal.lacksBundleId ? .needsLookup(stands: nil) : .found(Finding(refusal.verdict))
             }
         case .receipt:
             return judgeReceipt(submission, proof: proof, of: app)
         case .serverNotification:
             let finding = notification(proof, of: app, submission)
-            guard finding.isDoubtful, app.serverAPI != nil else { return .settled(finding) }
+            guard finding.isDoubtful, app.serverAPI != nil else { return .found(finding) }
             return .needsLookup(stands: nil, isDoubtful: true)
         case .subscriptionStatus: return subscriptionStatus(proof, of: app, submission)
         case .transactionId, .orderId:
             return .needsLookup(stands: nil)
         default:
             // A newer intake speaks of a kind that this worker does not know: a newer worker will.
-            return .settled(.unknown(.proofKindUnknown, after: RetryTime.deployment))
+            return .found(.unknown(.proofKindUnknown, after: RetryTime.deployment))
         }
     }
 

@@ -6,7 +6,7 @@ import Postgres
 import ServiceLifecycle
 import ServiceRuntime
 
-/// What the consumers are made of.
+/// What the consumers and the periodic tasks of the worker are made of.
 struct Parts {
     enum Limit {
         /// What the verdicts of a batch may take to be published at shutdown.
@@ -24,42 +24,31 @@ struct Parts {
     /// Nil in a worker without a database.
     let revocations: StoredRevocations?
 
-    private var tally: NotificationTally {
-        NotificationTally(attention: access.attention, logger: context.logger)
+    private var verdicts: PublishVerdicts {
+        PublishVerdicts(
+            publisher: publisher,
+            notifications: NotificationTally(attention: access.attention, logger: context.logger),
+            unknownFields: unknownFields)
     }
 
-    /// Judges offline what can be, and hands over the rest; the offsets wait for the broker's word on both.
+    /// What judges offline.
     func submissions(
         group: String, isPaused: @escaping @Sendable () -> Bool
     ) throws -> EventConsumer<SubmissionMessage> {
         let judge = JudgeSubmissions(
             judge: access.judge.offline, proofs: proofs, revocation: access.revocation, isPaused: isPaused)
-        let publish = PublishVerdicts(
-            publisher: publisher, notifications: tally, unknownFields: unknownFields)
-        let forward = ForwardLookups(publisher: publisher)
+        let verify = VerifySubmissions(
+            judge: judge, revocations: revocations, publisher: publisher, publish: verdicts)
         let settings = try KafkaSettings.consumer(
             context.settings, group: group, topic: Topics.submissions, batchMaximum: configuration.batchMaximum)
-        return try consumer(settings) { [revocations] batch in
-            await revocations?.ready()
-            var settled: [(submission: SubmissionMessage, finding: Finding)] = []
-            var asked: [Received<SubmissionMessage>] = []
-            for (received, outcome) in zip(batch, await judge.outcomes(for: batch.map(\.message))) {
-                switch outcome {
-                case .settled(let finding): settled.append((received.message, finding))
-                case .needsLookup: asked.append(received)
-                }
-            }
-            try await forward.forward(asked)
-            try await publish.publish(settled)
-        }
+        return try consumer(settings) { try await verify.verify($0) }
     }
 
-    /// Asks Apple about batches at once.
+    /// What asks Apple.
     func lookups(group: String) throws -> EventConsumer<SubmissionMessage> {
         let inFlightMaximum = configuration.appStore.inFlightMaximum
         let judge = JudgeLookups(judge: access.judge, proofs: proofs, inFlightMaximum: inFlightMaximum)
-        let publish = PublishVerdicts(
-            publisher: publisher, notifications: tally, unknownFields: unknownFields)
+        let verify = VerifyByLookups(judge: judge, revocations: revocations, publish: verdicts)
         var settings = try KafkaSettings.consumer(
             context.settings, group: group, topic: Topics.lookups,
             batchMaximum: JudgeLookups.batchMaximum(inFlightMaximum: inFlightMaximum))
@@ -67,12 +56,7 @@ struct Parts {
         // Two batches wait behind those in hand, and no more: a receipt may have 256 KiB.
         settings.bufferRecordsMaximum = settings.batchRecordsMaximum * 2
         settings.drainTimeout = configuration.appStore.patience * 2 + Limit.publishing
-        return try consumer(settings) { [revocations] batch in
-            await revocations?.ready()
-            let messages = batch.map(\.message)
-            let findings = await judge.findings(for: messages)
-            try await publish.publish(zip(messages, findings).map { (submission: $0, finding: $1) })
-        }
+        return try consumer(settings) { try await verify.verify($0) }
     }
 
     /// Makes the calls that fulfillment has queued; nil in a worker that is told not to.
