@@ -1,6 +1,6 @@
 import Messages
 import Postgres
-import PurchaseModel
+package import PurchaseModel
 
 /// The columns of `orders` that follow from an `OrderTransition`, written down once: inserting and updating are made of them.
 struct OrderColumn: Sendable {
@@ -132,5 +132,28 @@ extension Transaction {
     /// What is kept of it beside its columns, as JSON.
     var body: String {
         get throws { String(decoding: try MessageCoding.encode(self), as: UTF8.self) }
+    }
+}
+
+/// The JSON of transactions: what a batch says is compared with what is stored, and then stored, but written as JSON once.
+package struct TransactionBodies: Sendable {
+    private let known: [String: (transaction: Transaction, body: String)]
+
+    package static let none = TransactionBodies()
+
+    private init() {
+        known = [:]
+    }
+
+    /// - Throws: `EncodingError`, which no transaction causes.
+    package init(of transactions: [Transaction]) throws {
+        known = Dictionary(
+            try transactions.map { ($0.transactionId, ($0, try $0.body)) }
+        ) { first, _ in first }
+    }
+
+    func body(of transaction: Transaction) throws -> String {
+        if let known = known[transaction.transactionId], known.transaction == transaction { return known.body }
+        return try transaction.body
     }
 }

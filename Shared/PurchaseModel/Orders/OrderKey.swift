@@ -26,3 +26,42 @@ extension Transaction {
     /// What finds its order.
     package var orderKey: OrderKey { OrderKey(environment: orderEnvironment, transactionId: transactionId) }
 }
+
+/// A lineage: all transactions that have one original transaction id, such as the renewals of one subscription.
+package struct LineageKey: Sendable, Hashable, Comparable {
+    /// Production or sandbox.
+    package let environment: StoreEnvironment
+    /// Apple's id of the first transaction.
+    package let originalTransactionId: String
+
+    /// Names a lineage.
+    package init(environment: StoreEnvironment, originalTransactionId: String) {
+        self.environment = environment
+        self.originalTransactionId = originalTransactionId
+    }
+
+    /// The order in which rows are locked, the same everywhere, so that two batches cannot wait for each other.
+    package static func < (left: LineageKey, right: LineageKey) -> Bool {
+        (left.environment.rawValue, left.originalTransactionId)
+            < (right.environment.rawValue, right.originalTransactionId)
+    }
+}
+
+/// Which of Apple's two worlds a purchase was made in.
+///
+/// It is part of every key, so that a test purchase never meets a paid one. Apple also signs `Xcode` and
+/// `LocalTesting`; those never leave a developer's machine, and have no value here.
+/// Source: developer.apple.com/documentation/appstoreserverapi/environment.
+package enum StoreEnvironment: String, Codable, Sendable, Hashable, CaseIterable {
+    case production
+    case sandbox
+
+    /// The environment that Apple's signed data calls by this name; nil for a name that is neither.
+    package init?(appleName: String) {
+        switch appleName {
+        case "Production": self = .production
+        case "Sandbox": self = .sandbox
+        default: return nil
+        }
+    }
+}
