@@ -25,8 +25,8 @@ BLOCK = re.compile(r"(?s)(?<=<!-- deploy/house_rules_walk.py --write -->\n).*?(?
 SHARED = ["Shared/PurchaseModel", "Shared/Messages", "Shared/Persistence", "Shared/EventProcessing"]
 SERVICES = {
     "Services/ReceiptIntake": "PurchaseRoutes.post SubmissionBatcher.run SubmissionStore.accept SubmissionPublisher.run",
-    "Services/VerificationWorker": "JudgeSubmissions.outcomes PublishVerdicts.publish",
-    "Services/Fulfillment": "SettleVerdicts.settle",
+    "Services/VerificationWorker": "VerifySubmissions.verify",
+    "Services/Fulfillment": "FulfillVerdicts.fulfill",
     "Services/Notification": "TakeOverEvents.takeOver DeliverWebhooks.run",
 }
 DECLARED = re.compile(r"\b(?:(struct|class|enum|actor|protocol|extension)\s+([A-Z][\w.]*)|func\s+(\w+)"
@@ -39,24 +39,25 @@ CALL = re.compile(r"(?:([\w)\]}?!]*)[?!]?(\.))?(?<!\w)([a-z_]\w*)\b\s*(\()?")
 TURNS = {
     "a player's token": "AccountTokenVerifier Authenticator.possession AccountTokens AccountRate TurnRate RequestsLimited",
     "waiting in vain, and refusals": "NetworkPlaces ClientAddress AccountLimits.admitReading PurchaseRoutes.get "
-    "SubmissionBatcher.fail SubmissionStore.proof DoubtfulCommits AuthenticationError RouteAccess.denial",
-    "another proof": "ReceiptText OrderId TransactionId OfflineJudge.judgeReceipt OfflineJudge.receipt "
-    "OfflineJudge.notification OfflineJudge.subscriptionStatus OfflineJudge.answered JudgeSubmissions.outcomeOfClaimCheck "
-    "RevocationQuestions NotificationTally UnknownFieldTally OfflineJudge.content",
+    "SubmissionBatcher.fail SubmissionStore.proof DoubtfulCommits AuthenticationError RouteAccess.denial "
+    "SubmissionStore.putOff SettleSubmissions.delays StoredRevocations IntakeOverloadedError OfflineJudge.Refusal OfflineJudge.rejected Finding.unknown",
+    "another proof": "Base64URL ReceiptText OrderId TransactionId OfflineJudge.judgeReceipt OfflineJudge.receipt "
+    "OfflineJudge.notification OfflineJudge.subscriptionStatus OfflineJudge.answered JudgeSubmissions.findingOfClaimCheck "
+    "VerifySubmissions.forward RevocationQuestions NotificationTally UnknownFieldTally OfflineJudge.content",
     "certificates that have expired": "ExpiredCertificates",
     "lineages, which consumables have none of": "LineageJoins LineageStore Ownership SubscriptionRuns LineageConcern "
-    "LineageHistoryStore JoinedLineages EntitlementStore SettleSubscriptions SubscriptionStanding Lineage "
+    "LineageHistoryStore JoinedLineages EntitlementStore UpdateSubscriptions SubscriptionStanding Lineage "
     "LoadBatch.lineages LoadBatch.histories LoadBatch.evidence DecideBatch.ownerships WriteBatch.moveEntitlements "
     "WriteBatch.joinDrafts WriteBatch.bindingDrafts DecideBatch.periods DecideBatch.isInUse SubscriptionStore "
-    "RenewalStatement RescindedConsent",
+    "RenewalStatement RescindedConsent LineageStore.Binding LineageEvidence.Statement BindingChange",
     "what was there before": "OrderStore.update OrderStore.lock OrderStore.order OrderStore.writeIds OrderStore.give "
     "DecideBatch.release DecideBatch.move DecideBatch.typeConflicts Transaction.joined StatementSources StatementPart "
     "RevocationDrafts TakeBack LedgerStore.takeBack CutOverStore CutOvers WriteBatch.taking WriteBatch.reviseEntitlements "
     "SubmissionStore.reopen SubmissionStore.restoreProofs ReleaseRequestStore AuditLog OrderStore.note DoubtfulProducts",
-    "counting": "SettleVerdicts.count Authenticator.note",
+    "counting": "LedgerStore.Cause FulfillVerdicts.count Authenticator.note",
     "accounts that are forgotten": "VerdictMessage.forgetting ForgettingStore Statement.withoutToken LoadBatch.voidTokens "
-    "SubmissionStore.eraseProofs SubmissionStore.sendLater",
-    "what Apple says and asks beside it": "ConsentStore SettleConsents RecoveryDrafts RecordNotifications QueueAppleCalls "
+    "SubmissionStore.eraseProofs SubmissionStore.sendLater SubmissionStore.forgotten Account.isPseudonym Account.pseudonym",
+    "what Apple says and asks beside it": "ConsentStore RescindConsents RecoveryDrafts RecordNotifications QueueAppleCalls "
     "AskAboutDoubts NoteUnknownValues EndEntitlements BringBackDeliveries DeliverWebhooks.mendTurns",
 }
 SKIP = {name for names in TURNS.values() for name in names.split()}
@@ -83,7 +84,7 @@ def closing(code, start, pair):
 
 def labels_of(arguments):
     """The labels of a list of parameters or arguments, without those of calls inside; with whether each has a default."""
-    while (flat := re.sub(r"[(\[{][^()\[\]{}]*[)\]}]", "", arguments)) != arguments:
+    while (flat := re.sub(r"[(\[{][^()\[\]{}]*[)\]}]", "x", arguments)) != arguments:
         arguments = flat
     flat = re.sub(r"<[^<>,]*(?:,[^<>]*)?>|->", "", arguments)
     parts = [part for part in flat.split(",") if part.strip()]
@@ -165,11 +166,16 @@ class Sources:
             receiver, dot, name = match[1], match[2] or text[match.start() - 1] == ".", match[3]
             if name == "init" or name not in self.functions:
                 continue
+            # A local name is no method.
+            if not dot and not match[4] and re.search(rf"\b(?:let|var) {name}\b", text):
+                continue
             known = self.properties.get(own, {}).get(receiver)
             full = receiver and receiver[0].isupper() and self.resolve(receiver, own, module)
             owners = {full} if full else {own} if not dot or receiver == "self" else known if known else sight
             # A method that nobody calls is named by its type, by what has it, or alone.
             isValue = not match[4] and owners is sight
+            if isValue and name in ("values", "key", "keys", "id", "count"):
+                continue
             found += [other for other in self.pick(name, owners, text, match.end() - 1 if match[4] else None, function)
                       if not (isValue and other.labels is not None)]
         return found, made
