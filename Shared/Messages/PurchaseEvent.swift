@@ -69,6 +69,8 @@ package struct PurchaseEvent: Codable, Sendable, Hashable {
         /// By asking what Apple was found to have it, where nobody had told: `notifications`, `failures`, `history`, `refunds`
         /// or `statuses`.
         package var recoveredBy: String?
+        /// The app's own number of the order, which it gave with the intent that the purchase was made with.
+        package var reference: String?
 
         /// Makes a content.
         package init(
@@ -98,7 +100,7 @@ package struct PurchaseEvent: Codable, Sendable, Hashable {
         }
 
         enum CodingKeys: String, CodingKey {
-            case transaction, state, reason, entries, entitlements, subscription, binding
+            case transaction, state, reason, entries, entitlements, subscription, binding, reference
             case previousSubscription = "previous_subscription"
             case grantedElsewhere = "granted_elsewhere"
             case recoveredBy = "recovered_by"

@@ -453,8 +453,11 @@ CREATE TABLE purchase_intents (
     app        text NOT NULL,
     account    text NOT NULL,
     product_id text NOT NULL,
+    reference  text,                           -- the app's own order number; Apple never sees it
     created_at timestamptz NOT NULL DEFAULT now()
 );
+-- IdentifierStore: support looks for it.
+CREATE INDEX purchase_intents_reference ON purchase_intents (reference) WHERE reference IS NOT NULL;
 -- IntentStore.open: how many in a day.
 CREATE INDEX purchase_intents_account ON purchase_intents (account, app, created_at);
 -- SweepTaskStore.plan: they are looked for by when they were opened, in the order of the table.

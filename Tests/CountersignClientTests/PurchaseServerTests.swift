@@ -54,6 +54,21 @@ struct PurchaseServerTests {
         #expect(question.body == nil)
     }
 
+    @Test("an intent takes the app's own order number along", arguments: ["order-10042", nil])
+    func reference(_ reference: String?) async throws {
+        let id = UUID()
+        let transport = CannedTransport(ServerAnswer(status: 201, body: Data(#"{"id":"\#(id)"}"#.utf8)))
+        let opened = await server(transport).openIntent(account: "anna", productID: "gems.100", reference: reference)
+        guard case .opened(id) = opened else {
+            Issue.record("\(opened)")
+            return
+        }
+        let body = try #require(transport.requests.first?.body)
+        var expected = ["app": "com.example.game", "account": "anna", "product_id": "gems.100"]
+        expected["reference"] = reference
+        #expect(try JSONDecoder().decode([String: String].self, from: body) == expected)
+    }
+
     @Test(
         "only 200, an outcome and `finish: true` together let a transaction be finished",
         arguments: [

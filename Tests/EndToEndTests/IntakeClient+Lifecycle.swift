@@ -57,11 +57,15 @@ extension IntakeClient {
     }
 
     /// A UUID for the next purchase of an account.
-    func intent(_ account: String, app: String, product: String) async throws -> String {
+    func intent(
+        _ account: String, app: String, product: String, reference: String? = nil
+    ) async throws -> String {
         struct Intent: Decodable { let id: String }
+        var fields = ["app": app, "account": account, "product_id": product]
+        fields["reference"] = reference
         let answer = try await send(
             .POST, "\(intake)/v1/intents", headers: jsonHeaders,
-            body: try MessageCoding.encode(["app": app, "account": account, "product_id": product]))
+            body: try MessageCoding.encode(fields))
         guard answer.status == 201 else {
             throw StackFailure("no intent: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
         }

@@ -38,6 +38,29 @@ struct IntentRoutesTests {
         }
     }
 
+    @Test("the app's own order number is kept with it; an empty one, one too long, or with control characters is refused")
+    func references() async throws {
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url) { intake in
+                let longest = String(repeating: "é", count: 255)
+                for reference in ["order-10042", longest] {
+                    let opened = try await intake.openIntent("gems100", as: IntentRows.player(), reference: reference)
+                    #expect(opened.status == 201, "\(opened.text)")
+                    #expect(opened.fields["reference"] as? String == reference)
+                    let read = try await intake.intent(opened.id, as: IntentRows.player())
+                    #expect(read.fields["reference"] as? String == reference)
+                }
+                for reference in ["", longest + "é", "a\nb"] {
+                    let refused = try await intake.openIntent("gems100", as: IntentRows.player(), reference: reference)
+                    #expect(refused.status == 400)
+                    #expect(refused.problem == "field-invalid", "\(refused.text)")
+                    #expect(refused.text.contains("reference"))
+                }
+                #expect(try await IntentRows(pool: database.pool).intents().count == 2)
+            }
+        }
+    }
+
     @Test("a server opens it for the account that it names, an unknown product is no error, and each is another one")
     func servers() async throws {
         try await TestDatabase.with { database in

@@ -67,9 +67,11 @@ struct IntentRows: Sendable {
 extension TestIntake {
     /// Opens an intent; a server names the account.
     func openIntent(
-        _ product: String, as token: String, account: String? = nil, app: String = TestIntake.app
+        _ product: String, as token: String, account: String? = nil, app: String = TestIntake.app,
+        reference: String? = nil
     ) async throws -> Answer {
         var fields = ["app": app, "product_id": product]
+        fields["reference"] = reference
         fields["account"] = account
         let body = try JSONSerialization.data(withJSONObject: fields)
         return try await send(.post, "/v1/intents", token: token, body: String(decoding: body, as: UTF8.self))

@@ -13,6 +13,8 @@ struct IntentAnswer: Encodable, Sendable {
     let app: String
     let account: String
     let productId: String
+    /// The app's own number of the order.
+    let reference: String?
     let createdAt: Date
     let state: State
     /// What was bought with it; left out while it is open.
@@ -36,7 +38,7 @@ struct IntentAnswer: Encodable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case id, app, account, state, transactions
+        case id, app, account, reference, state, transactions
         case productId = "product_id"
         case createdAt = "created_at"
     }
@@ -46,6 +48,7 @@ struct IntentAnswer: Encodable, Sendable {
         app = intent.app
         account = intent.account
         productId = intent.productId
+        reference = intent.reference
         createdAt = intent.createdAt
         state = purchases.isEmpty ? .open : .bought
         let bought = purchases.map {

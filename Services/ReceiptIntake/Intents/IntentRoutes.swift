@@ -12,6 +12,8 @@ struct IntentRoutes: Sendable {
     enum Limit {
         /// The most characters of a product id.
         static let productIdLength = 255
+        /// The most characters of the app's own order number.
+        static let referenceLength = 255
     }
 
     let authenticator: Authenticator
@@ -26,9 +28,11 @@ struct IntentRoutes: Sendable {
         let app: String
         let account: String?
         let productId: String
+        /// The app's own number of the order.
+        let reference: String?
 
         enum CodingKeys: String, CodingKey {
-            case app, account
+            case app, account, reference
             case productId = "product_id"
         }
     }
@@ -49,9 +53,14 @@ struct IntentRoutes: Sendable {
             throw ProblemDetails.fieldInvalid(
                 "product_id", "1 to \(Limit.productIdLength) characters without control characters")
         }
+        if let reference = wanted.reference, !PrintableText.isOne(reference, lengthMaximum: Limit.referenceLength) {
+            throw ProblemDetails.fieldInvalid(
+                "reference", "1 to \(Limit.referenceLength) characters without control characters")
+        }
         let opening = try await turns.takeAgain(for: caller) {
             try await store.open(
-                UUID(), app: caller.app, account: account.text, productId: wanted.productId, limit: perDay)
+                UUID(), app: caller.app, account: account.text, productId: wanted.productId,
+                reference: wanted.reference, limit: perDay)
         }
         switch opening {
         case .opened(let intent):

@@ -12,6 +12,8 @@ struct OrderAnswer: Encodable, Sendable {
     let transaction: TransactionAnswer
     /// In lower case; left out for players.
     let appAccountToken: String?
+    /// The app's own number of the order, which it gave with the intent.
+    let reference: String?
     let catalogueVersion: Int64?
     /// Left out for players, like what is estimated: it is between the studio and Apple.
     let priceExpected: Bool?
@@ -27,7 +29,7 @@ struct OrderAnswer: Encodable, Sendable {
     let deliveries: [Delivery]?
 
     enum CodingKeys: String, CodingKey {
-        case app, environment, account, transaction, proceeds, subscription, submissions, entries, entitlements
+        case app, environment, account, transaction, reference, proceeds, subscription, submissions, entries, entitlements
         case bindings, claims, events, deliveries
         case transactionIds = "transaction_ids"
         case appAccountToken = "app_account_token"
@@ -113,6 +115,7 @@ struct OrderAnswer: Encodable, Sendable {
         transactionIds = story.transactionIds.map(\.text)
         transaction = TransactionAnswer(transaction: story.order)
         appAccountToken = view.appAccountToken?.uuidString.lowercased()
+        reference = story.reference
         catalogueVersion = story.catalogueVersion
         priceExpected = view.isPriceExpected
         proceeds = view.proceeds.map(Proceeds.init)

@@ -163,6 +163,10 @@ package struct EventDraft: Sendable {
         self.payload = payload
     }
 
+    fileprivate var token: AppToken? {
+        payload.transaction?.appAccountToken.map { AppToken(app: app, token: $0) }
+    }
+
     fileprivate var customer: Customer? {
         account.map { Customer(environment: environment, app: app, account: $0) }
     }
@@ -182,7 +186,10 @@ extension EventStore {
             if let customer = draft.customer { counts[customer, default: 0] += 1 }
         }
         var next = try await reserveSequences(counts, on: connection)
+        let references = try await IntentStore.references(of: Set(drafts.compactMap(\.token)), on: connection)
         let events = drafts.map { draft in
+            var payload = draft.payload
+            payload.reference = draft.token.flatMap { references[$0] }
             // Each event has its own instant, so that ids made in one batch still sort as they were made.
             let now = Date()
             var customer: PurchaseEvent.Customer?
@@ -193,7 +200,7 @@ extension EventStore {
             }
             return PurchaseEvent(
                 id: EventIdentifier.event(at: now), type: draft.type, timestamp: now, environment: draft.environment,
-                app: draft.app, customer: customer, correlationId: draft.correlationId, data: draft.payload)
+                app: draft.app, customer: customer, correlationId: draft.correlationId, data: payload)
         }
         return try await insert(events, lease: lease, on: connection)
     }

@@ -9,7 +9,7 @@ extension AccountExport {
         Section(
             table: "purchase_intents",
             sql: """
-                SELECT id::text AS key, id, product_id, created_at FROM purchase_intents
+                SELECT id::text AS key, id, product_id, reference, created_at FROM purchase_intents
                 WHERE account = $1 AND app = $2
                 """),
         Section(

@@ -45,6 +45,11 @@ extension ForgettingStore {
             """
     }
 
+    /// A body without the token and the app's own number of the order, which came with it.
+    private static func tokenless(_ body: String) -> String {
+        #"regexp_replace(\#(body), '"(app_account_token|reference)":"([^"\\]|\\.)*",', '', 'g')"#
+    }
+
     /// Others' events: who had it before, and tokens.
     static func forgetMentions(
         _ traces: Traces, _ request: ForgetRequestStore.Due, on connection: PostgresConnection
@@ -56,7 +61,7 @@ extension ForgettingStore {
             UPDATE events SET body = new.body FROM (
                 SELECT id, \(nameless("bare.body")) AS body FROM (
                     SELECT e.id, CASE WHEN \(tokenInBody) = ANY($3)
-                        THEN regexp_replace(e.body, '"app_account_token":"[0-9A-Fa-f-]{36}",', '', 'g') ELSE e.body END
+                        THEN \(tokenless("e.body")) ELSE e.body END
                         AS body
                     FROM events e WHERE e.id = ANY($2) ORDER BY e.id FOR UPDATE) bare) new
             WHERE events.id = new.id AND events.body <> new.body
@@ -93,7 +98,7 @@ extension ForgettingStore {
                 LEFT JOIN account_sequences s ON (s.account, s.app, s.environment) = ($3, $2, e.environment)
             ), bodies AS (
                 SELECT n.id, n.number, replace(
-                    regexp_replace(e.body, '"app_account_token":"[0-9A-Fa-f-]{36}",', '', 'g'),
+                    \(tokenless("e.body")),
                     '"id":' || $4::text || ',"sequence":' || n.sequence || '}',
                     '"id":' || $5::text || ',"sequence":' || n.number || '}') AS body
                 FROM numbered n JOIN events e USING (id)

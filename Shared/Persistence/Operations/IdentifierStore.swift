@@ -14,7 +14,7 @@ package struct IdentifierStore: Sendable {
         case originalTransaction = "original_transaction"
         /// Apple's id of one period, or of one purchase, across its transaction ids.
         case webOrderLineItem = "web_order_line_item"
-        /// An intent to buy, which stands in the purchase as its appAccountToken.
+        /// An intent to buy, which stands in the purchase as its appAccountToken; also by the app's own number of the order.
         case intent
         case accountToken = "account_token"
         /// Apple's UUID of a server notification.
@@ -93,6 +93,10 @@ package struct IdentifierStore: Sendable {
         UNION ALL
         SELECT 'spend', environment, app, account, NULL FROM spends
         WHERE id = CASE WHEN $1 ~ '^spend_[0-9]{1,18}$' THEN substr($1, 7)::bigint END
+        UNION ALL
+        (SELECT 'intent', o.environment, i.app, i.account, o.transaction_id
+        FROM purchase_intents i LEFT JOIN orders o ON o.app_account_token = i.id AND o.app = i.app
+        WHERE i.reference = $1 ORDER BY i.created_at DESC LIMIT $2)
         UNION ALL
         (SELECT 'sweep_request', split_part(subject, '/', 1), app, NULL, split_part(subject, '/', 2)
         FROM sweep_requests CROSS JOIN LATERAL unnest(subjects) AS subject WHERE id = $1 LIMIT $2)

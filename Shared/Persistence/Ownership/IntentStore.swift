@@ -28,6 +28,8 @@ package struct IntentStore: Sendable {
         package let account: String
         /// What; whether the catalogue knows it is not asked.
         package let productId: String
+        /// The app's own number of the order, if it gave one.
+        package let reference: String?
         /// When it was opened.
         package let createdAt: Date
     }
@@ -58,7 +60,7 @@ package struct IntentStore: Sendable {
     /// - Throws: `PostgresError`; then nothing was written, or it is unknown and an intent that nobody uses is left.
     @inline(never)  // Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     package func open(
-        _ id: UUID, app: String, account: String, productId: String, limit: Int
+        _ id: UUID, app: String, account: String, productId: String, reference: String? = nil, limit: Int
     ) async throws -> Opening {
         let result = try await pool.withTransaction { connection in
             // The lock has a statement of its own: the next one's snapshot must be of a time when it is held. A control
@@ -70,14 +72,16 @@ package struct IntentStore: Sendable {
                 Self.openStatement,
                 [
                     .uuid(id), .text(app), .text(account), .text(productId), .int8(Int64(limit)),
-                    .int8(Self.windowSeconds),
+                    .int8(Self.windowSeconds), .text(reference),
                 ])
         }
         guard let row = result.rows.first, let createdAt = try row.decodeIfPresent("created_at", as: Date.self) else {
             let seconds = try result.rows.first?.decodeIfPresent("room_in", as: Int64.self) ?? 1
             return .exhausted(retryAfterSeconds: Int(max(1, seconds)))
         }
-        return .opened(Intent(id: id, app: app, account: account, productId: productId, createdAt: createdAt))
+        return .opened(
+            Intent(
+                id: id, app: app, account: account, productId: productId, reference: reference, createdAt: createdAt))
     }
 
     // One step in the index from the newest to the oldest that counts: when that one is a day old, there is room again.
@@ -87,8 +91,8 @@ package struct IntentStore: Sendable {
             WHERE account = $3 AND app = $2 AND created_at > now() - $6 * interval '1 second'
             ORDER BY created_at DESC OFFSET $5 - 1 LIMIT 1
         ), intent AS (
-            INSERT INTO purchase_intents (id, app, account, product_id)
-            SELECT $1::uuid, $2::text, $3::text, $4::text WHERE NOT EXISTS (SELECT FROM oldest_that_counts)
+            INSERT INTO purchase_intents (id, app, account, product_id, reference)
+            SELECT $1::uuid, $2::text, $3::text, $4::text, $7::text WHERE NOT EXISTS (SELECT FROM oldest_that_counts)
             RETURNING id, app, account, created_at
         ), token AS (
             INSERT INTO account_tokens (app, token, account) SELECT app, id, account FROM intent
@@ -106,7 +110,7 @@ package struct IntentStore: Sendable {
     package func find(_ id: UUID, app: String) async throws -> (intent: Intent, purchases: [Purchase])? {
         let result = try await pool.query(
             """
-            SELECT i.account, i.product_id, i.created_at, o.environment, o.transaction_id, o.state
+            SELECT i.account, i.product_id, i.reference, i.created_at, o.environment, o.transaction_id, o.state
             FROM purchase_intents i LEFT JOIN LATERAL (
                 SELECT environment, transaction_id, state, purchase_date FROM orders
                 WHERE app_account_token = i.id AND app = i.app
@@ -117,7 +121,7 @@ package struct IntentStore: Sendable {
         guard let first = result.rows.first else { return nil }
         let intent = Intent(
             id: id, app: app, account: try first.decode("account"), productId: try first.decode("product_id"),
-            createdAt: try first.decode("created_at"))
+            reference: try first.decodeIfPresent("reference"), createdAt: try first.decode("created_at"))
         let purchases = try result.rows.compactMap { row -> Purchase? in
             guard let environment = try row.decodeIfPresent("environment", as: String.self),
                 let environment = StoreEnvironment(rawValue: environment),
@@ -127,5 +131,24 @@ package struct IntentStore: Sendable {
                 key: OrderKey(environment: environment, transactionId: try row.decode("transaction_id")), state: state)
         }
         return (intent, purchases)
+    }
+
+    /// The references of intents, by app and id; a token that is no intent's, or one without a reference, is left out.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func references(
+        of tokens: Set<AppToken>, on connection: PostgresConnection
+    ) async throws -> [AppToken: String] {
+        guard !tokens.isEmpty else { return [:] }
+        let result = try await connection.query(
+            """
+            SELECT i.app, i.id, i.reference FROM unnest($1::text[], $2::uuid[]) AS asked (app, id)
+            JOIN purchase_intents i USING (id, app) WHERE i.reference IS NOT NULL
+            """, [.textArray(tokens.map(\.app)), .uuidArray(tokens.map(\.token))])
+        var references: [AppToken: String] = [:]
+        for row in result.rows {
+            references[AppToken(app: try row.decode("app"), token: try row.decode("id"))] = try row.decode("reference")
+        }
+        return references
     }
 }

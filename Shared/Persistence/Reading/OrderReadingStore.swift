@@ -28,6 +28,8 @@ package struct OrderReadingStore: Sendable {
         package let account: String?
         /// The UUID that the app set when it bought.
         package let appAccountToken: UUID?
+        /// The app's own number of the order, of the intent with this token.
+        package let reference: String?
         /// When Apple signed what the order rests on.
         package let signedDate: Date
         /// Follows the purchase from the request to the webhook.
@@ -164,6 +166,7 @@ package struct OrderReadingStore: Sendable {
                 order: order, transactionIds: ids, environment: key.environment, app: app,
                 account: try row.decodeIfPresent("account"),
                 appAccountToken: try row.decodeIfPresent("app_account_token"),
+                reference: try row.decodeIfPresent("reference"),
                 signedDate: try row.decode("signed_date"), correlationId: try row.decode("correlation_id"),
                 submissionId: submissionId, catalogueVersion: try row.decodeIfPresent("catalogue_version"),
                 isPriceExpected: try row.decodeIfPresent("is_price_expected"),
@@ -186,7 +189,8 @@ package struct OrderReadingStore: Sendable {
 
     private static let orderStatement = """
         SELECT \(AccountStore.Transaction.columns), account, app_account_token, signed_date, correlation_id,
-            submission_id, catalogue_version, is_price_expected
+            submission_id, catalogue_version, is_price_expected,
+            (SELECT reference FROM purchase_intents i WHERE i.id = app_account_token AND i.app = orders.app) AS reference
         FROM orders WHERE environment = $1 AND transaction_id = \(ownId) AND app = $3
         """
 }

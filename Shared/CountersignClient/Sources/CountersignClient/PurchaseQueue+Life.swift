@@ -8,7 +8,7 @@ extension PurchaseQueue {
     /// Opens the journal and reads what waits.
     ///
     /// Where the journal cannot be written, the queue works from memory: purchases that the store gives are posted all
-    /// the same, and ``purchase(_:for:quantity:offer:)`` opens no payment sheet. Where there is one that cannot be read, as
+    /// the same, and ``purchase(_:for:quantity:offer:reference:)`` opens no payment sheet. Where there is one that cannot be read, as
     /// before the first unlock after a restart, it is opened again until it can, and nothing is posted whose buyer it may know.
     ///
     /// - Throws: `PurchaseError`: `journal_in_use` when another process, or another queue, has the journal.

@@ -12,12 +12,15 @@ extension PurchaseQueue {
     ///
     /// - Parameter buyer: the account that the app showed when the button was pressed. Where another one has logged in since, or
     ///   nobody is, nothing is bought: a log-in may reach the queue before the purchase that was begun ahead of it.
+    /// - Parameter reference: your own number of the order, which comes back in the server's events and answers; of 1 to 255
+    ///   characters. Apple never sees it. It goes with the intent: a purchase without one (`QueueConfiguration.intents`) has none.
     /// - Throws: `PurchaseError`; its `isNothingPaid` says whether the person can have been charged.
     public func purchase(
-        _ productID: String, for buyer: String, quantity: Int = 1, offer: SubscriptionOffer? = nil
+        _ productID: String, for buyer: String, quantity: Int = 1, offer: SubscriptionOffer? = nil,
+        reference: String? = nil
     ) async throws -> PurchaseResult {
         let account = try await readiness(for: productID, quantity, buyer)
-        let intent = try await openIntent(account: account, productID: productID)
+        let intent = try await openIntent(account: account, productID: productID, reference: reference)
         let token = intent.isKnownToServer ? intent.id : nil
         let signed = try await signedOffer(offer, account: account, productID: productID, token: token)
         guard await hand(.intentOpened(intent)) else {
@@ -84,9 +87,11 @@ extension PurchaseQueue {
         return account
     }
 
-    private func openIntent(account: String, productID: String) async throws -> PurchaseIntent {
+    private func openIntent(
+        account: String, productID: String, reference: String?
+    ) async throws -> PurchaseIntent {
         let reason: String
-        switch await server.openIntent(account: account, productID: productID) {
+        switch await server.openIntent(account: account, productID: productID, reference: reference) {
         case .opened(let id):
             return PurchaseIntent(id: id, account: account, productID: productID, isKnownToServer: true)
         case .refused(let detail): throw PurchaseError(.serverRefused, detail)

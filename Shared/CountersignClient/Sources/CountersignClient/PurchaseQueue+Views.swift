@@ -12,10 +12,12 @@ extension PurchaseQueue {
     ///
     /// - Returns: what the sheet has to be told.
     /// - Throws: `PurchaseError`: nobody knows whose it will be.
-    package func beginView(_ productID: String, for buyer: String) async throws -> StoreOrder {
+    package func beginView(
+        _ productID: String, for buyer: String, reference: String? = nil
+    ) async throws -> StoreOrder {
         let account = try await readiness(for: productID, 1, buyer)
         var intent = PurchaseIntent(id: UUID(), account: account, productID: productID, isKnownToServer: false)
-        switch await server.openIntent(account: account, productID: productID) {
+        switch await server.openIntent(account: account, productID: productID, reference: reference) {
         case .opened(let id):
             intent = PurchaseIntent(id: id, account: account, productID: productID, isKnownToServer: true)
         case .refused(let detail), .unavailable(let detail):
@@ -31,7 +33,7 @@ extension PurchaseQueue {
 
     /// What came of a sheet that a view opened.
     ///
-    /// - Throws: `PurchaseError`, as ``purchase(_:for:quantity:offer:)`` does.
+    /// - Throws: `PurchaseError`, as ``purchase(_:for:quantity:offer:reference:)`` does.
     package func endView(
         _ productID: String, _ sheet: () throws -> StorePurchaseOutcome
     ) async throws -> PurchaseResult {

@@ -18,7 +18,7 @@ public struct QueueConfiguration: Sendable {
     public var environment: StoreEnvironment
     /// Whether a payment sheet opens while the server gives no intent.
     public var intents: IntentPolicy
-    /// How long ``PurchaseQueue/purchase(_:for:quantity:offer:)`` waits for the outcome after payment, in seconds.
+    /// How long ``PurchaseQueue/purchase(_:for:quantity:offer:reference:)`` waits for the outcome after payment, in seconds.
     public var outcomePatience: Double
     /// The account of an `applicationUsername` that an earlier version of the app gave to StoreKit 1, like `"10042"`; nil for a
     /// name that nobody knows.

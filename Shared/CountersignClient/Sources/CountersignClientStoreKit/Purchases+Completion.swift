@@ -12,12 +12,12 @@ extension Purchases {
 
     /// Buys a product for who is logged in as this is called: what a button's action calls.
     public func buy(
-        _ productID: String, offer: SubscriptionOffer? = nil,
+        _ productID: String, offer: SubscriptionOffer? = nil, reference: String? = nil,
         completion: @escaping @MainActor @Sendable (PurchaseResult?, PurchaseError?) -> Void = { _, _ in }
     ) {
         // Not in the task: another player may have logged in before it begins.
         let buyer = account
-        begin(completion) { await $0.buy(productID, for: buyer, offer: offer) }
+        begin(completion) { await $0.buy(productID, for: buyer, offer: offer, reference: reference) }
     }
 
     /// The button that App Review asks for; both are nil where the person cancelled.

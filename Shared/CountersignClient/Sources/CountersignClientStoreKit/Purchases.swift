@@ -174,18 +174,23 @@ public final class Purchases {
 
     /// Buys a product for who is logged in as this is called.
     ///
+    /// - Parameter reference: your own number of the order, which comes back in the server's events and answers.
     /// - Returns: what came of it, as ``State/notice`` says, too; nil where it failed.
     @discardableResult
-    public func buy(_ productID: String, quantity: Int = 1, offer: SubscriptionOffer? = nil) async -> PurchaseResult? {
-        await buy(productID, for: player, quantity: quantity, offer: offer)
+    public func buy(
+        _ productID: String, quantity: Int = 1, offer: SubscriptionOffer? = nil, reference: String? = nil
+    ) async -> PurchaseResult? {
+        await buy(productID, for: player, quantity: quantity, offer: offer, reference: reference)
     }
 
     func buy(
-        _ productID: String, for buyer: String?, quantity: Int = 1, offer: SubscriptionOffer? = nil
+        _ productID: String, for buyer: String?, quantity: Int = 1, offer: SubscriptionOffer? = nil,
+        reference: String? = nil
     ) async -> PurchaseResult? {
         await busy { queue in
             guard let buyer else { throw PurchaseError(.accountRequired, "nobody is logged in") }
-            let result = try await queue.purchase(productID, for: buyer, quantity: quantity, offer: offer)
+            let result = try await queue.purchase(
+                productID, for: buyer, quantity: quantity, offer: offer, reference: reference)
             return (result, .ended(result))
         }
     }

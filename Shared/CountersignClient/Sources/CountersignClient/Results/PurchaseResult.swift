@@ -1,4 +1,4 @@
-/// What became of a call of ``PurchaseQueue/purchase(_:for:quantity:offer:)``.
+/// What became of a call of ``PurchaseQueue/purchase(_:for:quantity:offer:reference:)``.
 public enum PurchaseResult: Sendable, Hashable {
     /// It is paid, and the server has settled it: look at the report's outcome.
     case settled(PurchaseReport)

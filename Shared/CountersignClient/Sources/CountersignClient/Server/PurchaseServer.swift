@@ -22,8 +22,8 @@ struct PurchaseServer: Sendable {
     }
 
     /// Asks for the UUID of a purchase.
-    func openIntent(account: String, productID: String) async -> IntentResult {
-        let body = IntentBody(app: app, account: account, productID: productID)
+    func openIntent(account: String, productID: String, reference: String? = nil) async -> IntentResult {
+        let body = IntentBody(app: app, account: account, productID: productID, reference: reference)
         switch await send("POST", "v1/intents", body: body, account: account, wait: 0) {
         case .success(let answer):
             guard let intent = try? JSONDecoder().decode(IntentAnswer.self, from: answer.body) else {
@@ -168,9 +168,10 @@ private struct IntentBody: Encodable {
     let app: String
     let account: String
     let productID: String
+    let reference: String?
 
     enum CodingKeys: String, CodingKey {
-        case app, account
+        case app, account, reference
         case productID = "product_id"
     }
 }

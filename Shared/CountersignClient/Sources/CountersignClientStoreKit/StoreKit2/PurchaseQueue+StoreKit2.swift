@@ -5,16 +5,16 @@ public import StoreKit
 extension PurchaseQueue {
     /// Buys a product with a payment sheet of your choice, for this purchase alone: the window of a scene, say.
     ///
-    /// It is `PurchaseQueue.purchase(_:for:quantity:offer:)` otherwise. The queue's store is a ``StoreKit2Store``.
+    /// It is `PurchaseQueue.purchase(_:for:quantity:offer:reference:)` otherwise. The queue's store is a ``StoreKit2Store``.
     ///
     /// - Parameter confirm: SwiftUI's `@Environment(\.purchase)` (iOS 17), `purchase(confirmIn:options:)`, or what else opens StoreKit's sheet.
     /// - Throws: `PurchaseError`.
     public func purchase(
         _ productID: String, for buyer: String, quantity: Int = 1, offer: SubscriptionOffer? = nil,
-        confirm: @escaping StoreKit2Store.Confirm
+        reference: String? = nil, confirm: @escaping StoreKit2Store.Confirm
     ) async throws -> PurchaseResult {
         try await StoreKit2Store.$sheet.withValue(StoreKit2Store.Sheet(confirm)) {
-            try await purchase(productID, for: buyer, quantity: quantity, offer: offer)
+            try await purchase(productID, for: buyer, quantity: quantity, offer: offer, reference: reference)
         }
     }
 
@@ -23,9 +23,13 @@ extension PurchaseQueue {
     /// The intent is in the journal when it returns. A view opens its sheet whatever this returns: where the server gives no intent
     /// the options are empty, and the journal alone knows whose the purchase is. Show such views to a player who is logged in.
     ///
-    /// - Parameter buyer: who plays while the view is shown.
-    public func options(for product: Product, buyer: String) async -> Set<Product.PurchaseOption> {
-        guard let order = try? await beginView(product.id, for: buyer),
+    /// - Parameters:
+    ///   - buyer: who plays while the view is shown.
+    ///   - reference: your own number of the order, as in `PurchaseQueue.purchase(_:for:quantity:offer:reference:)`.
+    public func options(
+        for product: Product, buyer: String, reference: String? = nil
+    ) async -> Set<Product.PurchaseOption> {
+        guard let order = try? await beginView(product.id, for: buyer, reference: reference),
             let options = try? StoreKit2Store.options(of: order, product)
         else { return [] }
         return options
@@ -33,7 +37,7 @@ extension PurchaseQueue {
 
     /// What `onInAppPurchaseCompletion` of such a view was given: the purchase goes the way of all others.
     ///
-    /// - Throws: `PurchaseError`, as `PurchaseQueue.purchase(_:for:quantity:offer:)` does.
+    /// - Throws: `PurchaseError`, as `PurchaseQueue.purchase(_:for:quantity:offer:reference:)` does.
     public func take(
         _ result: Result<Product.PurchaseResult, any Error>, of product: Product
     ) async throws -> PurchaseResult {

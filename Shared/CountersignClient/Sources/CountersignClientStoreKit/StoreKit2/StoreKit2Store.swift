@@ -46,7 +46,7 @@ public final class StoreKit2Store: PurchaseStore {
     /// A store whose payment sheet opens where StoreKit opens it.
     ///
     /// On visionOS StoreKit wants to be told where: say it with each purchase,
-    /// `PurchaseQueue.purchase(_:for:quantity:offer:confirm:)`.
+    /// `PurchaseQueue.purchase(_:for:quantity:offer:reference:confirm:)`.
     public convenience init() {
         self.init { product, options in
             #if os(visionOS)
