@@ -67,7 +67,7 @@ struct DoctorDatabaseTests {
                     "Apple signed what contradicts an order, 2 times, the oldest 8 h ago: production 8",
                     "2 orders are parked for transaction_incomplete, the oldest for 4 h: production 4",
                     "2 paid, or perhaps paid, and not delivered, the oldest for 4 h: 2 parked for transaction_incomplete",
-                    "nobody has asked Apple for what nobody told us of",
+                    "Apple has never been asked for unreported purchases",
                 ])
         }
     }

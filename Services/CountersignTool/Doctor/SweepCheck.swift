@@ -1,6 +1,6 @@
 import Persistence
 
-/// Says what is paid and not delivered in all, and whether Apple is asked for what nobody told us of.
+/// Says what is paid and not delivered in all, and whether Apple is asked for unreported purchases.
 enum SweepCheck {
     enum Limit {
         /// A question that is due for longer than this waits for somebody.
@@ -33,7 +33,7 @@ enum SweepCheck {
         guard !looks.isEmpty else {
             guard isSold else { return .good(subject, "nothing is sold yet, and Apple was not asked for more") }
             return .warning(
-                subject, "nobody has asked Apple for what nobody told us of",
+                subject, "Apple has never been asked for unreported purchases",
                 remedy: "give the verification workers COUNTERSIGN_POSTGRES_URL, and the apps a key of the App Store "
                     + "Server API (app_store_server_api)")
         }
