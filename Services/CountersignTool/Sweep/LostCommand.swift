@@ -137,34 +137,34 @@ struct LostReport: Encodable, Sendable {
 enum LostRemedies {
     private static let parked: [ReasonCode: String] = [
         .unclaimed:
-            "whoever posts it as his own gets it; for a player who wrote to support: `countersign claim ENVIRONMENT "
+            "the account that posts it gets it; for a player who wrote to support: `countersign claim ENVIRONMENT "
             + "TRANSACTION --account …`",
         .accountTokenUnknown:
-            "the appAccountToken is nobody's: have the backend register it (PUT /v1/account-tokens/{uuid}), and it is granted by "
-            + "itself; or `countersign claim`",
-        .productUnknown: "name the product in the catalogue, and it is granted by itself",
-        .productTypeMismatch: "give the product Apple's type in the catalogue, and it is granted by itself",
-        .amountTooLarge: "mend the product's amounts in the catalogue, and it is granted by itself",
+            "the appAccountToken is not registered: let the backend register it (PUT /v1/account-tokens/{uuid}), or use "
+            + "`countersign claim`",
+        .productUnknown: "add the product to the catalogue; the order is then granted automatically",
+        .productTypeMismatch: "give the product Apple's type in the catalogue; the order is then granted automatically",
+        .amountTooLarge: "correct the product's amounts in the catalogue; the order is then granted automatically",
         .environmentMissing:
-            "signed before 2022: give the app a key of the App Store Server API, then `countersign redrive`; or, where it was "
+            "signed before 2022: give the app a key of the App Store Server API, then `countersign redrive`; or, if it was "
             + "paid for, `countersign claim`",
         .signedWithExpiredCertificate:
-            "have the app get it anew (AppStore.sync) and post that; or, where it was paid for, `countersign claim`",
+            "let the app fetch it again (AppStore.sync) and post it; or, if it was paid for, `countersign claim`",
         .purchaseAmbiguous:
-            "Apple's data says two things of it: see `countersign inspect`; where it was paid for, `countersign claim` grants it",
+            "Apple's data contradicts itself: see `countersign inspect`; if it was paid for, `countersign claim` grants it",
         .vocabularyUnknown:
-            "Apple's data has a word that this version does not know: `countersign doctor` names it; give the product `assigned` or "
-            + "`bundled` in the catalogue, or update Countersign",
+            "Apple's data has a value that this version does not know: `countersign doctor` names it; give the product "
+            + "`assigned` or `bundled` in the catalogue, or update Countersign",
         .transactionIncomplete:
-            "Apple's data lacks what its type must have: `countersign sweep --transaction …` asks Apple for it anew",
+            "Apple's data lacks a required field: `countersign sweep --transaction …` asks Apple for it again",
     ]
 
     private static let undecided: [ReasonCode: String] = [
         .appStoreUnauthorized: "Apple refuses the app's key: `countersign apple check` says why",
         .appStoreNotConfigured: "give the app an app_store_server_api in the apps file",
-        .appUnknown: "list the app in the apps file of the verification workers",
-        .noVerdict: "no verdict came yet: `countersign doctor` says what does not run, or lags",
-        .transactionNotFound: "Apple knows no such id so far: it is asked again by itself for a while, then refused",
+        .appUnknown: "add the app to the apps file of the verification workers",
+        .noVerdict: "there is no verdict yet: `countersign doctor` shows which process is down or lags",
+        .transactionNotFound: "Apple does not know this id yet: it is asked again for a while, then the submission is rejected",
     ]
 
     /// False of what Apple told of, or stood in somebody's receipt: whoever bought it posts it, and gets it.
@@ -175,11 +175,11 @@ enum LostRemedies {
     static func remedy(_ stage: String, _ reason: String) -> String {
         let code = ReasonCode(rawValue: reason)
         switch stage {
-        case "parked": return parked[code] ?? "see `countersign inspect` of one of them"
+        case "parked": return parked[code] ?? "see `countersign inspect` for one of them"
         case "untold":
-            return "the backend's endpoint never took the event: mend it, then `countersign webhooks resend --type "
+            return "the endpoint never accepted the event: repair it, then `countersign webhooks resend --type "
                 + "iap.transaction.fulfilled --yes --reason …`"
-        default: return undecided[code] ?? "it is asked again by itself; `countersign doctor` tells more of the reason"
+        default: return undecided[code] ?? "it is tried again automatically; `countersign doctor` explains the reason"
         }
     }
 }
