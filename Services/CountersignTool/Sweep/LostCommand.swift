@@ -164,7 +164,7 @@ enum LostRemedies {
         .appStoreNotConfigured: "give the app an app_store_server_api in the apps file",
         .appUnknown: "add the app to the apps file of the verification workers",
         .noVerdict: "there is no verdict yet: `countersign doctor` shows which process is down or lags",
-        .transactionNotFound: "Apple does not know this id yet: it is asked again for a while, then the submission is rejected",
+        .transactionNotFound: "Apple does not know this id yet: it is asked again for a while, then it is rejected",
     ]
 
     /// False of what Apple told of, or stood in somebody's receipt: whoever bought it posts it, and gets it.
