@@ -3,6 +3,7 @@
 import functools
 import pathlib
 import re
+import subprocess
 import sys
 import urllib.parse
 
@@ -14,6 +15,12 @@ import reference_pages  # noqa: E402 (found only from here on)
 
 LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+# What a document may name: variables, alerts, and commands of the tool.
+VARIABLE = re.compile(r"\bCOUNTERSIGN_[A-Z0-9_]*[A-Z0-9](?:_?…|_X\b)?")
+ALERT = re.compile(r"`(Countersign[A-Z]\w+)`")
+COMMAND = re.compile(r"(?:^ *|`|[|;$(&] )countersign ([a-z][a-z-]+)", re.MULTILINE)
+NAMED = re.compile(r"\b(?:COUNTERSIGN_[A-Z0-9_]+|Countersign[A-Z]\w+)")
+DECLARED_COMMAND = re.compile(r'commandName: "([a-z-]+)"|aliases: \["([a-z-]+)"')
 TRANSLATION = re.compile(r"(.+)\.(zh|ko)\.md")
 
 
@@ -65,6 +72,46 @@ def without_code(text, inline=True):
     """The text with what stands in fences, and in backquotes, blanked; lines stay where they were."""
     text = re.sub(r"^( *)(```|~~~).*?^\1\2[^\n]*$", lambda match: "\n" * match[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"`[^`\n]*`", lambda match: " " * len(match[0]), text) if inline else text
+
+
+def check_documented(path, text):
+    """A document names only variables and alerts that a source has, and commands that the tool has."""
+    if not path.endswith(".md"):
+        return
+    names, commands = named_in_sources()
+    if not names:
+        return  # A copy without git.
+    for match in VARIABLE.finditer(text):
+        name = match[0]
+        is_group = name.endswith(("…", "_X"))
+        if not (name in names or is_group and any(known.startswith(name.removesuffix("_X").rstrip("…_")) for known in names)):
+            yield Finding(path, line_of(text, match.start()), f"no source has the variable {name}")
+    for match in ALERT.finditer(text):
+        if match[1] not in names:
+            yield Finding(path, line_of(text, match.start()), f"nothing here is called {match[1]}")
+    for match in COMMAND.finditer(text):
+        if match[1] not in commands:
+            yield Finding(path, line_of(text, match.start()), f"the tool has no command {match[1]}")
+
+
+@functools.cache
+def named_in_sources():
+    """Variables and other names that files other than documents have, and the first words of the tool's commands."""
+    names, commands = set(), {"help"}
+    listing = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z", "-co", "--exclude-standard"], check=False, capture_output=True)
+    for name in listing.stdout.decode().split("\0"):
+        path = ROOT / name
+        if not name or name.endswith(".md") or not path.is_file():
+            continue
+        text = path.read_text(errors="replace")
+        names.update(NAMED.findall(text))
+        # A stack's environment has an address of each of its ports.
+        names.update(f"COUNTERSIGN_{port}_URL" for port in re.findall(r'"([A-Z_]+)_PORT"', text))
+        if name.startswith("Services/CountersignTool/"):
+            commands.update(word for pair in DECLARED_COMMAND.findall(text) for word in pair if word)
+    if names:
+        names.update(re.findall(r"COUNTERSIGN_[A-Z0-9_]+", made()[reference_pages.PAGES + "settings.md"]))
+    return names, commands
 
 
 def check_made(path, text):

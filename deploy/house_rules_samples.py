@@ -68,6 +68,9 @@ BAD = [
     ("Shared/Kafka/README.md", "# Kafka\n\n[a\nb](../Nowhere/README.md)\n", "there is no such file", 4),
     ("Shared/Kafka/README.md", "# Kafka\n\n[a](#nothing)\n", "there is no heading #nothing", 3),
     ("Shared/Kafka/README.md", "# Kafka\n\n[a](../Postgres/README.md#nothing)\n", "there is no heading #nothing", 3),
+    ("Shared/Kafka/README.md", "# Kafka\n\n`COUNTERSIGN_NO_SUCH_" + "SETTING`\n", "no source has the variable", 3),
+    ("Shared/Kafka/README.md", "# Kafka\n\n`CountersignNoSuch" + "Alert`\n", "nothing here is called", 3),
+    ("Shared/Kafka/README.md", "# Kafka\n\n    countersign frobnicate\n", "no command frobnicate", 3),
     ("deploy/site/pages/settings.md", "# Settings\n", "not what the sources say", 1),
     ("deploy/site/pages/quick-start.zh.md", "# A\n\n```sh\nrm\n```\n", "not those of deploy/site/pages/quick-start.md", 1),
 ]
@@ -108,6 +111,7 @@ GOOD = [
     ("Services/ReceiptIntake/A.swift", "func a(account: String, told: Int) {}\n"),
     ("Shared/PurchaseModel/A.swift", "let standing: SubscriptionStanding\nlet keyword = unstated(held: 1)\n"
                                      "let sql = \"WITH told AS (SELECT 1)\"\n"),
+    ("Shared/Kafka/README.md", "# Kafka\n\n`COUNTERSIGN_SWEEP_…`, `CountersignServiceDown`, `countersign doctor`\n"),
     ("Shared/Kafka/README.md", "# Kafka\n\n[a](../../README.md#use-it), [b](#a-b-c), `[c](d)`, [d](../Postgres)\n\n## A `b`: c!\n"),
 ]
 
