@@ -36,7 +36,7 @@ def read(path):
 
 def settings_page():
     lines = ["# Settings", "", MADE.format(sources="the tables beside the code that reads them"), "",
-             "Every process reads environment variables. A YAML file that `COUNTERSIGN_CONFIG` names may have them, too:",
+             "Every process reads environment variables. A YAML file (`COUNTERSIGN_CONFIG`) may have them, too:",
              "`COUNTERSIGN_HTTP_PORT` is `http: {port: …}` there, and a variable wins over the file. A secret `X` may be given as `X_FILE`, the",
              "path of a file that holds it. A mistake ends the process at its start: one sentence in the log, exit code 64.", "",
              "| service | variable | meaning | default |", "|---|---|---|---|"]
@@ -93,17 +93,17 @@ def reasons_page():
     meanings = dict(countersigns_reasons())
     refused, unknown = verdict_reasons()
     lines = ["# Reasons", "", MADE.format(sources=f"`{REASONS}` and the verifier's table"), "",
-             "The member `reason` of an answer, of an event (`data.reason`), of log lines and of metrics. A program may rely on the word; the",
-             "sentence beside it (`detail`) is for people, and may change. More reasons will come.", "",
-             "What a poster is told with each, and whether the app may finish, is in the",
+             "The member `reason` of an answer, of an event (`data.reason`), of log lines and of metrics. A program may rely on the word. The",
+             "sentence in `detail` is for people and may change. Later versions add reasons.", "",
+             "Which state each has, and whether the app may finish, is in the",
              "[table of outcomes](outcomes.md#the-answer-to-a-genuine-proof).", "",
              "## Countersign's own", "", "| reason | meaning |", "|---|---|"]
     lines += [f"| `{word}` | {text} |" for word, text in meanings.items()]
-    lines += ["", "## Refused by verification", "", "The proof cannot become genuine by itself. The same post has it judged anew, at a pace: another version, another",
-              "setting, or Apple on another day may say otherwise. A few reasons of rare checks are not in this table; `GET /reasons` of a running intake lists all.", "",
+    lines += ["", "## Refused by verification", "", "The proof cannot become genuine by itself. The same post has it judged again, with growing intervals, because another version or",
+              "setting may have another result. A few rare reasons are not in this table; `GET /reasons` of a running intake lists all.", "",
               "| reason | of | what is wrong |", "|---|---|---|"]
     lines += [f"| `{word}` | {', '.join(kinds)} | {'; '.join(what)} |" for word, (kinds, what) in refused]
-    lines += ["", "## Not known yet", "", "The app is told `received`. It is tried again, until it is one or the other.", "",
+    lines += ["", "## Not known yet", "", "The app gets `received`. Countersign tries again until the proof is genuine or rejected.", "",
               "| reason | of | what happened |", "|---|---|---|"]
     lines += [f"| `{word}` | {', '.join(kinds)} | {'; '.join(what)} |" for word, (kinds, what) in unknown]
     return "\n".join(lines) + "\n"

@@ -5,7 +5,7 @@ extension ProblemPage {
             "body-malformed", 400, meaning: "The body is no JSON object, no UTF-8 text, or nests too deep.",
             remedy: "Send one JSON object. `detail` says what was found."),
         ProblemPage(
-            "body-too-large", 413, 400, meaning: "The body has more bytes than the route takes.",
+            "body-too-large", 413, 400, meaning: "The body is larger than the route accepts.",
             remedy: "Send less. `detail` has the limit. To Apple's notifications the status is 400."),
         ProblemPage(
             "body-too-slow", 408,
@@ -19,11 +19,12 @@ extension ProblemPage {
             remedy: "Send it. `field` names it."),
         ProblemPage(
             "field-invalid", 422, 400,
-            meaning: "A member of the body, or a parameter, has a value that it cannot have.",
+            meaning: "A member of the body, or a parameter, has an invalid value.",
             remedy: "Send another value. `field` names it, and `detail` says what it must be."),
         ProblemPage(
             "proof-malformed", 422, 400,
-            meaning: "What was posted cannot be a signed transaction, a receipt or a server notification, by its form.",
+            meaning:
+                "The posted data does not have the form of a signed transaction, a receipt or a server notification.",
             remedy:
                 "Post what StoreKit gave, unchanged: `jwsRepresentation`, or the receipt's bytes in base64. `field` says "
                 + "which proof is meant."),
@@ -58,10 +59,11 @@ extension ProblemPage {
                 + "Nothing was done now.",
             remedy: "Give each other request another key."),
         ProblemPage(
-            "not-found", 404, meaning: "There is no such thing, or it is another's: the two are answered the same.",
+            "not-found", 404,
+            meaning: "It does not exist, or it belongs to another account or app; the answer is the same.",
             remedy: "Compare the path, the app and the environment."),
         ProblemPage(
-            "method-not-allowed", 405, meaning: "The path is there, and does not take this method.",
+            "method-not-allowed", 405, meaning: "The path exists, but does not accept this method.",
             remedy: "Use a method of the header `Allow`."),
         ProblemPage(
             "notification-not-genuine", 400,
@@ -93,12 +95,12 @@ extension ProblemPage {
             "account-forbidden", 403, meaning: "The body names another account than the player's token.",
             remedy: "Leave `account` out; a player's token says whose it is."),
         ProblemPage(
-            "server-key-required", 403, meaning: "Only the studio's backend may do this.",
+            "server-key-required", 403, meaning: "Only your backend may do this.",
             remedy: "Call it from the backend, with a server API key. Never ship such a key in an app."),
         ProblemPage(
             "scope-missing", 403,
-            meaning: "The server API key is good, and not for this route. `scope` names what it "
-                + "lacks.",
+            meaning: "The server API key is valid, but not for this route. `scope` names the missing "
+                + "scope.",
             remedy: "Use a key with that scope; the operator makes one with `countersign key create`."),
         ProblemPage(
             "offer-forbidden", 403,
@@ -119,14 +121,15 @@ extension ProblemPage {
             remedy: "Tell the player, or send the same request again when there is more."),
         ProblemPage(
             "cursor-expired", 410,
-            meaning: "Events after the cursor are gone, for their retention is over.",
+            meaning: "The events after the cursor have been removed, because their retention has ended.",
             remedy: "Read what the accounts have now, then pull without `after`, from the oldest event that is there."),
         ProblemPage(
             "secret-rotating", 409,
             meaning: "Two secrets of the endpoint are live; `until` says when the older one ends. Nothing was changed.",
             remedy: "Wait until then, or end the older one now with `secrets/expire`."),
         ProblemPage(
-            "too-many-endpoints", 409, meaning: "There are as many endpoints as there may be; `maximum` says how many.",
+            "too-many-endpoints", 409,
+            meaning: "The app has the maximum number of endpoints; `maximum` is that number.",
             remedy: "Remove one that is out of use."),
         ProblemPage(
             "version-not-reached", 409,
@@ -155,26 +158,26 @@ extension ProblemPage {
             meaning: "Players at this address have as many streams of events open as they may.",
             remedy: "Read the events a page at a time; a proxy of yours must be named in the settings."),
         ProblemPage(
-            "streams-full", 503, meaning: "As many streams of events are open as the process takes.",
+            "streams-full", 503, meaning: "The process has the maximum number of open event streams.",
             remedy: "Open it again after `Retry-After` seconds, or read the events a page at a time."),
         ProblemPage(
-            "authentication-unavailable", 503, meaning: "The keys that check credentials cannot be had now.",
+            "authentication-unavailable", 503, meaning: "The keys that verify credentials are not available now.",
             remedy: "Send the same again after `Retry-After` seconds."),
         ProblemPage(
             "database-unavailable", 503,
             meaning: "The database does not answer. What was posted may or may not be on disk.",
             remedy: "Send the same again after `Retry-After` seconds: it is the same submission."),
         ProblemPage(
-            "overloaded", 503, meaning: "More arrives than is taken.",
+            "overloaded", 503, meaning: "More requests arrive than the process can accept.",
             remedy: "Send the same again after `Retry-After` seconds. Do not finish a transaction that was posted."),
         ProblemPage(
-            "put-off", 503, meaning: "More is asked at once than the database has connections for.",
+            "put-off", 503, meaning: "There are more requests than database connections.",
             remedy: "Ask again after `Retry-After` seconds."),
         ProblemPage(
-            "notifications-put-off", 503, meaning: "More of Apple's notifications arrive than are taken.",
+            "notifications-put-off", 503, meaning: "More notifications arrive than the process can accept.",
             remedy: "None: Apple sends it again."),
         ProblemPage(
-            "internal-server-error", 500, meaning: "The request failed for a reason that is ours.",
+            "internal-server-error", 500, meaning: "The request failed because of an internal error.",
             remedy: "Send it again later, and give the operator the `request_id`: it finds the reason in the log."),
     ]
 }

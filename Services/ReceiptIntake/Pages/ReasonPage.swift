@@ -29,24 +29,24 @@ struct ReasonPage: Sendable {
         ),
         (
             .signedWithExpiredCertificate,
-            "The certificates that signed it have expired. It is held until newer data says the "
-                + "same: have the app get it anew (AppStore.sync) and post that."
+            "The certificates that signed it have expired. It is held until newer data confirms it: "
+                + "let the app fetch it again (AppStore.sync) and post it."
         ),
         (.productUnknown, "The catalogue does not know the product yet. It is granted when the catalogue has it."),
         (.productTypeMismatch, "The catalogue says another type of product than Apple does."),
         (
             .accountTokenUnknown,
-            "The appAccountToken that Apple signed is no account's that Countersign knows. It is granted "
-                + "when the token is registered."
+            "No account has registered the appAccountToken that Apple signed. It is granted when the token is "
+                + "registered."
         ),
-        (.amountTooLarge, "What it grants is more than an amount can be."),
+        (.amountTooLarge, "Its grant is larger than the largest amount."),
         (.revokedByApple, "Apple took it back: a refund, or the end of Family Sharing."),
-        (.restoreLimitReached, "It changed hands as often as the product's restore rule lets it in this time."),
-        (.orderNotFound, "Apple knows no order of this id, or none of this app."),
+        (.restoreLimitReached, "It has moved as often as the product's restore rule allows in this period."),
+        (.orderNotFound, "Apple does not know an order with this id for this app."),
         (
             .unclaimed,
-            "It is genuine and nobody's: Apple told of it, or it stood in somebody's receipt. Whoever posts it as "
-                + "his own has it."
+            "It is genuine, but no account has claimed it: Apple reported it, or it was in another account's receipt. "
+                + "The account that posts it gets it."
         ),
         (
             .claimUnnamed,
@@ -57,24 +57,24 @@ struct ReasonPage: Sendable {
             "The named transaction is not in the receipt: have the app refresh the receipt first."
         ),
         (.receiptWithoutPurchases, "The receipt holds no purchase: have the app refresh it first."),
-        (.transactionNotFound, "Apple knows no transaction of this id, and was asked often enough."),
+        (.transactionNotFound, "Apple does not know a transaction with this id, and was asked several times."),
         (.rateLimited, "Apple's limits leave no room to ask now. It is asked again."),
         (.appStoreUnavailable, "Apple's servers do not answer. They are asked again."),
-        (.appStoreUnauthorized, "Apple refuses the app's key. The operator has to look."),
-        (.appStoreNotConfigured, "The app's settings lack what it takes to ask Apple: a key, or a shared secret."),
+        (.appStoreUnauthorized, "Apple refuses the app's key. The operator must check it."),
+        (.appStoreNotConfigured, "The app's settings lack a key or a shared secret, so Apple cannot be asked."),
         (.noVerdict, "No verdict has come yet."),
-        (.purchaseAmbiguous, "What Apple signed contradicts what is known of the purchase. A person decides."),
-        (.transactionIncomplete, "What Apple signed lacks a field that its type must have."),
+        (.purchaseAmbiguous, "Apple's signed data contradicts the known purchase. A person must decide."),
+        (.transactionIncomplete, "Apple's signed data lacks a required field."),
         (
             .vocabularyUnknown,
-            "What Apple signed has a word that this version does not know. It is decided by itself once it does."
+            "Apple's signed data has a value that this version does not know. A version that knows it decides."
         ),
         (
             .possessionUnproven,
-            "Only a number was posted, which anybody may know. Post the signed transaction, or a receipt "
-                + "that contains it, or have the backend post it."
+            "Only an id was posted, and anyone may know an id. Post the signed transaction, or a receipt "
+                + "that contains it, or let the backend post it."
         ),
-        (.accountForgotten, "Its account was forgotten before anything was learnt of it."),
+        (.accountForgotten, "Its account was forgotten before it had an outcome."),
     ]
 
     /// What the verification of a signature found; the first check that failed.
@@ -112,9 +112,9 @@ struct ReasonPage: Sendable {
         ("not_a_receipt", "It is no receipt: no PKCS #7 of one signer."),
         ("receipt_xcode", "The receipt was made by StoreKit Testing in Xcode, which Apple does not sign."),
         ("algorithm_not_supported", "The receipt is signed by an algorithm that Apple does not use."),
-        ("sha1_ended", "The receipt is signed over SHA-1, at a time when Apple did so no more."),
+        ("sha1_ended", "The receipt is signed with SHA-1, at a time when Apple no longer used it."),
         ("signer_missing", "The certificate of the receipt's signer is not in it."),
-        ("app_apple_id_mismatch", "It has another app's number than the settings have."),
+        ("app_apple_id_mismatch", "Its app Apple ID differs from the one in the settings."),
         ("renewal_info_mismatch", "A notification has the renewal info of another subscription."),
         ("nested_bundle_mismatch", "A notification carries what another app sold."),
         ("nested_environment_mismatch", "A notification carries what is of another environment."),
@@ -131,11 +131,11 @@ struct ReasonPage: Sendable {
         ("notification_type_unknown", "Apple sends a notification of a type that this version does not know."),
         ("product_type_unreadable", "Apple signed what kind of product it is, and it cannot be read."),
         ("answer_mismatch", "Apple's answer is not about what was asked."),
-        ("app_store_refused", "Apple refuses the question for something that is not the purchase's fault."),
+        ("app_store_refused", "Apple refuses the request for a reason that is not about the purchase."),
         ("app_store_slow", "Apple has not answered yet. The question goes on."),
         ("transaction_id_invalid", "It can never be a transaction id."),
-        ("certificate_revoked", "The authority has taken back a certificate of the chain."),
-        ("revocation_unknown", "Nobody could say whether a certificate of the chain was taken back."),
+        ("certificate_revoked", "The authority has revoked a certificate of the chain."),
+        ("revocation_unknown", "It is not known whether a certificate of the chain was revoked."),
         (
             "receipt_entry_unreadable",
             "The receipt has an entry that cannot be read, and the named transaction may be it."
@@ -157,7 +157,7 @@ struct ReasonPage: Sendable {
             "Apple's two hosts contradict each other about the receipt's environment."
         ),
         ("receipt_status_unknown", "Apple answers with a status that this version does not know."),
-        ("shared_secret_mismatch", "The app's shared secret is wrong. The operator has to look."),
-        ("shared_secret_missing", "The app's settings have no shared secret. The operator has to look."),
+        ("shared_secret_mismatch", "The app's shared secret is wrong. The operator must correct it."),
+        ("shared_secret_missing", "The app's settings have no shared secret. The operator must add it."),
     ]
 }
