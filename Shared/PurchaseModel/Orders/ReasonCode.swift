@@ -39,7 +39,8 @@ package struct ReasonCode: RawRepresentable, Codable, Sendable, Hashable, Custom
     package static let restoreLimitReached = ReasonCode(rawValue: "restore_limit_reached")
     /// Apple knows no order of this id, or none of this app.
     package static let orderNotFound = ReasonCode(rawValue: "order_not_found")
-    /// Genuine, but without an account: Apple reported it, or it was in another account's receipt; held until an account claims it.
+    /// Genuine, but without an account: Apple reported it, or it was in another account's receipt; held until an account
+    /// claims it.
     package static let unclaimed = ReasonCode(rawValue: "unclaimed")
     /// A genuine receipt of several purchases; the app named none of them.
     package static let claimUnnamed = ReasonCode(rawValue: "claim_unnamed")
@@ -49,7 +50,7 @@ package struct ReasonCode: RawRepresentable, Codable, Sendable, Hashable, Custom
     package static let receiptWithoutPurchases = ReasonCode(rawValue: "receipt_without_purchases")
     /// Apple does not know a transaction with this id, and was asked several times.
     package static let transactionNotFound = ReasonCode(rawValue: "transaction_not_found")
-    /// Apple's rate limit, or our share of it, is used up; Apple was not asked.
+    /// Apple's rate limit, or our share of it, is used up; Apple is asked again later.
     package static let rateLimited = ReasonCode(rawValue: "rate_limited")
     /// Apple's servers do not answer, or answer with errors.
     package static let appStoreUnavailable = ReasonCode(rawValue: "app_store_unavailable")
