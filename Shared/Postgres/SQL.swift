@@ -32,9 +32,9 @@ public struct SQL: ExpressibleByStringInterpolation, Sendable {
         self = stringInterpolation.sql
     }
 
-    /// A value that is sent once, wherever this is interpolated: for arrays that a statement needs in several places.
-    public static func once(_ value: PostgresValue) -> SQL {
-        SQL(texts: ["", ""], values: [Bound(value: value, identity: Identity())])
+    /// An array that is sent once, however often a statement has it.
+    public static func once<Element: PostgresEncodable>(_ values: [Element]) -> SQL {
+        SQL(texts: ["", ""], values: [Bound(value: Element.postgresArray(values), identity: Identity())])
     }
 
     /// Text with `$1`, `$2` … and the values for it.
@@ -113,6 +113,13 @@ public struct SQL: ExpressibleByStringInterpolation, Sendable {
             sql.values.append(Bound(value: value))
             sql.texts.append("")
         }
+    }
+}
+
+extension Sequence<SQL> {
+    /// All parts, with something between them: conditions with ` AND `.
+    public func joined(separator: SQL) -> SQL {
+        reduce(into: nil as SQL?) { whole, part in whole = whole.map { "\($0)\(separator)\(part)" } ?? part } ?? ""
     }
 }
 

@@ -79,12 +79,19 @@ struct SQLTextTests {
     func once() {
         let name = "a"
         #expect(text("\(name) \(name)") == "$1 $2")
-        let ids = SQL.once(.textArray(["a", "b"]))
-        let others = SQL.once(.textArray(["a", "b"]))
+        let ids = SQL.once(["a", "b"])
+        let others = SQL.once(["a", "b"])
         let part: SQL = "x = ANY(\(ids))"
         let sql: SQL = "SELECT \(1), unnest(\(ids)) WHERE \(part) AND y = ANY(\(others)) OR \(part)"
         #expect(text(sql) == "SELECT $1, unnest($2) WHERE x = ANY($2) AND y = ANY($3) OR x = ANY($2)")
         #expect(bytes(sql).count == 3)
+    }
+
+    @Test("parts are joined, with their values")
+    func joined() {
+        let conditions: [SQL] = ["a = \(1)", "b", "c = \(2)"]
+        #expect(text("WHERE \(conditions.joined(separator: " AND "))") == "WHERE a = $1 AND b AND c = $2")
+        #expect(text([].joined(separator: ", ")) == "")
     }
 
     @Test("only what says so is pasted in")
@@ -172,7 +179,7 @@ struct SQLTests {
     func preparedOnce() async throws {
         try await TestServer.withConnection { connection in
             for id in 1...3 {
-                let ids = SQL.once(.int8Array([Int64(id)]))
+                let ids = SQL.once([id])
                 let found = try await connection.query("SELECT \(id) = ANY(\(ids)) AND \(ids) = \([id])")
                 #expect(try found.rows[0].decode(Bool.self))
             }

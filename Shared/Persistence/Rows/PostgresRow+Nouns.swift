@@ -81,3 +81,45 @@ extension PostgresRow {
         return try json(column, as: type)
     }
 }
+
+extension StoreEnvironment: PostgresEncodable, PostgresDecodable {}
+extension OrderState: PostgresEncodable, PostgresDecodable {}
+extension SubmissionState: PostgresEncodable, PostgresDecodable {}
+extension ReasonCode: PostgresEncodable, PostgresDecodable {}
+
+extension Account: PostgresEncodable, PostgresDecodable {
+    package static var postgresType: UInt32 { String.postgresType }
+    package static var postgresArrayType: UInt32 { String.postgresArrayType }
+    package var postgresByteCount: Int { text.postgresByteCount }
+
+    package func writePostgres(to destination: UnsafeMutableRawPointer) { text.writePostgres(to: destination) }
+
+    package static func decode(_ cell: PostgresCell) throws(PostgresError) -> Account {
+        Account(stored: try String.decode(cell))
+    }
+}
+
+extension SQL {
+    /// `unnest(…)` of the environments and the transaction ids of orders.
+    static func rows(of orders: [OrderKey]) -> SQL {
+        "unnest(\(orders.map(\.environment)), \(orders.map(\.transactionId)))"
+    }
+
+    /// `unnest(…)` of the environments and the original ids of lineages.
+    static func rows(of lineages: [LineageKey]) -> SQL {
+        "unnest(\(lineages.map(\.environment)), \(lineages.map(\.originalTransactionId)))"
+    }
+}
+
+/// A column of JSON.
+struct JSONColumn<Value: Decodable & Sendable>: PostgresDecodable {
+    let value: Value
+
+    static func decode(_ cell: PostgresCell) throws(PostgresError) -> JSONColumn {
+        do {
+            return JSONColumn(value: try MessageCoding.decode(Value.self, from: Array(try String.decode(cell).utf8)))
+        } catch {
+            throw PostgresError(code: .decodingFailed, reason: "\(cell.column) is no \(Value.self)")
+        }
+    }
+}
