@@ -48,22 +48,17 @@ package struct EventStore: Sendable {
         let result = try await connection.query(
             """
             INSERT INTO account_sequences (environment, app, account, last_sequence)
-            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::int8[])
+            SELECT * FROM unnest(\(list.map(\.key.environment)), \(list.map(\.key.app)), \(list.map(\.key.account)),
+                \(list.map { Int64($0.value) }))
             ON CONFLICT (account, app, environment)
                 DO UPDATE SET last_sequence = account_sequences.last_sequence + excluded.last_sequence
             RETURNING environment, app, account, last_sequence
-            """,
-            [
-                .textArray(list.map(\.key.environment.rawValue)), .textArray(list.map(\.key.app)),
-                .textArray(list.map(\.key.account.text)), .int8Array(list.map { Int64($0.value) }),
-            ])
-        var first: [Customer: Int64] = [:]
-        for row in result.rows {
-            let customer = try row.customer()
-            let last = try row.decode("last_sequence", as: Int64.self)
-            first[customer] = last - Int64(counts[customer] ?? 0) + 1
+            """)
+        let first = try result.map { (environment: StoreEnvironment, app: String, account: Account, last: Int64) in
+            let customer = Customer(environment: environment, app: app, account: account)
+            return (customer, last - Int64(counts[customer] ?? 0) + 1)
         }
-        return first
+        return Dictionary(first) { first, _ in first }
     }
 
     /// Writes events in the caller's transaction, due after the lease unless the notification service has them by then.
@@ -81,23 +76,19 @@ package struct EventStore: Sendable {
                 traceParent: TraceContext.traceParent(event.correlationId),
                 body: String(decoding: try MessageCoding.encode(event), as: UTF8.self))
         }
+        let ids = SQL.once(events.map(\.id))
         _ = try await connection.query(
             """
             WITH outbox AS (
                 INSERT INTO event_outbox (event_id, due_at)
-                SELECT id, now() + $10 * interval '1 millisecond' FROM unnest($1::text[]) AS new (id)
+                SELECT id, now() + \(lease) FROM unnest(\(ids)) AS new (id)
             )
             INSERT INTO events (id, type, environment, app, account, sequence, transaction_id, partition_key, body)
-            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::text[],
-                $8::text[], $9::text[])
-            """,
-            [
-                .textArray(events.map(\.id)), .textArray(events.map(\.type)),
-                .textArray(events.map(\.environment.rawValue)), .textArray(events.map(\.app)),
-                .textArray(events.map(\.customer?.id)), .int8Array(events.map(\.customer?.sequence)),
-                .textArray(events.map(\.data.transaction?.transactionId)), .textArray(stored.map(\.partitionKey)),
-                .textArray(stored.map(\.body)), .int8(lease.wholeMilliseconds),
-            ])
+            SELECT * FROM unnest(\(ids), \(events.map(\.type)), \(events.map(\.environment)), \(events.map(\.app)),
+                \(events.map(\.customer?.id)), \(events.map(\.customer?.sequence)),
+                \(events.map(\.data.transaction?.transactionId)),
+                \(stored.map(\.partitionKey)), \(stored.map(\.body)))
+            """)
         return stored
     }
 
@@ -109,30 +100,31 @@ package struct EventStore: Sendable {
             """
             WITH due AS (
                 UPDATE event_outbox SET attempts = attempts + 1,
-                    due_at = now() + least($2 * power(2, least(attempts + 1, 20)), $3) * interval '1 millisecond'
+                    due_at = now() + least(\(lease.wholeMilliseconds) * power(2, least(attempts + 1, 20)),
+                        \(leaseMaximum.wholeMilliseconds)) * interval '1 millisecond'
                 WHERE event_id = ANY(ARRAY(
-                    SELECT event_id FROM event_outbox WHERE due_at <= now() ORDER BY due_at LIMIT $1
+                    SELECT event_id FROM event_outbox WHERE due_at <= now() ORDER BY due_at LIMIT \(limit)
                     FOR UPDATE SKIP LOCKED))
                 RETURNING event_id
             )
             SELECT id, type, partition_key, body FROM events WHERE id = ANY(ARRAY(SELECT event_id FROM due))
-            """,
-            [.int8(Int64(limit)), .int8(lease.wholeMilliseconds), .int8(leaseMaximum.wholeMilliseconds)])
-        return try result.rows.map { row in
-            let body = try row.decode("body", as: String.self)
-            return StoredEvent(
-                id: try row.decode("id"), type: try row.decode("type"), partitionKey: try row.decode("partition_key"),
-                traceParent: TraceContext.traceParent(event: body.utf8), body: body)
+            """)
+        return try result.map { (id: String, type: String, partitionKey: String, body: String) in
+            StoredEvent(
+                id: id, type: type, partitionKey: partitionKey, traceParent: TraceContext.traceParent(event: body.utf8),
+                body: body)
         }
     }
 
-    /// Takes the events of `$1` out of the outbox, since the notification service has them; part of its statement.
+    /// Takes these events out of the outbox, since the notification service has them; part of its statement.
     ///
     /// ARRAY: the index is used whatever the planner believes of a table that is empty most of the time.
-    static let handOverStatement = """
-        DELETE FROM event_outbox WHERE event_id = ANY(ARRAY(
-            SELECT event_id FROM event_outbox WHERE event_id = ANY($1) ORDER BY event_id FOR UPDATE))
+    static func handOver(_ eventIds: SQL) -> SQL {
         """
+        DELETE FROM event_outbox WHERE event_id = ANY(ARRAY(
+            SELECT event_id FROM event_outbox WHERE event_id = ANY(\(eventIds)) ORDER BY event_id FOR UPDATE))
+        """
+    }
 }
 
 /// An event that is to be told, as far as it is known before it has a number.

@@ -46,7 +46,7 @@ package struct DueRowsStore: Sendable {
     }
 
     /// The endpoints that deliveries wait for, as a recursive `endpoints (endpoint_id)`: from one to the next in the index.
-    static let endpoints = """
+    static let endpoints: SQL = """
         endpoints AS (
             (SELECT endpoint_id FROM webhook_deliveries WHERE due_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
             UNION ALL

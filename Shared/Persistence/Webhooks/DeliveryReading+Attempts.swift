@@ -28,14 +28,15 @@ extension DeliveryReading {
         let result = try await pool.query(
             """
             SELECT a.* FROM (
-                SELECT event_id, endpoint_id FROM webhook_deliveries WHERE event_id = $1 AND endpoint_id = $2) d
-            JOIN events e ON e.id = d.event_id AND ($3::text IS NULL OR e.app = $3)
+                SELECT event_id, endpoint_id FROM webhook_deliveries WHERE event_id = \(event) AND endpoint_id =
+                    \(endpoint)) d
+            JOIN events e ON e.id = d.event_id AND (\(app) IS NULL OR e.app = \(app))
             LEFT JOIN LATERAL (
                 SELECT * FROM webhook_attempts a WHERE a.event_id = d.event_id AND a.endpoint_id = d.endpoint_id
-                ORDER BY a.attempt DESC, a.attempted_at DESC LIMIT $4
+                ORDER BY a.attempt DESC, a.attempted_at DESC LIMIT \(Limit.attempts)
             ) a ON true
             ORDER BY a.attempt, a.attempted_at
-            """, [.text(event), .text(endpoint), .text(app), .int8(Int64(Limit.attempts))])
+            """)
         guard !result.rows.isEmpty else { return nil }
         var attempts: [Attempt] = []
         for row in result.rows {

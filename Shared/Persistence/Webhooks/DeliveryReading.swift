@@ -92,12 +92,7 @@ package struct DeliveryReading: Sendable {
 
     @inline(never)
     private func look(_ selection: Selection, before position: Position?, limit: Int) async throws -> Page {
-        let result = try await pool.query(
-            Self.lookStatement(selection, isFirst: position == nil),
-            [
-                .text(position?.event), .text(position?.endpoint), .text(selection.event), .text(selection.endpoint),
-                .text(selection.state), .text(selection.app), .int8(Int64(Limit.rowsPerLook)),
-            ])
+        let result = try await pool.query(Self.looking(selection, before: position))
         var deliveries: [Delivery] = []
         for row in result.rows where try row.decode("is_meant") {
             let delivery = try Self.delivery(row)
@@ -116,20 +111,21 @@ package struct DeliveryReading: Sendable {
     /// Down the key of deliveries; of one that was given up, down its own index.
     ///
     /// Of the first page another statement than of those after it: a condition with OR would have each page read all before it.
-    private static func lookStatement(_ selection: Selection, isFirst: Bool) -> String {
-        let ofEvent = selection.event == nil ? "$3::text IS NULL" : "event_id = $3"
-        let isAbandoned = selection.state == "abandoned" ? "state = 'abandoned'" : "true"
-        let rest = isFirst ? "$1::text IS NULL AND $2::text IS NULL" : "(event_id, endpoint_id) < ($1::text, $2::text)"
+    private static func looking(_ selection: Selection, before position: Position?) -> SQL {
+        let ofEvent: SQL = selection.event.map { "event_id = \($0)" } ?? "true"
+        let isAbandoned: SQL = selection.state == "abandoned" ? "state = 'abandoned'" : "true"
+        let rest: SQL = position.map { "(event_id, endpoint_id) < (\($0.event), \($0.endpoint))" } ?? "true"
         return """
             WITH looked AS MATERIALIZED (
                 SELECT * FROM webhook_deliveries WHERE \(ofEvent) AND \(isAbandoned) AND \(rest)
-                ORDER BY event_id DESC, endpoint_id DESC LIMIT $7
+                ORDER BY event_id DESC, endpoint_id DESC LIMIT \(Limit.rowsPerLook)
             )
             SELECT d.event_id, d.endpoint_id, d.state, d.attempts, d.created_at, d.delivered_at, d.last_status, d.last_error,
                 nullif(d.due_at, \(DeliveryStore.behind)) AS due_at,
                 coalesce(d.due_at = \(DeliveryStore.behind), false) AS waits_for_turn, e.type, e.app, e.environment,
-                ($4::text IS NULL OR d.endpoint_id = $4) AND ($5::text IS NULL OR d.state = $5)
-                    AND ($6::text IS NULL OR e.app = $6) AS is_meant
+                (\(selection.endpoint) IS NULL OR d.endpoint_id = \(selection.endpoint)) AND
+                    (\(selection.state) IS NULL OR d.state = \(selection.state))
+                    AND (\(selection.app) IS NULL OR e.app = \(selection.app)) AS is_meant
             FROM looked d CROSS JOIN LATERAL (SELECT * FROM events WHERE id = d.event_id OFFSET 0) e
             ORDER BY d.event_id DESC, d.endpoint_id DESC
             """

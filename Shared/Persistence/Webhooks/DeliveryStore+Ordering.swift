@@ -18,13 +18,13 @@ extension DeliveryStore {
     }
 
     /// When what waits for its turn is due.
-    static let behind = "timestamptz '9999-12-31 00:00:00+00'"
+    static let behind: SQL = "timestamptz '9999-12-31 00:00:00+00'"
 
     /// Which lane an event `e` of an account is in.
-    private static let lane = lane("e.environment", "e.app", name: "e.account")
+    private static let lane: SQL = lane("e.environment", "e.app", name: "e.account")
 
     /// The lane of an environment, an app and an account, each an expression in SQL.
-    static func lane(_ environment: String, _ app: String, name: String) -> String {
+    static func lane(_ environment: SQL, _ app: SQL, name: SQL) -> SQL {
         """
         substr(sha256(convert_to(\(environment) || E'\\n' || \(app) || E'\\n' || \(name), 'UTF8')), 1, 8)
         """
@@ -51,11 +51,12 @@ extension DeliveryStore {
     package func predecessors(
         of eventIds: [String], limit: Int = OrderLimit.predecessors
     ) async throws -> [Predecessor] {
-        let result = try await pool.query(
+        let allIds = SQL.once(eventIds)
+        return try await pool.query(
             """
             WITH RECURSIVE walk AS (
                 SELECT e.account, e.app, e.environment, e.sequence, e.id, e.type, 0 AS steps FROM events e
-                WHERE e.id = ANY($1) AND e.account IS NOT NULL
+                WHERE e.id = ANY(\(allIds)) AND e.account IS NOT NULL
                 UNION ALL
                 SELECT before.account, before.app, before.environment, before.sequence, before.id, before.type, walk.steps + 1
                 FROM walk CROSS JOIN LATERAL (
@@ -64,28 +65,26 @@ extension DeliveryStore {
                         AND e.sequence = walk.sequence - 1
                     LIMIT 1
                 ) before
-                WHERE before.id <> ALL($1)
+                WHERE before.id <> ALL(\(allIds))
                     AND EXISTS (SELECT FROM event_outbox o WHERE o.event_id = before.id)
             )
-            SELECT id, type, app, environment FROM walk WHERE steps > 0 LIMIT $2
-            """, [.textArray(eventIds), .int8(Int64(limit))])
-        return try result.rows.map { row in
-            Predecessor(
-                id: try row.decode("id"), type: try row.decode("type"), app: try row.decode("app"),
-                environment: try row.decode("environment"))
-        }
+            SELECT id, type, app, environment FROM walk WHERE steps > 0 LIMIT \(limit)
+            """
+        ).map(Predecessor.init)
     }
 
-    /// What follows the deliveries that a take-over has made, `made`: those to ordered endpoints, `$6`, have their turn.
-    static let turnsOfMade = """
-        turns AS (
+    /// What follows the deliveries that a take-over of these events has made, `made`: those to ordered endpoints have their turn.
+    static func turns(ofMade eventIds: SQL, _ orderedEndpointIds: [String]) -> SQL {
+        """
+        , turns AS (
             INSERT INTO webhook_turns (endpoint_id, lane, sequence, event_id)
             SELECT made.endpoint_id, \(lane), e.sequence, e.id
-            FROM made JOIN events e ON e.id = made.event_id AND e.id = ANY($1)
-            WHERE made.endpoint_id = ANY($6) AND e.account IS NOT NULL
+            FROM made JOIN events e ON e.id = made.event_id AND e.id = ANY(\(eventIds))
+            WHERE made.endpoint_id = ANY(\(orderedEndpointIds)) AND e.account IS NOT NULL
             ON CONFLICT DO NOTHING
         )
         """
+    }
 
     /// What a claim has found.
     package struct Claim: Sendable {
@@ -104,54 +103,55 @@ extension DeliveryStore {
     package func claimInOrder(endpointId: String, limit: Int, lease: Duration) async throws -> Claim {
         try await pool.withTransaction { connection in
             try await Self.lock([endpointId], on: connection)
-            let candidates = try await connection.query(
-                Self.candidatesStatement, [.text(endpointId), .int8(Int64(OrderLimit.candidates))])
-            let ids = try candidates.rows.map { try $0.decode("event_id", as: String.self) }
+            let ids = try await connection.query(Self.candidates(endpointId)).map { (id: String) in id }
             guard !ids.isEmpty else { return Claim(due: [], hasMore: false) }
-            let leased = try await connection.query(
-                Self.leaseFirstStatement,
-                [.text(endpointId), .textArray(ids), .int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
-            let due = try Self.due(leased)
+            let due = try await connection.query(Self.leaseFirst(of: ids, endpointId, limit: limit, lease: lease))
+                .map(Due.init)
             return Claim(due: due, hasMore: due.count >= limit || ids.count >= OrderLimit.candidates)
         }
     }
 
     /// What was made before its endpoint was ordered, or is sent again, gets its turn here.
-    private static let candidatesStatement = """
+    private static func candidates(_ endpointId: String) -> SQL {
+        """
         WITH candidates AS (
-            SELECT event_id FROM webhook_deliveries WHERE endpoint_id = $1 AND due_at <= now()
-            ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+            SELECT event_id FROM webhook_deliveries WHERE endpoint_id = \(endpointId) AND due_at <= now()
+            ORDER BY due_at LIMIT \(OrderLimit.candidates) FOR UPDATE SKIP LOCKED
         ), turns AS (
             INSERT INTO webhook_turns (endpoint_id, lane, sequence, event_id)
-            SELECT $1, \(lane), e.sequence, e.id FROM candidates JOIN events e ON e.id = candidates.event_id
+            SELECT \(endpointId), \(lane), e.sequence, e.id FROM candidates JOIN events e ON e.id = candidates.event_id
             WHERE e.account IS NOT NULL
             ON CONFLICT DO NOTHING
         )
         SELECT event_id FROM candidates
         """
+    }
 
     /// A delivery without a turn is one of an event without an account, which has no order.
-    private static let leaseFirstStatement = """
-        WITH asked AS (
-            SELECT d.event_id, d.due_at, first.event_id AS first_id FROM webhook_deliveries d
-            LEFT JOIN webhook_turns t ON t.event_id = d.event_id AND t.endpoint_id = d.endpoint_id
-            LEFT JOIN LATERAL (
-                SELECT f.event_id FROM webhook_turns f WHERE f.endpoint_id = t.endpoint_id AND f.lane = t.lane
-                ORDER BY f.sequence, f.event_id LIMIT 1
-            ) first ON true
-            WHERE d.endpoint_id = $1 AND d.event_id = ANY($2)
-        ), waiting AS (
-            UPDATE webhook_deliveries d SET due_at = \(behind) FROM asked
-            WHERE d.endpoint_id = $1 AND d.event_id = ANY($2) AND d.event_id = asked.event_id
-                AND asked.first_id <> asked.event_id
-        ), leased AS (
-            UPDATE webhook_deliveries d SET due_at = now() + $4 * interval '1 millisecond', attempts = attempts + 1
-            WHERE d.endpoint_id = $1 AND d.event_id = ANY(ARRAY(
-                SELECT event_id FROM asked WHERE first_id IS NULL OR first_id = event_id ORDER BY due_at LIMIT $3))
-            RETURNING \(leasedColumns)
-        )
-        \(dueOfLeased)
-        """
+    private static func leaseFirst(of eventIds: [String], _ endpointId: String, limit: Int, lease: Duration) -> SQL {
+        let ids = SQL.once(eventIds)
+        return """
+            WITH asked AS (
+                SELECT d.event_id, d.due_at, first.event_id AS first_id FROM webhook_deliveries d
+                LEFT JOIN webhook_turns t ON t.event_id = d.event_id AND t.endpoint_id = d.endpoint_id
+                LEFT JOIN LATERAL (
+                    SELECT f.event_id FROM webhook_turns f WHERE f.endpoint_id = t.endpoint_id AND f.lane = t.lane
+                    ORDER BY f.sequence, f.event_id LIMIT 1
+                ) first ON true
+                WHERE d.endpoint_id = \(endpointId) AND d.event_id = ANY(\(ids))
+            ), waiting AS (
+                UPDATE webhook_deliveries d SET due_at = \(behind) FROM asked
+                WHERE d.endpoint_id = \(endpointId) AND d.event_id = ANY(\(ids)) AND d.event_id = asked.event_id
+                    AND asked.first_id <> asked.event_id
+            ), leased AS (
+                UPDATE webhook_deliveries d SET due_at = now() + \(lease), attempts = attempts + 1
+                WHERE d.endpoint_id = \(endpointId) AND d.event_id = ANY(ARRAY(
+                    SELECT event_id FROM asked WHERE first_id IS NULL OR first_id = event_id ORDER BY due_at LIMIT \(limit)))
+                RETURNING \(leasedColumns)
+            )
+            \(dueOfLeased)
+            """
+    }
 
     /// Writes down attempts to ordered endpoints and what they led to, and lets go what was behind them.
     ///
@@ -161,19 +161,21 @@ extension DeliveryStore {
         guard !ended.isEmpty else { return ([], []) }
         return try await pool.withTransaction { connection in
             try await Self.lock(ended.map(\.endpointId), on: connection)
-            let recorded = try Self.recorded(
-                try await connection.query(Self.recordStatement, Self.recordValues(ended)))
+            let recorded = try await connection.query(Self.recording(ended)).map(Recorded.init)
             let done = recorded.filter { !$0.isPending }
             guard !done.isEmpty else { return (recorded, []) }
-            let released = try await connection.query(
-                Self.releaseStatement, [.textArray(done.map(\.eventId)), .textArray(done.map(\.endpointId))])
-            return (recorded, Set(try released.rows.map { try $0.decode("endpoint_id", as: String.self) }))
+            let released = try await connection.query(Self.release(behind: done)).map { (endpointId: String) in
+                endpointId
+            }
+            return (recorded, Set(released))
         }
     }
 
-    private static let releaseStatement = """
+    private static func release(behind done: [Recorded]) -> SQL {
+        """
         WITH gone AS (
-            DELETE FROM webhook_turns t USING unnest($1::text[], $2::text[]) AS done (event_id, endpoint_id)
+            DELETE FROM webhook_turns t USING unnest(\(done.map(\.eventId)), \(done.map(\.endpointId)))
+                AS done (event_id, endpoint_id)
             WHERE t.event_id = done.event_id AND t.endpoint_id = done.endpoint_id
             RETURNING t.endpoint_id, t.lane, t.event_id
         ), next AS (
@@ -188,6 +190,7 @@ extension DeliveryStore {
         WHERE d.event_id = next.event_id AND d.endpoint_id = next.endpoint_id AND d.due_at = \(behind)
         RETURNING d.endpoint_id
         """
+    }
 
     /// Has claims and records of these endpoints wait until the transaction ends, one lock after the other, in the order of endpoints.
     ///
@@ -195,7 +198,7 @@ extension DeliveryStore {
     package static func lock(_ endpointIds: [String], on connection: PostgresConnection) async throws {
         for id in Set(endpointIds).sorted() {
             _ = try await connection.query(
-                "SELECT pg_advisory_xact_lock($1, hashtext($2))", [.int4(lockClass), .text(id)])
+                "SELECT pg_advisory_xact_lock(\(lockClass), hashtext(\(id)))")
         }
     }
 }

@@ -50,90 +50,100 @@ extension DeliveryStore {
     @discardableResult
     package func record(_ ended: [Ended]) async throws -> [Recorded] {
         guard !ended.isEmpty else { return [] }
-        return try Self.recorded(try await pool.query(Self.recordStatement, Self.recordValues(ended)))
+        return try await pool.query(Self.recording(ended)).map(Recorded.init)
     }
 
-    static func recordValues(_ ended: [Ended]) -> [PostgresValue] {
-        let rows = ended.map { Columns($0.result) }
-        return [
-            .textArray(ended.map(\.eventId)), .textArray(ended.map(\.endpointId)),
-            .textArray(rows.map(\.state)), .int4Array(rows.map(\.status)), .textArray(rows.map(\.error)),
-            .int8Array(rows.map(\.milliseconds)), .int8Array(rows.map(\.outageMilliseconds)),
-            .int4Array(ended.map { $0.attempt.map { Int32(clamping: $0.number) } }),
-            .timestamptzArray(ended.map(\.attempt?.beganAt)),
-            .int4Array(ended.map { $0.attempt.map { Int32(clamping: $0.duration.wholeMilliseconds) } }),
-            .textArray(ended.map(\.attempt?.answer)),
-        ]
+    /// Attempts, and what becomes of each delivery; one that somebody else has recorded meanwhile stays as it is.
+    static func recording(_ ended: [Ended]) -> SQL {
+        let eventIds = SQL.once(ended.map(\.eventId))
+        let endpointIds = SQL.once(ended.map(\.endpointId))
+        return """
+            WITH attempts AS (
+                \(attempts(ended, eventIds, endpointIds))
+            )
+            UPDATE webhook_deliveries d SET last_status = new.status, last_error = new.error,
+                state = CASE WHEN \(isOutage) THEN 'pending' ELSE new.state END,
+                due_at = now() + CASE WHEN \(isOutage) THEN new.outage_delay ELSE new.delay END,
+                attempts_forgiven = CASE WHEN \(isOutage) THEN d.attempts ELSE d.attempts_forgiven END,
+                failed_at = CASE WHEN new.state <> 'delivered' THEN now() END,
+                delivered_at = CASE WHEN new.state = 'delivered' THEN now() END
+            FROM unnest(
+                \(eventIds), \(endpointIds), \(ended.map(\.result.state)), \(ended.map(\.result.status)),
+                \(ended.map(\.result.error)), \(ended.map(\.result.delay)), \(ended.map(\.result.outageDelay))
+            ) AS new (event_id, endpoint_id, state, status, error, delay, outage_delay)
+            LEFT JOIN webhook_endpoints e ON e.id = new.endpoint_id
+            WHERE d.event_id = ANY(\(eventIds)) AND d.event_id = new.event_id AND d.endpoint_id = new.endpoint_id
+                AND d.state = 'pending'
+            RETURNING d.event_id, d.endpoint_id, d.state = 'pending' AS is_pending, d.state = 'abandoned' AS is_abandoned,
+                d.state = 'pending' AND d.attempts_forgiven = d.attempts AS waits_for_endpoint
+            """
     }
 
-    static func recorded(_ result: PostgresResult) throws -> [Recorded] {
-        try result.rows.map { row in
-            Recorded(
-                eventId: try row.decode("event_id"), endpointId: try row.decode("endpoint_id"),
-                isPending: try row.decode("is_pending"), isAbandoned: try row.decode("is_abandoned"),
-                waitsForEndpoint: try row.decode("waits_for_endpoint"))
-        }
-    }
-
-    /// That the endpoint has taken nothing since the attempt before: it fails as a whole, as far as anybody can know.
+    /// Of a delivery `d` whose schedule is used up, that its endpoint `e` has taken nothing since the attempt before: it fails as
+    /// a whole, as far as anybody can know, and the delivery waits for it.
     ///
-    /// Where the endpoint took nothing ever, or no attempt of this schedule failed yet, it counts as so.
-    /// Successes are noted now and then, so that this may hold for a little longer than it is true: a delivery is then
-    /// given up an attempt later, and never an attempt too early.
-    private static let endpointTakesNothing = """
-        (new.outage_milliseconds IS NOT NULL AND coalesce(e.succeeded_at <= d.failed_at, true))
+    /// An endpoint that took nothing ever counts as such, and so does one of whose delivery no attempt of this schedule had
+    /// failed. Successes are noted now and then, so that this may hold for a little longer than it is true: a delivery is then given
+    /// up an attempt later, and never an attempt too early.
+    private static let isOutage: SQL = """
+        (new.outage_delay IS NOT NULL AND coalesce(e.succeeded_at <= d.failed_at, true))
         """
 
-    /// A delivery that somebody else has recorded meanwhile stays as it is; that the attempt was made is written down anyway.
-    static let recordStatement = """
-        WITH attempts AS (
-            INSERT INTO webhook_attempts (event_id, endpoint_id, attempt, attempted_at, duration_ms, status, error, answer)
-            SELECT * FROM (
-                SELECT event_id, endpoint_id, attempt, attempted_at, duration_ms, status,
-                    CASE WHEN status IS NULL THEN error END, answer
-                FROM unnest($1::text[], $2::text[], $4::int4[], $5::text[], $8::int4[], $9::timestamptz[], $10::int4[],
-                    $11::text[])
-                    AS new (event_id, endpoint_id, status, error, attempt, attempted_at, duration_ms, answer)) new
-            WHERE attempt IS NOT NULL
-            ON CONFLICT DO NOTHING
-        )
-        UPDATE webhook_deliveries d SET last_status = new.status, last_error = new.error,
-            state = CASE WHEN \(endpointTakesNothing) THEN 'pending' ELSE new.state END,
-            due_at = now() + CASE WHEN \(endpointTakesNothing) THEN new.outage_milliseconds ELSE new.milliseconds END
-                * interval '1 millisecond',
-            attempts_forgiven = CASE WHEN \(endpointTakesNothing) THEN d.attempts ELSE d.attempts_forgiven END,
-            failed_at = CASE WHEN new.state <> 'delivered' THEN now() END,
-            delivered_at = CASE WHEN new.state = 'delivered' THEN now() END
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[], $5::text[], $6::int8[], $7::int8[])
-            AS new (event_id, endpoint_id, state, status, error, milliseconds, outage_milliseconds)
-        LEFT JOIN webhook_endpoints e ON e.id = new.endpoint_id
-        WHERE d.event_id = ANY($1) AND d.event_id = new.event_id AND d.endpoint_id = new.endpoint_id
-            AND d.state = 'pending'
-        RETURNING d.event_id, d.endpoint_id, d.state = 'pending' AS is_pending, d.state = 'abandoned' AS is_abandoned,
-            d.state = 'pending' AND d.attempts_forgiven = d.attempts AS waits_for_endpoint
+    /// The rows of attempts, whatever becomes of their deliveries.
+    ///
+    /// Why there was no answer is there where no status is.
+    private static func attempts(_ ended: [Ended], _ eventIds: SQL, _ endpointIds: SQL) -> SQL {
         """
+        INSERT INTO webhook_attempts (event_id, endpoint_id, attempt, attempted_at, duration_ms, status, error, answer)
+        SELECT event_id, endpoint_id, attempt, attempted_at, duration_ms, status, CASE WHEN status IS NULL THEN error END, answer
+        FROM unnest(
+            \(eventIds), \(endpointIds), \(ended.map { $0.attempt.map { Int32(clamping: $0.number) } }),
+            \(ended.map(\.attempt?.beganAt)),
+            \(ended.map { $0.attempt.map { Int32(clamping: $0.duration.wholeMilliseconds) } }),
+            \(ended.map(\.result.status)), \(ended.map(\.result.error)), \(ended.map(\.attempt?.answer))
+        ) AS new (event_id, endpoint_id, attempt, attempted_at, duration_ms, status, error, answer)
+        WHERE attempt IS NOT NULL
+        ON CONFLICT DO NOTHING
+        """
+    }
+}
 
-    private struct Columns {
-        let state: String
-        let status: Int32?
-        let error: String?
-        let milliseconds: Int64?
-        /// Not nil where the schedule is used up.
-        let outageMilliseconds: Int64?
-
-        init(_ result: AttemptResult) {
-            switch result {
-            case .delivered(let status):
-                (state, self.status, error) = ("delivered", Int32(clamping: status), nil)
-                (milliseconds, outageMilliseconds) = (nil, nil)
-            case .retry(let status, let error, let delay):
-                (state, self.status, self.error) = ("pending", status.map { Int32(clamping: $0) }, error)
-                (milliseconds, outageMilliseconds) = (delay.wholeMilliseconds, nil)
-            case .exhausted(let status, let error, let outageDelay, let anew):
-                (self.status, self.error) = (status.map { Int32(clamping: $0) }, error)
-                state = anew == nil ? "abandoned" : "pending"
-                (milliseconds, outageMilliseconds) = (anew?.wholeMilliseconds, outageDelay.wholeMilliseconds)
-            }
+/// As columns.
+extension DeliveryStore.AttemptResult {
+    /// The delivery's state, unless it waits for its endpoint.
+    fileprivate var state: String {
+        switch self {
+        case .delivered: "delivered"
+        case .retry: "pending"
+        case .exhausted(_, _, _, let anew): anew == nil ? "abandoned" : "pending"
         }
+    }
+
+    fileprivate var status: Int32? {
+        switch self {
+        case .delivered(let status): Int32(clamping: status)
+        case .retry(let status, _, _), .exhausted(let status, _, _, _): status.map { Int32(clamping: $0) }
+        }
+    }
+
+    fileprivate var error: String? {
+        switch self {
+        case .delivered: nil
+        case .retry(_, let error, _), .exhausted(_, let error, _, _): error
+        }
+    }
+
+    /// After which it is due, unless it waits for its endpoint.
+    fileprivate var delay: Duration? {
+        switch self {
+        case .delivered: nil
+        case .retry(_, _, let delay): delay
+        case .exhausted(_, _, _, let anew): anew
+        }
+    }
+
+    /// After which it is due if it waits for its endpoint; nil where its schedule is not used up.
+    fileprivate var outageDelay: Duration? {
+        if case .exhausted(_, _, let delay, _) = self { delay } else { nil }
     }
 }

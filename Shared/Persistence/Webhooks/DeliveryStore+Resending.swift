@@ -18,20 +18,19 @@ extension DeliveryStore {
             """
             WITH asked AS (
                 DELETE FROM webhook_resends WHERE (endpoint_id, event_id) IN (
-                    SELECT endpoint_id, event_id FROM webhook_resends WHERE endpoint_id = ANY($1)
-                    ORDER BY endpoint_id, event_id LIMIT $2 FOR UPDATE SKIP LOCKED)
+                    SELECT endpoint_id, event_id FROM webhook_resends WHERE endpoint_id = ANY(\(endpointIds))
+                    ORDER BY endpoint_id, event_id LIMIT \(limit) FOR UPDATE SKIP LOCKED)
                 RETURNING endpoint_id, event_id, state
             ), changed AS (
                 UPDATE webhook_deliveries d SET state = 'pending', due_at = now() + asked.place * interval '1 microsecond',
                     attempts_forgiven = d.attempts, failed_at = NULL, delivered_at = NULL
                 FROM (SELECT *, row_number() OVER (ORDER BY event_id) AS place FROM asked) asked
                 WHERE d.event_id = asked.event_id AND d.endpoint_id = asked.endpoint_id AND d.state = asked.state
-                    AND (d.state <> 'pending' OR d.due_at > now() + $3 * interval '1 millisecond')
+                    AND (d.state <> 'pending' OR d.due_at > now() + \(lease))
                 RETURNING 1 AS one
             )
             SELECT (SELECT count(*) FROM asked) AS requests, (SELECT count(*) FROM changed) AS deliveries
-            """, [.textArray(endpointIds), .int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
-        guard let row = result.rows.first else { return (0, 0) }
-        return (try row.decode("requests"), try row.decode("deliveries"))
+            """)
+        return try result.rows.first?.decode((Int, Int).self) ?? (0, 0)
     }
 }

@@ -3,10 +3,10 @@ import Postgres
 /// The deliveries of an endpoint that is switched on again: due at once, the oldest event first.
 extension DeliveryStore {
     /// What a delivery that is brought back falls due within, before the endpoint was resumed: the oldest first.
-    private static let span = "interval '1 second'"
+    private static let span: SQL = "interval '1 second'"
     /// Deliveries that are older than this are brought back before all others, in no order; of others, those that are
     /// some seconds apart keep theirs.
-    private static let ageMaximum = "interval '60 days'"
+    private static let ageMaximum: SQL = "interval '60 days'"
 
     /// Brings a part of an endpoint's deliveries back: each is due, and its schedule begins anew.
     ///
@@ -18,28 +18,26 @@ extension DeliveryStore {
     /// - Throws: `PostgresError`.
     package func resume(_ endpointId: String, limit: Int) async throws -> Bool {
         var isAll = true
-        for condition in [
+        for condition: SQL in [
             "d.due_at < e.resumed_at - \(Self.span)",
             // What waits for its turn goes on waiting for it.
             "d.due_at > e.resumed_at AND d.due_at < \(Self.behind) AND d.created_at <= e.resumed_at",
         ] {
-            let result = try await pool.query(
-                Self.resumeStatement(condition), [.text(endpointId), .int8(Int64(limit))])
-            let count = try result.rows.first?.decode("count", as: Int64.self) ?? 0
-            if count >= Int64(limit) { isAll = false }
+            let result = try await pool.query(Self.resuming(endpointId, where: condition, limit: limit))
+            if try result.rows.first?.decode(Int.self) ?? 0 >= limit { isAll = false }
         }
         return isAll
     }
 
-    private static func resumeStatement(_ condition: String) -> String {
+    private static func resuming(_ endpointId: String, where condition: SQL, limit: Int) -> SQL {
         """
         WITH chosen AS (
             SELECT d.event_id
             FROM (SELECT id, resumed_at FROM webhook_endpoints
-                WHERE id = $1 AND is_holding AND disabled_at IS NULL AND resumed_at IS NOT NULL OFFSET 0) e
+                WHERE id = \(endpointId) AND is_holding AND disabled_at IS NULL AND resumed_at IS NOT NULL OFFSET 0) e
             CROSS JOIN LATERAL (
                 SELECT d.event_id FROM webhook_deliveries d
-                WHERE d.endpoint_id = e.id AND \(condition) ORDER BY d.due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+                WHERE d.endpoint_id = e.id AND \(condition) ORDER BY d.due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
             ) d
         ), changed AS (
             UPDATE webhook_deliveries d SET attempts_forgiven = d.attempts, failed_at = NULL,
@@ -48,7 +46,7 @@ extension DeliveryStore {
                     / extract(epoch FROM \(ageMaximum))::float8
             -- An array: one look into the index for each, however many the planner expects.
             FROM webhook_endpoints e
-            WHERE e.id = $1 AND d.endpoint_id = e.id AND d.event_id = ANY(ARRAY(SELECT event_id FROM chosen))
+            WHERE e.id = \(endpointId) AND d.endpoint_id = e.id AND d.event_id = ANY(ARRAY(SELECT event_id FROM chosen))
             RETURNING 1 AS one
         )
         SELECT count(*) AS count FROM changed

@@ -27,19 +27,10 @@ package struct DeliveryStore: Sendable {
         /// When the delivery was first due.
         package let createdAt: Date
 
-        /// Makes one, of what a take-over has leased.
-        package init(eventId: String, endpointId: String, body: [UInt8], createdAt: Date) {
-            self.init(
-                eventId: eventId, endpointId: endpointId, attempts: 0, attemptsForgiven: 0, waitsForEndpoint: false,
-                body: body,
-                createdAt: createdAt)
-        }
-
-        /// Makes one, of what a claim has found.
-        init(
-            eventId: String, endpointId: String, attempts: Int, attemptsForgiven: Int, waitsForEndpoint: Bool,
-            body: [UInt8],
-            createdAt: Date
+        /// Makes one; of what a take-over has leased it is the first attempt.
+        package init(
+            eventId: String, endpointId: String, attempts: Int = 0, attemptsForgiven: Int = 0,
+            waitsForEndpoint: Bool = false, body: [UInt8], createdAt: Date
         ) {
             self.eventId = eventId
             self.endpointId = endpointId
@@ -124,56 +115,37 @@ package struct DeliveryStore: Sendable {
         eventIds: [String], deliveries: [NewDelivery], orderedEndpointIds: [String] = [], lease: Duration
     ) async throws -> [Made] {
         guard !eventIds.isEmpty else { return [] }
-        let values: [PostgresValue] = [
-            .textArray(eventIds), .textArray(deliveries.map(\.eventId)), .textArray(deliveries.map(\.endpointId)),
-            .byteaArray(deliveries.map(\.body)), .int8(lease.wholeMilliseconds),
-        ]
-        let isOrdered = !orderedEndpointIds.isEmpty
-        let result = try await pool.query(
-            isOrdered ? Self.takeOverInOrderStatement : Self.takeOverStatement,
-            isOrdered ? values + [.textArray(orderedEndpointIds)] : values)
-        return try result.rows.map { row in
-            Made(
-                eventId: try row.decode("event_id"), endpointId: try row.decode("endpoint_id"),
-                isLeased: try row.decode("is_leased"), createdAt: try row.decode("created_at"))
-        }
+        let ids = SQL.once(eventIds)
+        // Rows are made in one order, so that processes with the same events wait for each other and not in a circle. A leased
+        // one is as a claim would have left it.
+        let made: SQL = """
+            INSERT INTO webhook_deliveries (event_id, endpoint_id, due_at, attempts)
+            SELECT event_id, endpoint_id, CASE WHEN is_leased THEN now() + \(lease) ELSE now() END, is_leased::int4
+            FROM (
+                SELECT new.event_id, new.endpoint_id,
+                    CASE WHEN new.body IS NULL THEN false ELSE convert_to(events.body, 'UTF8') = new.body END AS is_leased
+                FROM unnest(
+                    \(deliveries.map(\.eventId)), \(deliveries.map(\.endpointId)), \(deliveries.map(\.body))
+                ) AS new (event_id, endpoint_id, body)
+                -- ANY: the months that they are in, and no other.
+                JOIN events ON events.id = new.event_id AND events.id = ANY(\(ids))
+                ORDER BY new.event_id, new.endpoint_id
+            ) wanted
+            ON CONFLICT DO NOTHING
+            RETURNING event_id, endpoint_id, attempts = 1 AS is_leased, created_at
+            """
+        let turns: SQL = orderedEndpointIds.isEmpty ? "" : Self.turns(ofMade: ids, orderedEndpointIds)
+        return try await pool.query(
+            """
+            WITH handed_over AS (
+                \(EventStore.handOver(ids))
+            ), made AS (
+                \(made)
+            )\(turns)
+            SELECT event_id, endpoint_id, is_leased, created_at FROM made
+            """
+        ).map(Made.init)
     }
-
-    /// One statement, so that it is one trip and one transaction.
-    ///
-    /// A leased row is as a claim would have left it. Rows are made in one order, so that processes with the same events
-    /// wait for each other and not in a circle.
-    private static let takeOverStatement = """
-        WITH handed_over AS (
-            \(EventStore.handOverStatement)
-        )
-        \(makeDeliveries)
-        """
-
-    private static let takeOverInOrderStatement = """
-        WITH handed_over AS (
-            \(EventStore.handOverStatement)
-        ), made AS (
-            \(makeDeliveries)
-        ), \(turnsOfMade)
-        SELECT event_id, endpoint_id, is_leased, created_at FROM made
-        """
-
-    private static let makeDeliveries = """
-        INSERT INTO webhook_deliveries (event_id, endpoint_id, due_at, attempts)
-        SELECT event_id, endpoint_id,
-            CASE WHEN is_leased THEN now() + $5 * interval '1 millisecond' ELSE now() END, is_leased::int4
-        FROM (
-            SELECT new.event_id, new.endpoint_id,
-                CASE WHEN new.body IS NULL THEN false ELSE convert_to(events.body, 'UTF8') = new.body END AS is_leased
-            FROM unnest($2::text[], $3::text[], $4::bytea[]) AS new (event_id, endpoint_id, body)
-            -- ANY: the months that they are in, and no other.
-            JOIN events ON events.id = new.event_id AND events.id = ANY($1)
-            ORDER BY new.event_id, new.endpoint_id
-        ) wanted
-        ON CONFLICT DO NOTHING
-        RETURNING event_id, endpoint_id, attempts = 1 AS is_leased, created_at
-        """
 
     /// Takes deliveries that are due to endpoints in use, and leases each.
     ///
@@ -185,51 +157,39 @@ package struct DeliveryStore: Sendable {
     ///   - lease: after how long another attempt may begin if this process dies.
     /// - Throws: `PostgresError`.
     package func claimDue(endpointIds: [String], limit: Int, lease: Duration) async throws -> [Due] {
-        let result = try await pool.query(
+        try await pool.query(
             """
             WITH due AS (
-                SELECT d.event_id, d.endpoint_id FROM unnest($1::text[]) AS asked (endpoint_id)
+                SELECT d.event_id, d.endpoint_id FROM unnest(\(endpointIds)) AS asked (endpoint_id)
                 CROSS JOIN LATERAL (
                     SELECT event_id, endpoint_id, due_at FROM webhook_deliveries
                     WHERE endpoint_id = asked.endpoint_id AND due_at <= now()
-                    ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+                    ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
                 ) d
-                ORDER BY d.due_at LIMIT $2
+                ORDER BY d.due_at LIMIT \(limit)
             ), leased AS (
-                UPDATE webhook_deliveries d SET due_at = now() + $3 * interval '1 millisecond', attempts = attempts + 1
+                UPDATE webhook_deliveries d SET due_at = now() + \(lease), attempts = attempts + 1
                 FROM due WHERE d.event_id = due.event_id AND d.endpoint_id = due.endpoint_id
                 RETURNING \(Self.leasedColumns)
             )
             \(Self.dueOfLeased)
-            """,
-            [.textArray(endpointIds), .int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
-        return try Self.due(result)
+            """
+        ).map(Due.init)
     }
 
     /// Of a delivery `d` that was leased just now.
-    static let leasedColumns = """
+    static let leasedColumns: SQL = """
         d.event_id, d.endpoint_id, d.attempts - 1 AS attempts, d.attempts_forgiven, d.created_at, d.failed_at
         """
 
     /// What is to be sent, of the rows `leased`.
-    static let dueOfLeased = """
-        SELECT leased.event_id, leased.endpoint_id, leased.attempts, leased.attempts_forgiven, leased.created_at,
+    static let dueOfLeased: SQL = """
+        SELECT leased.event_id, leased.endpoint_id, leased.attempts, leased.attempts_forgiven,
             leased.attempts_forgiven > 0 AND leased.attempts_forgiven = leased.attempts
                 AND leased.failed_at IS NOT NULL AS waits_for_endpoint,
-            convert_to(events.body, 'UTF8') AS body
+            convert_to(events.body, 'UTF8') AS body, leased.created_at
         FROM leased JOIN events ON events.id = leased.event_id
         """
-
-    static func due(_ result: PostgresResult) throws -> [Due] {
-        try result.rows.map { row in
-            Due(
-                eventId: try row.decode("event_id"), endpointId: try row.decode("endpoint_id"),
-                attempts: Int(try row.decode("attempts", as: Int32.self)),
-                attemptsForgiven: Int(try row.decode("attempts_forgiven", as: Int32.self)),
-                waitsForEndpoint: try row.decode("waits_for_endpoint"), body: try row.decode("body"),
-                createdAt: try row.decode("created_at"))
-        }
-    }
 
     /// How long until the next delivery of each endpoint is due, by the database's clock; endpoints with none pending are
     /// left out.
@@ -240,17 +200,14 @@ package struct DeliveryStore: Sendable {
         let result = try await pool.query(
             """
             SELECT asked.endpoint_id, extract(epoch FROM d.due_at - now())::float8 AS seconds
-            FROM unnest($1::text[]) AS asked (endpoint_id)
+            FROM unnest(\(endpointIds)) AS asked (endpoint_id)
             CROSS JOIN LATERAL (
                 SELECT due_at FROM webhook_deliveries
                 WHERE endpoint_id = asked.endpoint_id AND due_at < \(Self.behind) ORDER BY due_at LIMIT 1
             ) d
-            """, [.textArray(endpointIds)])
-        var until: [String: Duration] = [:]
-        for row in result.rows {
-            until[try row.decode("endpoint_id")] = .seconds(try row.decode("seconds", as: Double.self))
-        }
-        return until
+            """)
+        let until = try result.map { (id: String, seconds: Double) in (id, Duration.seconds(seconds)) }
+        return Dictionary(until) { first, _ in first }
     }
 
     /// Pending deliveries by endpoint, ``DueRowsStore/countMaximum`` of each at the most; endpoints without any are left out.
@@ -263,11 +220,10 @@ package struct DeliveryStore: Sendable {
             SELECT endpoint_id, pending.count FROM endpoints CROSS JOIN LATERAL (
                 SELECT count(*) AS count FROM (
                     SELECT FROM webhook_deliveries d
-                    WHERE d.endpoint_id = endpoints.endpoint_id AND d.due_at IS NOT NULL ORDER BY d.due_at LIMIT $1) rows
+                    WHERE d.endpoint_id = endpoints.endpoint_id AND d.due_at IS NOT NULL ORDER BY d.due_at LIMIT
+                        \(DueRowsStore.countMaximum)) rows
             ) pending
-            """, [.int8(Int64(DueRowsStore.countMaximum))])
-        var counts: [String: Int64] = [:]
-        for row in result.rows { counts[try row.decode("endpoint_id")] = try row.decode("count", as: Int64.self) }
-        return counts
+            """)
+        return Dictionary(try result.map { (id: String, count: Int64) in (id, count) }) { first, _ in first }
     }
 }

@@ -29,8 +29,7 @@ package struct EndpointStore: Sendable {
     /// - Throws: `PostgresError`.
     package func register(_ ids: [String]) async throws {
         _ = try await pool.query(
-            "INSERT INTO webhook_endpoints (id) SELECT * FROM unnest($1::text[]) ON CONFLICT DO NOTHING",
-            [.textArray(ids)])
+            "INSERT INTO webhook_endpoints (id) SELECT * FROM unnest(\(ids)) ON CONFLICT DO NOTHING")
     }
 
     /// Which of these endpoints nothing may be sent to.
@@ -40,20 +39,20 @@ package struct EndpointStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func closed(among ids: [String]) async throws -> Closed {
+        let allIds = SQL.once(ids)
         let result = try await pool.query(
             """
             WITH changed AS (
                 UPDATE webhook_endpoints SET is_holding = true, resumed_at = CASE WHEN disabled_at IS NULL THEN now() END
-                WHERE id = ANY($1) AND CASE WHEN disabled_at IS NULL THEN is_holding AND resumed_at IS NULL
+                WHERE id = ANY(\(allIds)) AND CASE WHEN disabled_at IS NULL THEN is_holding AND resumed_at IS NULL
                     ELSE NOT is_holding OR resumed_at IS NOT NULL END
             )
             SELECT id, disabled_at IS NOT NULL AS is_disabled FROM webhook_endpoints
-            WHERE id = ANY($1) AND (disabled_at IS NOT NULL OR is_holding)
-            """, [.textArray(ids)])
+            WHERE id = ANY(\(allIds)) AND (disabled_at IS NOT NULL OR is_holding)
+            """)
         var (disabled, resuming): (Set<String>, Set<String>) = ([], [])
-        for row in result.rows {
-            let id: String = try row.decode("id")
-            if try row.decode("is_disabled") { disabled.insert(id) } else { resuming.insert(id) }
+        for (id, isDisabled) in try result.map({ (id: String, isDisabled: Bool) in (id, isDisabled) }) {
+            if isDisabled { disabled.insert(id) } else { resuming.insert(id) }
         }
         return Closed(disabled: disabled, resuming: resuming)
     }
@@ -65,8 +64,8 @@ package struct EndpointStore: Sendable {
         _ = try await pool.query(
             """
             UPDATE webhook_endpoints SET is_holding = false, resumed_at = NULL
-            WHERE id = $1 AND disabled_at IS NULL AND is_holding AND resumed_at IS NOT NULL
-            """, [.text(id)])
+            WHERE id = \(id) AND disabled_at IS NULL AND is_holding AND resumed_at IS NOT NULL
+            """)
     }
 
     /// Switches an endpoint off; its deliveries stay pending and go out once it is switched on again.
@@ -75,9 +74,10 @@ package struct EndpointStore: Sendable {
     package func disable(_ id: String, reason: String) async throws {
         _ = try await pool.query(
             """
-            UPDATE webhook_endpoints SET disabled_at = now(), disabled_reason = $2, is_holding = true, resumed_at = NULL
-            WHERE id = $1 AND disabled_at IS NULL
-            """, [.text(id), .text(reason)])
+            UPDATE webhook_endpoints SET disabled_at = now(), disabled_reason = \(reason), is_holding = true,
+                resumed_at = NULL
+            WHERE id = \(id) AND disabled_at IS NULL
+            """)
     }
 
     /// Switches an endpoint off because somebody says so, with a row in `audit_log`, in one transaction.
@@ -89,11 +89,11 @@ package struct EndpointStore: Sendable {
         try await pool.withTransaction { connection in
             let result = try await connection.query(
                 """
-                INSERT INTO webhook_endpoints (id, disabled_at, disabled_reason) VALUES ($1, now(), $2)
-                ON CONFLICT (id) DO UPDATE SET disabled_at = now(), disabled_reason = $2
+                INSERT INTO webhook_endpoints (id, disabled_at, disabled_reason) VALUES (\(id), now(), \(reason))
+                ON CONFLICT (id) DO UPDATE SET disabled_at = now(), disabled_reason = \(reason)
                     WHERE webhook_endpoints.disabled_at IS NULL
                 RETURNING id
-                """, [.text(id), .text(reason)])
+                """)
             guard !result.rows.isEmpty else { return nil }
             return try await AuditLog.write(
                 "disable_endpoint", of: id, actor: actor, reason: reason, on: connection
@@ -111,8 +111,8 @@ package struct EndpointStore: Sendable {
             let result = try await connection.query(
                 """
                 UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL
-                WHERE id = $1 AND disabled_at IS NOT NULL RETURNING id
-                """, [.text(id)])
+                WHERE id = \(id) AND disabled_at IS NOT NULL RETURNING id
+                """)
             guard !result.rows.isEmpty else { return nil }
             return try await AuditLog.write(
                 "enable_endpoint", of: id, actor: actor, reason: reason, on: connection
@@ -125,7 +125,7 @@ package struct EndpointStore: Sendable {
     /// - Throws: `PostgresError`.
     package func states(of ids: [String]) async throws -> [String: StoredEndpoint.State] {
         let result = try await pool.query(
-            "SELECT * FROM webhook_endpoints WHERE id = ANY($1)", [.textArray(ids)])
+            "SELECT * FROM webhook_endpoints WHERE id = ANY(\(ids))")
         var states: [String: StoredEndpoint.State] = [:]
         for row in result.rows { states[try row.decode("id")] = try Self.state(row) }
         return states
@@ -147,10 +147,10 @@ package struct EndpointStore: Sendable {
         let result = try await pool.query(
             """
             UPDATE webhook_endpoints
-            SET failing_since = CASE WHEN $2 THEN NULL ELSE coalesce(failing_since, now()) END,
-                succeeded_at = CASE WHEN $2 THEN now() ELSE succeeded_at END
-            WHERE id = $1 RETURNING failing_since
-            """, [.text(id), .bool(succeeded)])
-        return try result.rows.first?.decodeIfPresent("failing_since", as: Date.self)
+            SET failing_since = CASE WHEN \(succeeded) THEN NULL ELSE coalesce(failing_since, now()) END,
+                succeeded_at = CASE WHEN \(succeeded) THEN now() ELSE succeeded_at END
+            WHERE id = \(id) RETURNING failing_since
+            """)
+        return try result.rows.first?.decode(Date?.self) ?? nil
     }
 }

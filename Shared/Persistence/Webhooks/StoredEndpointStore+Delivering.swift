@@ -55,15 +55,12 @@ extension StoredEndpointStore {
             SELECT id FROM webhook_endpoint_settings WHERE removed_at IS NOT NULL AND (cleared_at IS NULL
                 -- What was being taken over as it was removed is there within the minute.
                 OR cleared_at < removed_at + interval '1 minute'
-                OR cleared_at < now() - $2 * interval '1 minute' AND removed_at > now() - $1 * interval '1 hour')
-            ORDER BY cleared_at NULLS FIRST, removed_at LIMIT $3
-            """,
-            [
-                .int8(Int64(Limit.clearedForHours)), .int8(Int64(Limit.clearedEveryMinutes)),
-                .int8(Int64(Limit.clearedPerLook)),
-            ])
+                OR cleared_at < now() - \(Limit.clearedEveryMinutes) * interval '1 minute' AND removed_at > now() -
+                    \(Limit.clearedForHours) * interval '1 hour')
+            ORDER BY cleared_at NULLS FIRST, removed_at LIMIT \(Limit.clearedPerLook)
+            """)
         var dropped: Int64 = 0
-        for id in try removed.rows.map({ try $0.decode("id", as: String.self) }) {
+        for id in try removed.map({ (id: String) in id }) {
             dropped += try await clear(id)
         }
         return dropped
@@ -71,12 +68,11 @@ extension StoredEndpointStore {
 
     private func clear(_ id: String) async throws -> Int64 {
         let result = try await pool.query(
-            "SELECT drop_deliveries_of_removed($1, $2) AS dropped",
-            [.text(id), .int8(Int64(Limit.clearedPerStatement))])
-        let dropped: Int64 = try result.rows.first?.decode("dropped") ?? 0
+            "SELECT drop_deliveries_of_removed(\(id), \(Limit.clearedPerStatement)) AS dropped")
+        let dropped: Int64 = try result.rows.first?.decode(Int64.self) ?? 0
         guard dropped < Limit.clearedPerStatement else { return dropped }
         _ = try await pool.query(
-            "UPDATE webhook_endpoint_settings SET cleared_at = now() WHERE id = $1", [.text(id)])
+            "UPDATE webhook_endpoint_settings SET cleared_at = now() WHERE id = \(id)")
         return dropped
     }
 }

@@ -21,16 +21,17 @@ extension StoredEndpointStore {
             let live = try await connection.query(
                 """
                 SELECT count(*) AS count, max(expires_at) AS until FROM webhook_endpoint_secrets
-                WHERE endpoint_id = $1 AND scheme = ANY($2) GROUP BY scheme HAVING count(*) >= $3
-                """, [.text(id), .textArray(schemes), .int8(Int64(Limit.liveSecrets))])
+                WHERE endpoint_id = \(id) AND scheme = ANY(\(schemes)) GROUP BY scheme HAVING count(*) >=
+                    \(Limit.liveSecrets)
+                """)
             if let row = live.rows.first {
                 throw Refusal.rotating(until: try row.decodeIfPresent("until") ?? .distantFuture)
             }
             _ = try await connection.query(
                 """
-                UPDATE webhook_endpoint_secrets SET expires_at = now() + $3 * interval '1 millisecond'
-                WHERE endpoint_id = $1 AND scheme = ANY($2) AND expires_at IS NULL
-                """, [.text(id), .textArray(schemes), .int8(overlap.wholeMilliseconds)])
+                UPDATE webhook_endpoint_secrets SET expires_at = now() + \(overlap)
+                WHERE endpoint_id = \(id) AND scheme = ANY(\(schemes)) AND expires_at IS NULL
+                """)
             try await Self.add(secrets, to: id, on: connection)
             // Without an overlap those before have expired just now.
             try await Self.removeExpired(of: id, on: connection)
@@ -49,8 +50,8 @@ extension StoredEndpointStore {
         try await pool.withTransaction { connection in
             guard try await Self.lock(id, scope, on: connection) != nil else { return nil }
             let removed = try await connection.query(
-                "DELETE FROM webhook_endpoint_secrets WHERE endpoint_id = $1 AND expires_at IS NOT NULL RETURNING id",
-                [.text(id)])
+                "DELETE FROM webhook_endpoint_secrets WHERE endpoint_id = \(id) AND expires_at IS NOT NULL RETURNING id"
+            )
             guard !removed.rows.isEmpty else { return 0 }
             _ = try await AuditLog.write(
                 "expire_secret", of: id, actor: asker.actor, reason: asker.reason, on: connection)
@@ -65,18 +66,15 @@ extension StoredEndpointStore {
         _ = try await connection.query(
             """
             INSERT INTO webhook_endpoint_secrets (endpoint_id, id, scheme, sealed, public_key)
-            SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[])
-            """,
-            [
-                .text(id), .textArray(secrets.map(\.id)), .textArray(secrets.map(\.scheme)),
-                .textArray(secrets.map(\.sealed)), .textArray(secrets.map(\.publicKey)),
-            ])
+            SELECT \(id), * FROM unnest(\(secrets.map(\.id)), \(secrets.map(\.scheme)), \(secrets.map(\.sealed)),
+                \(secrets.map(\.publicKey)))
+            """)
     }
 
     @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
     private static func removeExpired(of id: String, on connection: PostgresConnection) async throws {
         _ = try await connection.query(
-            "DELETE FROM webhook_endpoint_secrets WHERE endpoint_id = $1 AND expires_at <= now()", [.text(id)])
+            "DELETE FROM webhook_endpoint_secrets WHERE endpoint_id = \(id) AND expires_at <= now()")
     }
 
     func secrets(of ids: [String]) async throws -> [String: [StoredEndpoint.Secret]] {
@@ -84,9 +82,9 @@ extension StoredEndpointStore {
         let result = try await pool.query(
             """
             SELECT endpoint_id, id, scheme, public_key, created_at, expires_at FROM webhook_endpoint_secrets
-            WHERE endpoint_id = ANY($1) AND coalesce(expires_at > now(), true)
+            WHERE endpoint_id = ANY(\(ids)) AND coalesce(expires_at > now(), true)
             ORDER BY scheme, expires_at DESC NULLS FIRST, created_at DESC
-            """, [.textArray(ids)])
+            """)
         var secrets: [String: [StoredEndpoint.Secret]] = [:]
         for row in result.rows {
             secrets[try row.decode("endpoint_id"), default: []].append(

@@ -63,7 +63,7 @@ package struct StoredEndpointStore: Sendable {
     /// - Throws: `PostgresError`.
     package func list(_ scope: Scope) async throws -> [StoredEndpoint] {
         let result = try await pool.query(
-            Self.selection + " ORDER BY s.created_at, s.id LIMIT \(Limit.endpoints)", [Self.apps(scope)])
+            "\(Self.selection(scope)) ORDER BY s.created_at, s.id LIMIT \(Limit.endpoints)")
         let secrets = try await secrets(of: try result.rows.map { try $0.decode("id") })
         return try result.rows.map { row in try Self.endpoint(row, secrets) }
     }
@@ -72,7 +72,7 @@ package struct StoredEndpointStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func find(_ id: String, _ scope: Scope) async throws -> StoredEndpoint? {
-        let result = try await pool.query(Self.selection + " AND s.id = $2", [Self.apps(scope), .text(id)])
+        let result = try await pool.query("\(Self.selection(scope)) AND s.id = \(id)")
         guard let row = result.rows.first else { return nil }
         return try Self.endpoint(row, try await secrets(of: [id]))
     }
@@ -91,8 +91,9 @@ package struct StoredEndpointStore: Sendable {
                 """
                 INSERT INTO webhook_endpoint_settings (id, url, description, apps, environments, events, schema_version,
                     is_ordered)
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-                """, [.text(id)] + Self.values(settings))
+                VALUES (\(id), \(settings.url), \(settings.description), \(settings.apps), \(settings.environments),
+                    \(settings.events), \(settings.schemaVersion), \(settings.isOrdered))
+                """)
             try await Self.add(secrets, to: id, on: connection)
             _ = try await AuditLog.write(
                 "create_endpoint", of: id, actor: asker.actor, reason: asker.reason, on: connection)
@@ -118,9 +119,11 @@ package struct StoredEndpointStore: Sendable {
             if Set(new.apps) != Set(old.apps) { try await Self.makeRoom(for: new.apps, on: connection) }
             _ = try await connection.query(
                 """
-                UPDATE webhook_endpoint_settings SET url = $2, description = $3, apps = $4, environments = $5,
-                    events = $6, schema_version = $7, is_ordered = $8, changed_at = now() WHERE id = $1
-                """, [.text(id)] + Self.values(new))
+                UPDATE webhook_endpoint_settings SET url = \(new.url), description = \(new.description), apps = \(new.apps),
+                    environments = \(new.environments), events = \(new.events), schema_version = \(new.schemaVersion),
+                    is_ordered = \(new.isOrdered), changed_at = now()
+                WHERE id = \(id)
+                """)
             let changes = new.changes(from: old).joined(separator: ", ")
             _ = try await AuditLog.write(
                 "change_endpoint", of: id, actor: asker.actor, reason: "\(asker.reason) (\(changes))", on: connection)
@@ -136,15 +139,12 @@ package struct StoredEndpointStore: Sendable {
     package func remove(_ id: String, _ scope: Scope, asker: Asker) async throws -> Bool {
         try await pool.withTransaction { connection in
             guard try await Self.lock(id, scope, on: connection) != nil else { return false }
-            for statement in [
-                "DELETE FROM webhook_endpoint_secrets WHERE endpoint_id = $1",
+            _ = try await connection.query("DELETE FROM webhook_endpoint_secrets WHERE endpoint_id = \(id)")
+            _ = try await connection.query(
                 """
                 UPDATE webhook_endpoint_settings SET url = '', description = '', removed_at = now(), changed_at = now()
-                WHERE id = $1
-                """,
-            ] {
-                _ = try await connection.query(statement, [.text(id)])
-            }
+                WHERE id = \(id)
+                """)
             try await WebhookPingStore.remove(of: id, on: connection)
             _ = try await AuditLog.write(
                 "remove_endpoint", of: id, actor: asker.actor, reason: asker.reason, on: connection)
@@ -158,17 +158,16 @@ package struct StoredEndpointStore: Sendable {
     @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
     private static func makeRoom(for apps: [String], on connection: PostgresConnection) async throws {
         // One at a time, so that two cannot both be the last.
-        _ = try await connection.query("SELECT pg_advisory_xact_lock($1)", [.int8(lockKey)])
+        _ = try await connection.query("SELECT pg_advisory_xact_lock(\(lockKey))")
+        let allApps = SQL.once(apps)
         let result = try await connection.query(
             """
-            SELECT count(*) AS in_all, count(*) FILTER (WHERE apps @> $1 AND apps <@ $1) AS of_apps
+            SELECT count(*) AS in_all, count(*) FILTER (WHERE apps @> \(allApps) AND apps <@ \(allApps)) AS of_apps
             FROM webhook_endpoint_settings WHERE removed_at IS NULL
-            """, [.textArray(apps)])
-        guard let row = result.rows.first else { return }
-        if try row.decode("of_apps", as: Int64.self) >= Int64(Limit.endpointsOfApps) {
-            throw Refusal.tooMany(Limit.endpointsOfApps)
-        }
-        if try row.decode("in_all", as: Int64.self) >= Int64(Limit.endpoints) { throw Refusal.tooMany(Limit.endpoints) }
+            """)
+        guard let (inAll, ofApps) = try result.rows.first?.decode((Int, Int).self) else { return }
+        if ofApps >= Limit.endpointsOfApps { throw Refusal.tooMany(Limit.endpointsOfApps) }
+        if inAll >= Limit.endpoints { throw Refusal.tooMany(Limit.endpoints) }
     }
 
     /// Of the advisory lock under which endpoints are counted; any number that nothing else uses.
@@ -182,34 +181,28 @@ package struct StoredEndpointStore: Sendable {
         let result = try await connection.query(
             """
             SELECT * FROM webhook_endpoint_settings
-            WHERE (cardinality($1::text[]) = 0 OR apps = $1) AND removed_at IS NULL AND id = $2 FOR UPDATE
-            """, [apps(scope), .text(id)])
+            WHERE (cardinality(\(apps(scope))) = 0 OR apps = \(apps(scope))) AND removed_at IS NULL AND id = \(id) FOR UPDATE
+            """)
         return try result.rows.first.map(settings)
     }
 }
 
 extension StoredEndpointStore {
-    static let selection = """
+    static func selection(_ scope: Scope) -> SQL {
+        """
         SELECT s.*, e.disabled_at, e.disabled_reason, e.failing_since, e.succeeded_at,
             p.id AS ping_id, p.asked_at, p.finished_at, p.status, p.error, p.milliseconds
         FROM webhook_endpoint_settings s LEFT JOIN webhook_endpoints e ON e.id = s.id
         LEFT JOIN webhook_pings p ON p.endpoint_id = s.id
-        WHERE (cardinality($1::text[]) = 0 OR s.apps = $1) AND s.removed_at IS NULL
+        WHERE (cardinality(\(apps(scope))) = 0 OR s.apps = \(apps(scope))) AND s.removed_at IS NULL
         """
-
-    static func apps(_ scope: Scope) -> PostgresValue {
-        switch scope {
-        case .app(let app): .textArray([app])
-        case .all: .textArray([])
-        }
     }
 
-    static func values(_ settings: EndpointSettings) -> [PostgresValue] {
-        [
-            .text(settings.url), .text(settings.description), .textArray(settings.apps),
-            .textArray(settings.environments), .textArray(settings.events), .text(settings.schemaVersion),
-            .bool(settings.isOrdered),
-        ]
+    static func apps(_ scope: Scope) -> [String] {
+        switch scope {
+        case .app(let app): [app]
+        case .all: []
+        }
     }
 
     static func settings(_ row: PostgresRow) throws -> EndpointSettings {

@@ -54,10 +54,10 @@ package struct WebhookPingStore: Sendable {
         let id = "ping_" + UUID().uuidString.lowercased().filter { $0 != "-" }
         _ = try await pool.query(
             """
-            INSERT INTO webhook_pings (endpoint_id, id) VALUES ($1, $2)
+            INSERT INTO webhook_pings (endpoint_id, id) VALUES (\(endpointId), \(id))
             ON CONFLICT (endpoint_id) DO UPDATE SET id = excluded.id, asked_at = now(), due_at = now(),
                 finished_at = NULL, status = NULL, error = NULL, milliseconds = NULL
-            """, [.text(endpointId), .text(id)])
+            """)
         return id
     }
 
@@ -68,8 +68,8 @@ package struct WebhookPingStore: Sendable {
         let result = try await pool.query(
             """
             SELECT id AS ping_id, asked_at, finished_at, status, error, milliseconds FROM webhook_pings
-            WHERE endpoint_id = $1
-            """, [.text(endpointId)])
+            WHERE endpoint_id = \(endpointId)
+            """)
         return try result.rows.first.flatMap { try Self.ping($0) }
     }
 
@@ -87,21 +87,21 @@ package struct WebhookPingStore: Sendable {
     /// - Parameter lease: after how long another process may send it if this one dies.
     /// - Throws: `PostgresError`.
     package func claimDue(endpointIds: [String], limit: Int, lease: Duration) async throws -> [Due] {
-        let result = try await pool.query(
+        try await pool.query(
             """
-            UPDATE webhook_pings SET due_at = now() + $3 * interval '1 millisecond'
+            UPDATE webhook_pings SET due_at = now() + \(lease)
             WHERE endpoint_id IN (
-                SELECT endpoint_id FROM webhook_pings WHERE due_at <= now() AND endpoint_id = ANY($1)
-                ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+                SELECT endpoint_id FROM webhook_pings WHERE due_at <= now() AND endpoint_id = ANY(\(endpointIds))
+                ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED)
             RETURNING id, endpoint_id
-            """, [.textArray(endpointIds), .int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
-        return try result.rows.map { Due(id: try $0.decode("id"), endpointId: try $0.decode("endpoint_id")) }
+            """
+        ).map(Due.init)
     }
 
     /// Forgets the messages to an endpoint, in the caller's transaction.
     @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
     static func remove(of endpointId: String, on connection: PostgresConnection) async throws {
-        _ = try await connection.query("DELETE FROM webhook_pings WHERE endpoint_id = $1", [.text(endpointId)])
+        _ = try await connection.query("DELETE FROM webhook_pings WHERE endpoint_id = \(endpointId)")
     }
 
     /// Writes down what an attempt led to, unless another message was asked for meanwhile.
@@ -110,12 +110,10 @@ package struct WebhookPingStore: Sendable {
     package func record(_ due: Due, _ outcome: Outcome) async throws {
         _ = try await pool.query(
             """
-            UPDATE webhook_pings SET due_at = NULL, finished_at = now(), status = $3, error = $4, milliseconds = $5
-            WHERE endpoint_id = $1 AND id = $2 AND due_at IS NOT NULL
-            """,
-            [
-                .text(due.endpointId), .text(due.id), .int4(outcome.status.map { Int32(clamping: $0) }),
-                .text(outcome.error), .int8(outcome.duration.wholeMilliseconds),
-            ])
+            UPDATE webhook_pings SET due_at = NULL, finished_at = now(), status =
+                \(outcome.status.map { Int32(clamping: $0) }), error = \(outcome.error), milliseconds =
+                \(outcome.duration.wholeMilliseconds)
+            WHERE endpoint_id = \(due.endpointId) AND id = \(due.id) AND due_at IS NOT NULL
+            """)
     }
 }

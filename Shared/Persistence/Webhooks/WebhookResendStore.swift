@@ -63,35 +63,29 @@ package struct WebhookResendStore: Sendable {
     package func page(
         of selection: WebhookSelection, after position: Position?, limit: Int
     ) async throws -> Page {
-        var sql = WebhookSelectionSQL(selection, after: position)
-        let rowsMaximum = sql.bind(.int8(Int64(Limit.rowsPerLook)))
-        let result = try await pool.query(
+        let sql = WebhookSelectionSQL(selection, after: position)
+        let looked = try await pool.query(
             """
             WITH looked AS MATERIALIZED (
                 SELECT d.event_id, d.endpoint_id, d.state \(sql.source)
                 WHERE \((sql.reached + ["true"]).joined(separator: " AND "))
-                ORDER BY d.event_id, d.endpoint_id LIMIT \(rowsMaximum)
+                ORDER BY d.event_id, d.endpoint_id LIMIT \(Limit.rowsPerLook)
             )
             SELECT d.event_id, d.endpoint_id, d.state,
                 (\((sql.meant + ["NOT \(Self.isRemoved)"]).joined(separator: " AND "))) AS is_meant
             FROM looked d CROSS JOIN LATERAL (SELECT * FROM events WHERE id = d.event_id OFFSET 0) e
             ORDER BY d.event_id, d.endpoint_id
-            """, sql.values)
-        var matches: [Match] = []
-        for row in result.rows {
-            let position = Position(event: try row.decode("event_id"), endpoint: try row.decode("endpoint_id"))
-            guard try row.decode("is_meant") else { continue }
-            matches.append(Match(position: position, state: try row.decode("state")))
-            if matches.count == limit { return Page(matches: matches, next: position) }
+            """
+        ).map { (event: String, endpoint: String, state: String, isMeant: Bool) in
+            (match: Match(position: Position(event: event, endpoint: endpoint), state: state), isMeant: isMeant)
         }
-        guard result.rows.count == Limit.rowsPerLook, let last = result.rows.last else {
-            return Page(matches: matches, next: nil)
-        }
-        let end = Position(event: try last.decode("event_id"), endpoint: try last.decode("endpoint_id"))
-        return Page(matches: matches, next: end)
+        let matches = looked.filter(\.isMeant).map(\.match).prefix(limit)
+        let isFull = matches.count == limit
+        let end = isFull ? matches.last : looked.count == Limit.rowsPerLook ? looked.last?.match : nil
+        return Page(matches: Array(matches), next: end?.position)
     }
 
-    private static let isRemoved = """
+    private static let isRemoved: SQL = """
         EXISTS (SELECT FROM webhook_endpoint_settings s WHERE s.id = d.endpoint_id AND s.removed_at IS NOT NULL)
         """
 
@@ -122,12 +116,9 @@ package struct WebhookResendStore: Sendable {
             _ = try await connection.query(
                 """
                 INSERT INTO webhook_resends (endpoint_id, event_id, state)
-                SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) ON CONFLICT DO NOTHING
-                """,
-                [
-                    .textArray(matches.map(\.position.endpoint)), .textArray(matches.map(\.position.event)),
-                    .textArray(matches.map(\.state)),
-                ])
+                SELECT * FROM unnest(\(matches.map(\.position.endpoint)), \(matches.map(\.position.event)),
+                    \(matches.map(\.state))) ON CONFLICT DO NOTHING
+                """)
             if let auditId { return auditId }
             return try await AuditLog.write(
                 "resend_webhooks", of: subject, actor: asker.actor, reason: asker.reason, on: connection

@@ -68,53 +68,44 @@ struct WebhookSelectionSQL {
     /// The event's clock and the database's may differ by as much; an id tells of the one, `created_at` of the other.
     private static let clockSlack: TimeInterval = 3_600
 
-    /// The values of `$1` and so on.
-    private(set) var values: [PostgresValue] = []
     /// Where rows are looked for: `FROM …`, of deliveries `d`.
-    private(set) var source = "FROM webhook_deliveries d"
+    private(set) var source: SQL = "FROM webhook_deliveries d"
     /// True of the rows that are looked at.
-    private(set) var reached: [String] = []
+    private(set) var reached: [SQL] = []
     /// True of a delivery `d` of an event `e` that is meant.
-    private(set) var meant: [String] = []
+    private(set) var meant: [SQL] = []
 
     init(_ selection: WebhookSelection, after position: WebhookResendStore.Position?) {
-        if let event = selection.event { reached.append("d.event_id = \(bind(.text(event)))") }
+        if let event = selection.event { reached.append("d.event_id = \(event)") }
         switch selection.state {
         // As it stands, so that the index of these is taken.
         case .abandoned: reached.append("d.state = 'abandoned'")
-        case .delivered, .pending: meant.append("d.state = '\(selection.state.rawValue)'")
+        case .delivered, .pending: meant.append("d.state = \(selection.state.rawValue)")
         case .all: break
         }
         if let account = selection.account { reachByAccount(account, app: selection.app) }
         if let position {
-            let (event, endpoint) = (bind(.text(position.event)), bind(.text(position.endpoint)))
-            reached.append("(d.event_id, d.endpoint_id) > (\(event), \(endpoint))")
+            reached.append("(d.event_id, d.endpoint_id) > (\(position.event), \(position.endpoint))")
         }
         addTimes(selection)
-        if let endpoint = selection.endpoint { meant.append("d.endpoint_id = \(bind(.text(endpoint)))") }
-        if let app = selection.app { meant.append("e.app = \(bind(.text(app)))") }
+        if let endpoint = selection.endpoint { meant.append("d.endpoint_id = \(endpoint)") }
+        if let app = selection.app { meant.append("e.app = \(app)") }
         if let environment = selection.environment {
-            meant.append("e.environment = \(bind(.text(environment.rawValue)))")
+            meant.append("e.environment = \(environment)")
         }
         if let type = selection.type {
             meant.append(
                 type.hasSuffix("*")
-                    ? "starts_with(e.type, \(bind(.text(String(type.dropLast())))))" : "e.type = \(bind(.text(type)))")
+                    ? "starts_with(e.type, \(String(type.dropLast())))" : "e.type = \(type)")
         }
-    }
-
-    /// Binds a value, and gives its name.
-    mutating func bind(_ value: PostgresValue) -> String {
-        values.append(value)
-        return "$\(values.count)"
     }
 
     /// An account has some events, and a delivery is found by its event.
     private mutating func reachByAccount(_ account: Account, app: String?) {
-        let ofApp = app.map { " AND app = \(bind(.text($0)))" } ?? ""
+        let ofApp: SQL = app.map { " AND app = \($0)" } ?? ""
         // OFFSET 0: from the account's events to their deliveries, never the other way.
         source = """
-            FROM (SELECT id FROM events WHERE account = \(bind(.text(account.text)))\(ofApp) OFFSET 0) own
+            FROM (SELECT id FROM events WHERE account = \(account)\(ofApp) OFFSET 0) own
             CROSS JOIN LATERAL (SELECT * FROM webhook_deliveries WHERE event_id = own.id OFFSET 0) d
             """
     }
@@ -122,12 +113,12 @@ struct WebhookSelectionSQL {
     /// Ids sort by time, which leads to the rows; `created_at` is exact.
     private mutating func addTimes(_ selection: WebhookSelection) {
         if let since = selection.since {
-            reached.append("d.event_id >= \(bind(.text(EventIdentifier.eventFloor(at: since - Self.clockSlack))))")
-            meant.append("e.created_at >= \(bind(.timestamptz(since)))")
+            reached.append("d.event_id >= \(EventIdentifier.eventFloor(at: since - Self.clockSlack))")
+            meant.append("e.created_at >= \(since)")
         }
         if let until = selection.until {
-            reached.append("d.event_id < \(bind(.text(EventIdentifier.eventFloor(at: until + Self.clockSlack))))")
-            meant.append("e.created_at < \(bind(.timestamptz(until)))")
+            reached.append("d.event_id < \(EventIdentifier.eventFloor(at: until + Self.clockSlack))")
+            meant.append("e.created_at < \(until)")
         }
     }
 }
