@@ -51,8 +51,8 @@ package struct EventFeedStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func newest() async throws -> Int64 {
-        let result = try await pool.query("SELECT \(unescaped: Self.newest) AS newest")
-        return try result.rows.first?.decode("newest") ?? 0
+        let result = try await pool.query("SELECT \(Self.newest) AS newest")
+        return try result.rows.first?.decode(Int64.self) ?? 0
     }
 
     /// The events after a position, as many as `limit` at most.
@@ -66,12 +66,7 @@ package struct EventFeedStore: Sendable {
     @inline(never)
     package func page(_ filter: EventFilter, after position: Int64?, limit: Int) async throws -> Page {
         let looked = Int64(max(Limit.lookedMinimum, limit * Limit.lookedForEvent))
-        let found = try await pool.query(
-            Self.pageStatement(isAccount: filter.account != nil),
-            [
-                .int8(position ?? 0), .text(filter.app), .text(filter.environment?.rawValue),
-                .textArray(filter.types.map(\.likePattern)), .int8(Int64(limit)), .int8(looked),
-            ] + (filter.account.map { [.text($0.text)] } ?? []))
+        let found = try await pool.query(Self.page(filter, after: position ?? 0, limit: limit, looked: looked))
         guard let first = found.rows.first else { return Page(next: 0) }
         let expired = try first.decode("expired", as: Int64.self)
         if let position, position < expired { throw ExpiredError() }
@@ -95,38 +90,39 @@ package struct EventFeedStore: Sendable {
 
     private func bodies(of ids: [String]) async throws -> [String: String] {
         guard !ids.isEmpty else { return [:] }
-        let result = try await pool.query("SELECT id, body FROM events WHERE id = ANY($1)", [.textArray(ids)])
-        return try Dictionary(
-            result.rows.map { (try $0.decode("id"), try $0.decode("body")) }, uniquingKeysWith: { first, _ in first })
+        let result = try await pool.query("SELECT id, body FROM events WHERE id = ANY(\(ids))")
+        return Dictionary(try result.map { (id: String, body: String) in (id, body) }) { first, _ in first }
     }
 
     /// What was dropped ends here.
-    private static let expired = """
+    private static let expired: SQL = """
         coalesce((SELECT floor(extract(epoch FROM dropped_before) * 1000000)::bigint FROM retention_marks
             WHERE name = 'events'), 0)
         """
     /// Where nothing has come for as long as events are kept, a reader who has read all is not told that its cursor is too old.
-    private static let newest = "greatest(coalesce((SELECT last_position FROM event_numbering), 0), \(expired))"
+    private static let newest: SQL = "greatest(coalesce((SELECT last_position FROM event_numbering), 0), \(expired))"
 
     /// One snapshot: all positions up to `newest` are seen by it.
-    private static func pageStatement(isAccount: Bool) -> String {
-        """
-        WITH bounds AS MATERIALIZED (
-            SELECT \(newest) AS newest, \(expired) AS expired
-        ), looked AS MATERIALIZED (
-            SELECT position, event_id, app, environment, type FROM event_positions
-            WHERE position > (SELECT greatest(least($1, newest), expired) FROM bounds)\(isAccount ? " AND account = $7 AND app = $2" : "")
-            ORDER BY position LIMIT $6
-        ), meant AS (
-            SELECT position, event_id FROM looked
-            WHERE app = $2 AND ($3::text IS NULL OR environment = $3)
-                AND (cardinality($4::text[]) = 0 OR type LIKE ANY($4::text[]))
-            ORDER BY position LIMIT $5
-        )
-        SELECT meant.position, meant.event_id, bounds.newest, bounds.expired,
-            (SELECT count(*) FROM looked) AS looked, (SELECT max(position) FROM looked) AS reached
-        FROM bounds LEFT JOIN meant ON true ORDER BY meant.position
-        """
+    private static func page(_ filter: EventFilter, after position: Int64, limit: Int, looked: Int64) -> SQL {
+        let ofAccount: SQL = filter.account.map { " AND account = \($0) AND app = \(filter.app)" } ?? ""
+        let types = SQL.once(filter.types.map(\.likePattern))
+        return """
+            WITH bounds AS MATERIALIZED (
+                SELECT \(newest) AS newest, \(expired) AS expired
+            ), looked AS MATERIALIZED (
+                SELECT position, event_id, app, environment, type FROM event_positions
+                WHERE position > (SELECT greatest(least(\(position), newest), expired) FROM bounds)\(ofAccount)
+                ORDER BY position LIMIT \(looked)
+            ), meant AS (
+                SELECT position, event_id FROM looked
+                WHERE app = \(filter.app) AND (\(filter.environment) IS NULL OR environment = \(filter.environment))
+                    AND (cardinality(\(types)) = 0 OR type LIKE ANY(\(types)))
+                ORDER BY position LIMIT \(limit)
+            )
+            SELECT meant.position, meant.event_id, bounds.newest, bounds.expired,
+                (SELECT count(*) FROM looked) AS looked, (SELECT max(position) FROM looked) AS reached
+            FROM bounds LEFT JOIN meant ON true ORDER BY meant.position
+            """
     }
 
     /// What came after a position, without its content, for whoever wakes those who wait.
@@ -153,14 +149,8 @@ package struct EventFeedStore: Sendable {
         let result = try await pool.query(
             """
             SELECT position, app, environment, account, type FROM event_positions
-            WHERE position > $1 ORDER BY position LIMIT $2
-            """, [.int8(position), .int8(Int64(Limit.tail))])
-        return try result.rows.map { row in
-            Arrival(
-                position: try row.decode("position"), app: try row.decode("app"),
-                environment: try row.decode("environment"),
-                account: try row.decodeIfPresent("account", as: String.self).map { Account(stored: $0) },
-                type: try row.decode("type"))
-        }
+            WHERE position > \(position) ORDER BY position LIMIT \(Limit.tail)
+            """)
+        return try result.map(Arrival.init)
     }
 }

@@ -14,6 +14,6 @@ extension EventPositionStore {
             SELECT coalesce(extract(epoch FROM now() - (SELECT created_at FROM events WHERE id = (
                 SELECT event_ids[1] FROM event_queue ORDER BY id LIMIT 1))), 0)::float8 AS age
             """)
-        return max(0, try result.rows.first?.decode("age", as: Double.self) ?? 0)
+        return max(0, try result.rows.first?.decode(Double.self) ?? 0)
     }
 }

@@ -32,7 +32,7 @@ package struct EventPositionStore: Sendable {
     /// - Throws: `PostgresError`.
     package func number() async throws -> Step {
         let due = try await pool.query("SELECT EXISTS (SELECT FROM event_queue) AS is_due")
-        guard try due.rows.first?.decode("is_due", as: Bool.self) ?? false else { return Step() }
+        guard try due.rows.first?.decode(Bool.self) ?? false else { return Step() }
         return try await pool.withTransaction { connection in
             let locked = try await connection.query("SELECT 1 AS one FROM event_numbering FOR UPDATE SKIP LOCKED")
             return locked.rows.isEmpty ? Step() : try await Self.numberQueued(on: connection)
@@ -48,9 +48,9 @@ package struct EventPositionStore: Sendable {
 
     // The queue's ids follow each other as the numbers of an account's events do: both are taken while its sequence is locked.
     // MATERIALIZED: the clock is read once.
-    private static let queuedStatement = """
+    private static let numbering: SQL = """
         WITH taken AS (
-            DELETE FROM event_queue WHERE id = ANY(ARRAY(SELECT id FROM event_queue ORDER BY id LIMIT $1))
+            DELETE FROM event_queue WHERE id = ANY(ARRAY(SELECT id FROM event_queue ORDER BY id LIMIT \(Limit.queued)))
             RETURNING id, event_ids
         ), listed AS (
             SELECT new.event_id, row_number() OVER (ORDER BY taken.id, new.place) AS number
@@ -71,10 +71,8 @@ package struct EventPositionStore: Sendable {
         """
 
     private static func numberQueued(on connection: PostgresConnection) async throws -> Step {
-        let result = try await connection.query(queuedStatement, [.int8(Int64(Limit.queued))])
-        guard let row = result.rows.first else { return Step() }
-        return Step(
-            count: Int(try row.decode("added", as: Int64.self)),
-            isMoreDue: try row.decode("taken", as: Int64.self) == Int64(Limit.queued))
+        let result = try await connection.query(numbering)
+        guard let (added, taken) = try result.rows.first?.decode((Int, Int).self) else { return Step() }
+        return Step(count: added, isMoreDue: taken == Limit.queued)
     }
 }

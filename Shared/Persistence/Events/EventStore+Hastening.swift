@@ -11,16 +11,18 @@ extension EventStore {
     /// - Throws: `PostgresError`.
     package func hasten(_ ids: [String], limit: Int, reason: String, actor: String) async throws -> [String] {
         try await pool.withTransaction { connection in
+            let allIds = SQL.once(ids)
             let result = try await connection.query(
                 """
                 WITH chosen AS (
-                    SELECT event_id FROM event_outbox WHERE due_at > now() AND (cardinality($1) = 0 OR event_id = ANY($1))
-                    ORDER BY due_at DESC LIMIT $2 FOR UPDATE SKIP LOCKED
+                    SELECT event_id FROM event_outbox WHERE due_at > now() AND (cardinality(\(allIds)) = 0
+                        OR event_id = ANY(\(allIds)))
+                    ORDER BY due_at DESC LIMIT \(limit) FOR UPDATE SKIP LOCKED
                 )
                 UPDATE event_outbox SET due_at = now() WHERE event_id = ANY(ARRAY(SELECT event_id FROM chosen))
                 RETURNING event_id
-                """, [.textArray(ids), .int8(Int64(limit))])
-            let hastened = try result.rows.map { try $0.decode("event_id", as: String.self) }.sorted()
+                """)
+            let hastened = try result.map { (id: String) in id }.sorted()
             _ = try await AuditLog.write("hasten", of: hastened, actor: actor, reason: reason, on: connection)
             return hastened
         }

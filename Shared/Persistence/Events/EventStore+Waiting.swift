@@ -43,22 +43,19 @@ extension EventStore {
     /// - Parameter limit: the most to mark.
     /// - Throws: `PostgresError`.
     package func raiseAlarms(olderThan age: Duration, limit: Int) async throws -> [Alarm] {
-        let result = try await pool.query(
+        try await pool.query(
             """
             WITH marked AS (
                 UPDATE event_outbox SET alarmed_at = now() WHERE event_id = ANY(ARRAY(
                     SELECT event_id FROM event_outbox
-                    WHERE alarmed_at IS NULL AND queued_at <= now() - $1 * interval '1 millisecond'
-                    ORDER BY queued_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+                    WHERE alarmed_at IS NULL AND queued_at <= now() - \(age)
+                    ORDER BY queued_at LIMIT \(limit) FOR UPDATE SKIP LOCKED))
                 RETURNING event_id, queued_at
             )
-            SELECT marked.event_id, events.type, extract(epoch FROM now() - marked.queued_at)::float8 AS age
+            SELECT marked.event_id, events.type, extract(epoch FROM now() - marked.queued_at)::float8 AS age_seconds
             FROM marked JOIN events ON events.id = marked.event_id ORDER BY marked.queued_at, marked.event_id
-            """, [.int8(age.wholeMilliseconds), .int8(Int64(limit))])
-        return try result.rows.map { row in
-            Alarm(
-                eventId: try row.decode("event_id"), type: try row.decode("type"), ageSeconds: try row.decode("age"))
-        }
+            """
+        ).map(Alarm.init)
     }
 
     /// Events that have waited for longer than `age`, whether or not they are marked.
@@ -67,18 +64,18 @@ extension EventStore {
     package func waiting(longerThan age: Duration) async throws -> Waiting {
         let result = try await pool.query(
             """
-            SELECT least(count(*), $2) AS count, coalesce(extract(epoch FROM now() - min(queued_at)), 0)::float8 AS oldest
+            SELECT least(count(*), \(WaitingLimit.countMaximum)) AS count,
+                coalesce(extract(epoch FROM now() - min(queued_at)), 0)::float8 AS oldest_seconds
             FROM (
                 (SELECT queued_at FROM event_outbox
-                WHERE alarmed_at IS NOT NULL AND queued_at <= now() - $1 * interval '1 millisecond'
-                ORDER BY queued_at LIMIT $2)
+                WHERE alarmed_at IS NOT NULL AND queued_at <= now() - \(age)
+                ORDER BY queued_at LIMIT \(WaitingLimit.countMaximum))
                 UNION ALL
                 (SELECT queued_at FROM event_outbox
-                WHERE alarmed_at IS NULL AND queued_at <= now() - $1 * interval '1 millisecond'
-                ORDER BY queued_at LIMIT $2)
+                WHERE alarmed_at IS NULL AND queued_at <= now() - \(age)
+                ORDER BY queued_at LIMIT \(WaitingLimit.countMaximum))
             ) waiting
-            """, [.int8(age.wholeMilliseconds), .int8(Int64(WaitingLimit.countMaximum))])
-        guard let row = result.rows.first else { return Waiting(count: 0, oldestSeconds: 0) }
-        return Waiting(count: try row.decode("count"), oldestSeconds: try row.decode("oldest"))
+            """)
+        return try result.map(Waiting.init).first ?? Waiting(count: 0, oldestSeconds: 0)
     }
 }
