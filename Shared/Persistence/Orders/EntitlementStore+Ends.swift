@@ -35,7 +35,7 @@ extension EntitlementStore {
     package static func takeEnded(
         at now: Date?, limit: Int, on connection: PostgresConnection
     ) async throws -> [Ended] {
-        try await connection.query(takeStatement, [.timestamptz(now), .int8(Int64(limit))]).rows.map(ended)
+        try await connection.query(taking(at: now, limit: limit)).map(ended)
     }
 
     /// What accounts lost of orders whose place an upgrade took, and which had not ended.
@@ -49,37 +49,37 @@ extension EntitlementStore {
     ) async throws -> [Ended] {
         guard !orders.isEmpty else { return [] }
         return try await connection.query(
-            supersededStatement, [.timestamptz(now)] + OrderStore.keyColumns(orders)
-        ).rows.map(ended)
+            """
+            WITH lost AS (
+                SELECT e.* FROM entitlements e
+                JOIN \(SQL.rows(of: orders)) AS asked (environment, transaction_id) USING (environment, transaction_id)
+                WHERE e.revoked_because = 'upgraded' AND e.expires_at > coalesce(\(now), now())
+            )
+            \(select(from: "lost", at: "\(now)"))
+            """
+        ).map(ended)
     }
 
-    private static func ended(_ row: PostgresRow) throws -> Ended {
+    private static func ended(
+        _ environment: StoreEnvironment, _ id: String, _ app: String, _ account: Account, _ entitlements: [String],
+        _ correlationId: String, _ transaction: JSONColumn<Transaction>, _ isCurrentPeriod: Bool
+    ) -> Ended {
         Ended(
-            key: try row.orderKey(), app: try row.decode("app"), account: try row.account(),
-            entitlements: try row.decode("entitlements"), correlationId: try row.decode("correlation_id"),
-            transaction: try row.json("transaction", as: Transaction.self),
-            isCurrentPeriod: try row.decode("is_current_period"))
+            key: OrderKey(environment: environment, transactionId: id), app: app, account: account,
+            entitlements: entitlements, correlationId: correlationId, transaction: transaction.value,
+            isCurrentPeriod: isCurrentPeriod)
     }
 
-    private static let supersededStatement = """
-        WITH lost AS (
-            SELECT e.* FROM entitlements e
-            JOIN unnest($2::text[], $3::text[]) AS asked (environment, transaction_id)
-                USING (environment, transaction_id)
-            WHERE e.revoked_because = 'upgraded' AND e.expires_at > coalesce($1, now())
-        )
-        \(select(from: "lost", at: "$1"))
+    private static func taking(at now: Date?, limit: Int) -> SQL {
         """
-
-    private static let takeStatement = """
         WITH ended AS (
             SELECT environment, app, account, transaction_id FROM entitlements e
-            WHERE expires_at <= coalesce($1, now()) AND end_told_at IS NULL AND revoked_at IS NULL
+            WHERE expires_at <= coalesce(\(now), now()) AND end_told_at IS NULL AND revoked_at IS NULL
                 AND entitlement = (
                     SELECT min(s.entitlement) FROM entitlements s
                     WHERE s.environment = e.environment AND s.transaction_id = e.transaction_id AND s.app = e.app
                         AND s.account = e.account)
-            ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
+            ORDER BY expires_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
         ), told AS (
             UPDATE entitlements e SET end_told_at = now() FROM ended
             WHERE e.environment = ended.environment AND e.transaction_id = ended.transaction_id
@@ -88,6 +88,7 @@ extension EntitlementStore {
         )
         \(select(from: "told", at: "e.expires_at"))
         """
+    }
 
     /// What ended by the clock is told unless another order gave it on from that instant: of a subscription that was over
     /// long before anybody heard of it, not every period has an end.
@@ -95,11 +96,12 @@ extension EntitlementStore {
     /// - Parameters:
     ///   - rows: the name of those rows of `entitlements` that have ended, as `e`.
     ///   - time: when it is asked what other orders give.
-    private static func select(from rows: String, at time: String) -> String {
+    private static func select(from rows: SQL, at time: SQL) -> SQL {
         """
-        SELECT e.environment, e.transaction_id, e.app, e.account, o.correlation_id,
+        SELECT e.environment, e.transaction_id, e.app, e.account,
             coalesce(array_agg(e.entitlement ORDER BY e.entitlement)
                 FILTER (WHERE \(isOnlyByIt(at: time))), '{}') AS entitlements,
+            o.correlation_id,
             (o.transaction - 'evidence')::text AS transaction,
             \(SubscriptionStore.isPeriod) AND o.transaction_id IS NOT DISTINCT FROM s.transaction_id
                 AS is_current_period

@@ -31,14 +31,11 @@ extension EntitlementStore {
     /// - Throws: `PostgresError`.
     package static func endPeriods(_ ends: [Ends], on connection: PostgresConnection) async throws -> [OrderKey] {
         guard !ends.isEmpty else { return [] }
-        let result = try await connection.query(
-            writeStatement,
-            SubscriptionStore.keys(ends.map(\.lineage)) + [
-                .textArray(ends.map(\.transactionId)), .timestamptzArray(ends.map(\.accessUntil)),
-            ])
-        return Set(
-            try result.rows.filter { try $0.decode("is_superseded_now") }.map { try $0.orderKey() }
-        ).sorted()
+        let written = try await connection.query(ending(ends)).map {
+            (environment: StoreEnvironment, id: String, isSupersededNow: Bool) in
+            (order: OrderKey(environment: environment, transactionId: id), isSupersededNow: isSupersededNow)
+        }
+        return Set(written.filter(\.isSupersededNow).map(\.order)).sorted()
     }
 
     /// What the order of a current period gives to one account: to the owner, or to one who shares the lineage.
@@ -59,34 +56,35 @@ extension EntitlementStore {
         of orders: [OrderKey], at now: Date?, on connection: PostgresConnection
     ) async throws -> [OrderKey: [Bearing]] {
         guard !orders.isEmpty else { return [:] }
-        let result = try await connection.query(
-            bearingsStatement, OrderStore.keyColumns(orders) + [.timestamptz(now)])
+        let result = try await connection.query(selectBearings(of: orders, at: now))
         var bearings: [OrderKey: [Bearing]] = [:]
         for row in result.rows {
-            bearings[try row.orderKey(), default: []].append(
-                Bearing(
-                    account: try row.account(), entitlements: try row.decode("entitlements"),
-                    onlyByIt: try row.decode("only_by_it")))
+            let (environment, id, account, entitlements, onlyByIt) = try row.decode(
+                (StoreEnvironment, String, Account, [String], [String]).self)
+            bearings[OrderKey(environment: environment, transactionId: id), default: []].append(
+                Bearing(account: account, entitlements: entitlements, onlyByIt: onlyByIt))
         }
         return bearings
     }
 
-    private static let bearingsStatement = """
+    private static func selectBearings(of orders: [OrderKey], at now: Date?) -> SQL {
+        """
         SELECT e.environment, e.transaction_id, e.account,
             array_agg(e.entitlement ORDER BY e.entitlement) AS entitlements,
-            coalesce(array_agg(e.entitlement ORDER BY e.entitlement) FILTER (WHERE \(isOnlyByIt(at: "$3"))), '{}')
+            coalesce(array_agg(e.entitlement ORDER BY e.entitlement) FILTER (WHERE \(isOnlyByIt(at: "\(now)"))), '{}')
                 AS only_by_it
-        FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+        FROM \(SQL.rows(of: orders)) AS asked (environment, transaction_id)
         JOIN entitlements e USING (environment, transaction_id)
         WHERE e.revoked_because IS DISTINCT FROM 'consent_rescinded'
         GROUP BY e.environment, e.transaction_id, e.account
         ORDER BY e.environment, e.transaction_id, e.account COLLATE "C"
         """
+    }
 
     /// Whether no other order gives the account what a row `e` of `entitlements` does.
     ///
     /// - Parameter now: the parameter that has the time; null for the database's clock.
-    static func isOnlyByIt(at now: String) -> String {
+    static func isOnlyByIt(at now: SQL) -> SQL {
         """
         NOT EXISTS (
             SELECT FROM entitlements other
@@ -98,7 +96,7 @@ extension EntitlementStore {
     }
 
     // What an upgrade does not take away any more, a guardian's word still may.
-    private static let cause = """
+    private static let cause: SQL = """
         CASE WHEN e.revoked_because <> 'upgraded' THEN e.revoked_because
             WHEN due.is_superseded THEN 'upgraded'
             WHEN e.revoked_because IS NOT NULL AND EXISTS (
@@ -109,15 +107,18 @@ extension EntitlementStore {
 
     // Whether Apple says `upgraded` is in the kept transaction, and looked at only where the next period began before
     // this one ended, which few do.
-    private static let writeStatement = """
+    private static func ending(_ ends: [Ends]) -> SQL {
+        """
         WITH periods AS (
             SELECT o.environment, o.transaction_id, o.product_id,
                 CASE WHEN o.transaction_id = ends.transaction_id THEN ends.access_until
                     ELSE o.expires_date END AS ends_at,
                 lead(o.product_id) OVER bought AS next_product_id,
                 lead(o.purchase_date) OVER bought < o.expires_date AS is_overtaken
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
-                AS ends (environment, original_transaction_id, transaction_id, access_until)
+            FROM unnest(
+                \(ends.map(\.lineage.environment)), \(ends.map(\.lineage.originalTransactionId)),
+                \(ends.map(\.transactionId)), \(ends.map(\.accessUntil))
+            ) AS ends (environment, original_transaction_id, transaction_id, access_until)
             JOIN orders o ON o.environment = ends.environment
                 AND o.original_transaction_id = ends.original_transaction_id AND \(SubscriptionStore.isOwnedPeriod)
             WINDOW bought AS (
@@ -142,4 +143,5 @@ extension EntitlementStore {
         RETURNING e.environment, e.transaction_id,
             e.revoked_because IS NOT DISTINCT FROM 'upgraded' AND e.revoked_at = now() AS is_superseded_now
         """
+    }
 }

@@ -20,20 +20,11 @@ package enum RenewalStatementStore {
         _ statements: [RenewalStatement], touched: [LineageKey], on connection: PostgresConnection
     ) async throws -> [LineageKey] {
         guard !statements.isEmpty || !touched.isEmpty else { return [] }
-        let result = try await connection.query(
-            keepStatement,
-            [
-                .textArray(touched.map(\.environment.rawValue)), .textArray(touched.map(\.originalTransactionId)),
-                .textArray(statements.map(\.environment.rawValue)),
-                .textArray(statements.map(\.originalTransactionId)),
-                .timestamptzArray(statements.map(\.signedDate)),
-                .jsonbArray(try statements.map { String(decoding: try MessageCoding.encode($0), as: UTF8.self) }),
-            ])
-        return try result.rows.map { try $0.lineageKey() }
+        return try await connection.query(keeping(statements, touched: touched)).map(LineageKey.init)
     }
 
     /// Whether what is `excluded` counts more than what is `known`.
-    static let isNewer = """
+    static let isNewer: SQL = """
         excluded.signed_date > known.signed_date
             OR (excluded.signed_date IS NOT NULL AND known.signed_date IS NULL)
             OR (excluded.signed_date = known.signed_date
@@ -42,36 +33,41 @@ package enum RenewalStatementStore {
 
     // Of an account that was forgotten no token comes back. A row is locked by DO UPDATE even where its WHERE does not hold; the statement after this one sees what whoever
     // held it before has committed.
-    private static let keepStatement = """
-        WITH subscribed AS (
-            SELECT environment, original_transaction_id
-            FROM unnest($1::text[], $2::text[]) AS touched (environment, original_transaction_id)
-            WHERE EXISTS (
-                SELECT FROM orders o
-                WHERE o.environment = touched.environment
-                    AND o.original_transaction_id = touched.original_transaction_id
-                    AND \(SubscriptionStore.isOwnedPeriod))
-        ), said AS (
-            SELECT environment, original_transaction_id, NULL::timestamptz AS signed_date, NULL::jsonb AS statement
-            FROM subscribed
-            UNION ALL SELECT * FROM unnest($3::text[], $4::text[], $5::timestamptz[], $6::jsonb[])
-        ), kept AS (
-            INSERT INTO renewal_statements AS known (environment, original_transaction_id, signed_date, statement)
-            SELECT DISTINCT ON (environment, original_transaction_id)
-                environment, original_transaction_id, signed_date,
-                CASE WHEN EXISTS (SELECT FROM lineages l
-                    WHERE (l.environment, l.original_transaction_id) = (said.environment, said.original_transaction_id)
-                        AND l.tokens_void_until IS NOT NULL)
-                    THEN statement - 'app_account_token' - 'evidence' ELSE statement END
-            FROM said
-            ORDER BY environment, original_transaction_id, signed_date DESC NULLS LAST,
-                statement::text COLLATE "C" DESC
-            ON CONFLICT (environment, original_transaction_id)
-                DO UPDATE SET signed_date = excluded.signed_date, statement = excluded.statement
-                WHERE \(isNewer)
-            RETURNING environment, original_transaction_id
-        )
-        SELECT environment, original_transaction_id FROM subscribed
-        UNION SELECT environment, original_transaction_id FROM kept
-        """
+    private static func keeping(_ statements: [RenewalStatement], touched: [LineageKey]) throws -> SQL {
+        let bodies = try statements.map { String(decoding: try MessageCoding.encode($0), as: UTF8.self) }
+        return """
+            WITH subscribed AS (
+                SELECT environment, original_transaction_id
+                FROM \(SQL.rows(of: touched)) AS touched (environment, original_transaction_id)
+                WHERE EXISTS (
+                    SELECT FROM orders o
+                    WHERE o.environment = touched.environment
+                        AND o.original_transaction_id = touched.original_transaction_id
+                        AND \(SubscriptionStore.isOwnedPeriod))
+            ), said AS (
+                SELECT environment, original_transaction_id, NULL::timestamptz AS signed_date, NULL::jsonb AS statement
+                FROM subscribed
+                UNION ALL SELECT * FROM unnest(
+                    \(statements.map(\.environment)), \(statements.map(\.originalTransactionId)),
+                    \(statements.map(\.signedDate)), \(json: bodies))
+            ), kept AS (
+                INSERT INTO renewal_statements AS known (environment, original_transaction_id, signed_date, statement)
+                SELECT DISTINCT ON (environment, original_transaction_id)
+                    environment, original_transaction_id, signed_date,
+                    CASE WHEN EXISTS (SELECT FROM lineages l
+                        WHERE (l.environment, l.original_transaction_id) = (said.environment, said.original_transaction_id)
+                            AND l.tokens_void_until IS NOT NULL)
+                        THEN statement - 'app_account_token' - 'evidence' ELSE statement END
+                FROM said
+                ORDER BY environment, original_transaction_id, signed_date DESC NULLS LAST,
+                    statement::text COLLATE "C" DESC
+                ON CONFLICT (environment, original_transaction_id)
+                    DO UPDATE SET signed_date = excluded.signed_date, statement = excluded.statement
+                    WHERE \(isNewer)
+                RETURNING environment, original_transaction_id
+            )
+            SELECT environment, original_transaction_id FROM subscribed
+            UNION SELECT environment, original_transaction_id FROM kept
+            """
+    }
 }

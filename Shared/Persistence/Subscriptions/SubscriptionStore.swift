@@ -48,10 +48,10 @@ package enum SubscriptionStore {
     }
 
     /// Whether an order `o` is a period of a subscription, and somebody's; `Transaction.isSubscriptionPeriod`.
-    static let isOwnedPeriod = """
+    static let isOwnedPeriod: SQL = """
         o.state <> 'parked' AND o.account IS NOT NULL AND \(isPeriod)
         """
-    static let isPeriod = "(o.expires_date IS NOT NULL AND o.product_type IN ('auto_renewable', 'unstated'))"
+    static let isPeriod: SQL = "(o.expires_date IS NOT NULL AND o.product_type IN ('auto_renewable', 'unstated'))"
 
     /// Locks the rows of subscriptions, sorted, and reads them; those that are not there yet are left out.
     ///
@@ -60,11 +60,11 @@ package enum SubscriptionStore {
         let result = try await connection.query(
             """
             SELECT s.environment, s.original_transaction_id, s.account, s.standing::text AS standing
-            FROM unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
+            FROM \(SQL.rows(of: lineages)) AS asked (environment, original_transaction_id)
             JOIN subscriptions s USING (environment, original_transaction_id)
             ORDER BY s.environment, s.original_transaction_id FOR UPDATE OF s
-            """, keys(lineages))
-        return try result.rows.map(known)
+            """)
+        return try result.map(known)
     }
 
     /// Takes subscriptions that the clock is due to change, for the transaction; what another has taken is passed over.
@@ -79,10 +79,10 @@ package enum SubscriptionStore {
         let result = try await connection.query(
             """
             SELECT environment, original_transaction_id, account, standing::text AS standing
-            FROM subscriptions WHERE due_at <= coalesce($1, now())
-            ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
-            """, [.timestamptz(now), .int8(Int64(limit))])
-        return try result.rows.map(known)
+            FROM subscriptions WHERE due_at <= coalesce(\(now), now())
+            ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
+            """)
+        return try result.map(known)
     }
 
     /// Reads what standings follow from; a lineage without a period that is somebody's is left out.
@@ -92,13 +92,14 @@ package enum SubscriptionStore {
         of lineages: [LineageKey], on connection: PostgresConnection
     ) async throws -> [Basis] {
         guard !lineages.isEmpty else { return [] }
-        return try await connection.query(basesStatement, keys(lineages)).rows.map { row in
+        return try await connection.query(selectBases(of: lineages)).map {
+            (
+                environment: StoreEnvironment, id: String, app: String, account: Account, correlationId: String,
+                current: JSONColumn<Transaction>, renewal: JSONColumn<RenewalStatement>?, readAt: Date
+            ) in
             Basis(
-                lineage: try row.lineageKey(), app: try row.decode("app"), account: try row.account(),
-                correlationId: try row.decode("correlation_id"),
-                current: try row.json("transaction", as: Transaction.self),
-                renewal: try row.jsonIfPresent("renewal", as: RenewalStatement.self),
-                readAt: try row.decode("read_at"))
+                lineage: LineageKey(environment: environment, originalTransactionId: id), app: app, account: account,
+                correlationId: correlationId, current: current.value, renewal: renewal?.value, readAt: readAt)
         }
     }
 
@@ -108,23 +109,34 @@ package enum SubscriptionStore {
     package static func write(_ derived: [Derived], on connection: PostgresConnection) async throws {
         guard !derived.isEmpty else { return }
         let standings = derived.map(\.standing)
+        let lineages = derived.map(\.basis.lineage)
+        let bodies = try standings.map { String(decoding: try MessageCoding.encode($0), as: UTF8.self) }
         _ = try await connection.query(
-            writeStatement,
-            keys(derived.map(\.basis.lineage)) + [
-                .textArray(derived.map(\.basis.app)), .textArray(derived.map(\.basis.account.text)),
-                .textArray(standings.map(\.state.rawValue)), .textArray(standings.map(\.productId)),
-                .textArray(standings.map(\.transactionId)), .timestamptzArray(standings.map(\.expiresDate)),
-                .timestamptzArray(standings.map(\.accessUntil)), .timestamptzArray(standings.map(\.changesAt)),
-                .jsonbArray(try standings.map { String(decoding: try MessageCoding.encode($0), as: UTF8.self) }),
-            ])
+            """
+            INSERT INTO subscriptions (environment, original_transaction_id, app, account, state, product_id,
+                transaction_id, expires_date, access_until, due_at, standing)
+            SELECT * FROM unnest(
+                \(lineages.map(\.environment)), \(lineages.map(\.originalTransactionId)), \(derived.map(\.basis.app)),
+                \(derived.map(\.basis.account)), \(standings.map(\.state.rawValue)), \(standings.map(\.productId)),
+                \(standings.map(\.transactionId)), \(standings.map(\.expiresDate)), \(standings.map(\.accessUntil)),
+                \(standings.map(\.changesAt)), \(json: bodies)
+            ) AS new (environment, original_transaction_id)
+            ORDER BY environment, original_transaction_id
+            ON CONFLICT (environment, original_transaction_id) DO UPDATE SET app = excluded.app,
+                account = excluded.account, state = excluded.state, product_id = excluded.product_id,
+                transaction_id = excluded.transaction_id, expires_date = excluded.expires_date,
+                access_until = excluded.access_until, due_at = excluded.due_at, changed_at = now(),
+                standing = excluded.standing
+            """)
     }
 
     // The order in which the periods were bought is that of `[Transaction].periods`.
-    private static let basesStatement = """
-        SELECT asked.environment, asked.original_transaction_id, o.app, o.correlation_id,
-            coalesce(l.account, o.account) AS account, (o.transaction - 'evidence')::text AS transaction,
+    private static func selectBases(of lineages: [LineageKey]) -> SQL {
+        """
+        SELECT asked.environment, asked.original_transaction_id, o.app,
+            coalesce(l.account, o.account) AS account, o.correlation_id, (o.transaction - 'evidence')::text AS transaction,
             (r.statement - 'evidence')::text AS renewal, clock_timestamp() AS read_at
-        FROM unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
+        FROM \(SQL.rows(of: lineages)) AS asked (environment, original_transaction_id)
         CROSS JOIN LATERAL (
             SELECT * FROM orders o
             WHERE o.environment = asked.environment AND o.original_transaction_id = asked.original_transaction_id
@@ -137,28 +149,13 @@ package enum SubscriptionStore {
             AND r.original_transaction_id = asked.original_transaction_id
         ORDER BY asked.environment, asked.original_transaction_id
         """
-
-    private static let writeStatement = """
-        INSERT INTO subscriptions (environment, original_transaction_id, app, account, state, product_id,
-            transaction_id, expires_date, access_until, due_at, standing)
-        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-            $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::jsonb[])
-            AS new (environment, original_transaction_id)
-        ORDER BY environment, original_transaction_id
-        ON CONFLICT (environment, original_transaction_id) DO UPDATE SET app = excluded.app,
-            account = excluded.account, state = excluded.state, product_id = excluded.product_id,
-            transaction_id = excluded.transaction_id, expires_date = excluded.expires_date,
-            access_until = excluded.access_until, due_at = excluded.due_at, changed_at = now(),
-            standing = excluded.standing
-        """
-
-    static func keys(_ lineages: [LineageKey]) -> [PostgresValue] {
-        [.textArray(lineages.map(\.environment.rawValue)), .textArray(lineages.map(\.originalTransactionId))]
     }
 
-    private static func known(_ row: PostgresRow) throws -> Known {
+    private static func known(
+        _ environment: StoreEnvironment, _ id: String, _ account: Account?, _ standing: JSONColumn<SubscriptionStanding>
+    ) -> Known {
         Known(
-            lineage: try row.lineageKey(), account: try row.accountIfPresent(),
-            standing: try row.json("standing", as: SubscriptionStanding.self))
+            lineage: LineageKey(environment: environment, originalTransactionId: id), account: account,
+            standing: standing.value)
     }
 }
