@@ -1,6 +1,12 @@
 import Persistence
 import Synchronization
 
+/// What a delivery is found by.
+struct Telling: Hashable {
+    let eventId: String
+    let endpointId: String
+}
+
 /// A delivery that this process has leased, with all that its attempt needs.
 struct LeasedDelivery: Sendable {
     let due: DeliveryStore.Due

@@ -15,11 +15,6 @@ struct TakeOverEvents: Sendable {
         let traceParent: String?
     }
 
-    private struct Telling: Hashable {
-        let eventId: String
-        let endpointId: String
-    }
-
     private let store: DeliveryStore
     private let endpoints: WebhookEndpoints
     private let queue: DeliveryQueue
