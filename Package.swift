@@ -31,11 +31,11 @@ func client(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
         exclude: name == "CountersignClient" ? ["PrivacyInfo.xcprivacy"] : [], swiftSettings: strict)
 }
 
-/// A process of `Services/`; `examples` are folders of its that are for readers, and no source of the process.
-func service(_ name: String, _ dependencies: [Target.Dependency], examples: [String] = []) -> Target {
+/// A process of `Services/`; `apart` are folders of its that are no source of the process: examples, or a target of their own.
+func service(_ name: String, _ dependencies: [Target.Dependency], apart: [String] = []) -> Target {
     let path = "Services/\(name)"
     return .executableTarget(
-        name: name, dependencies: dependencies, path: path, exclude: pages(in: path) + examples, swiftSettings: strict)
+        name: name, dependencies: dependencies, path: path, exclude: pages(in: path) + apart, swiftSettings: strict)
 }
 
 /// Tests look at what ships, which is optimised; they themselves need not be.
@@ -188,9 +188,13 @@ let package = Package(
             [
                 "BlockingThreads", "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel",
                 "Kafka", "Postgres", "AppStore", "JSONText", "Pacing", "TrustedRootSettings",
-                crypto, hummingbird, httpTypes, jwt, httpClient, log, metrics, lifecycle, nio, nioHTTP,
+                "OpenAPIFile", crypto, hummingbird, httpTypes, jwt, httpClient, log, metrics, lifecycle, nio, nioHTTP,
                 nioHTTPTypes,
-            ]),
+            ], apart: ["OpenAPI/Document"]),
+        .target(
+            name: "OpenAPIFile", path: "Services/ReceiptIntake/OpenAPI/Document", exclude: ["openapi.yaml"],
+            publicHeadersPath: ".",
+            cSettings: [.treatAllWarnings(as: .error), .disableWarning("c23-extensions")]),
         service(
             "VerificationWorker",
             [
@@ -209,7 +213,7 @@ let package = Package(
             [
                 "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "Kafka", "Postgres", "WebhookSigning",
                 "BlockingThreads", httpClient, nio, nioHTTP, log, metrics, lifecycle,
-            ], examples: ["Receivers"]),
+            ], apart: ["Receivers"]),
         // How a studio's backend receives webhooks, in Swift.
         .executableTarget(
             name: "webhook-receiver-example", dependencies: ["WebhookSigning", hummingbird, httpTypes, nio],

@@ -12,7 +12,7 @@ struct DocumentExampleTests {
     private typealias Object = [String: Any]
 
     private func document() throws -> Object {
-        let json = try YAMLText.json(OpenAPIRoutes.document)
+        let json = try YAMLText.json(OpenAPIDocument.text)
         return try #require(try JSONSerialization.jsonObject(with: Data(json)) as? Object)
     }
 
@@ -67,8 +67,17 @@ struct DocumentExampleTests {
         #expect(examples.count > 25)
     }
 
+    @Test func `it lists every reason and every type of problem, and no marked place stays empty`() throws {
+        let schemas = try #require((try document()["components"] as? Object)?["schemas"] as? [String: Object])
+        let type = (schemas["Problem"]?["properties"] as? [String: Object])?["type"]
+        #expect(schemas["Reason"]?["x-extensible-enum"] as? [String] == ReasonPage.all.map(\.code))
+        #expect(type?["x-extensible-enum"] as? [String] == ProblemPage.all.map { ProblemDetails.typePrefix + $0.slug })
+        #expect(schemas["TransactionFulfilledEvent"] != nil)
+        #expect(!OpenAPIDocument.text.contains("#["))
+    }
+
     @Test func `no schema is closed to added members`() throws {
-        #expect(!OpenAPIRoutes.document.contains("additionalProperties: false"))
-        #expect(!OpenAPIRoutes.document.contains("\"additionalProperties\""))
+        #expect(!OpenAPIDocument.text.contains("additionalProperties: false"))
+        #expect(!OpenAPIDocument.text.contains("\"additionalProperties\""))
     }
 }

@@ -65,7 +65,7 @@ struct ReadingDocumentTests {
             try await TestIntake.with(url: database.url) { intake in
                 let yaml = try await intake.send(.get, "/openapi.yaml", token: nil)
                 #expect(yaml.headers[.contentType] == "application/yaml")
-                #expect(yaml.text == OpenAPIRoutes.document)
+                #expect(yaml.text == OpenAPIDocument.text)
                 #expect(yaml.text.hasPrefix("openapi: 3.1.0\n"))
                 let document = try await Self.document(intake)
                 // A comma in an unquoted sentence begins a member without a value.

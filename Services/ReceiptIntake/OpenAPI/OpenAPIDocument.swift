@@ -1,0 +1,14 @@
+import OpenAPIFile
+import ServiceRuntime
+
+/// The OpenAPI document: `Document/openapi.yaml`, and in the places that it marks `#[…]` what stands in tables elsewhere.
+enum OpenAPIDocument {
+    /// The document in YAML.
+    static let text = String(cString: openapi_file())
+        .replacing("#[webhooks]\n", with: OpenAPIEvents.webhooks)
+        .replacing("    #[event schemas]\n", with: OpenAPIEvents.schemas)
+        .replacing("[] #[reasons]", with: list(ReasonPage.all.map(\.code)))
+        .replacing("[] #[problem types]", with: list(ProblemPage.all.map { ProblemDetails.typePrefix + $0.slug }))
+
+    private static func list(_ words: [String]) -> String { "[\(words.joined(separator: ", "))]" }
+}
