@@ -38,7 +38,8 @@ struct IntentRoutesTests {
         }
     }
 
-    @Test("the app's own order number is kept with it; an empty one, one too long, or with control characters is refused")
+    @Test(
+        "the app's own order number is kept with it; an empty one, one too long, or with control characters is refused")
     func references() async throws {
         try await TestDatabase.with { database in
             try await TestIntake.with(url: database.url) { intake in

@@ -29,7 +29,8 @@ struct OrderAnswer: Encodable, Sendable {
     let deliveries: [Delivery]?
 
     enum CodingKeys: String, CodingKey {
-        case app, environment, account, transaction, reference, proceeds, subscription, submissions, entries, entitlements
+        case app, environment, account, transaction, reference, proceeds, subscription, submissions, entries,
+            entitlements
         case bindings, claims, events, deliveries
         case transactionIds = "transaction_ids"
         case appAccountToken = "app_account_token"
