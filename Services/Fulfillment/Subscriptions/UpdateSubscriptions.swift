@@ -31,6 +31,9 @@ struct UpdateSubscriptions: Sendable {
         let derived = derive(try await SubscriptionStore.bases(of: concerned, on: connection))
         let steps = SubscriptionStep.all(from: before, to: derived)
         try await SubscriptionStore.write(steps.filter(\.isChange).map(\.after), on: connection)
+        // A refunded period that was never granted may become a held one: then no period is anybody's.
+        let standing = Set(derived.map(\.basis.lineage))
+        try await SubscriptionStore.remove(before.map(\.lineage).filter { !standing.contains($0) }, on: connection)
         let superseded = try await EntitlementStore.endPeriods(
             derived.map {
                 EntitlementStore.Ends(

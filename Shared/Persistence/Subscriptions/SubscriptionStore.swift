@@ -130,6 +130,18 @@ package enum SubscriptionStore {
             """)
     }
 
+    /// Removes the rows of subscriptions of which no period is anybody's any more.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func remove(_ lineages: [LineageKey], on connection: PostgresConnection) async throws {
+        guard !lineages.isEmpty else { return }
+        _ = try await connection.query(
+            """
+            DELETE FROM subscriptions WHERE (environment, original_transaction_id) IN (
+                SELECT * FROM \(SQL.rows(of: lineages)))
+            """)
+    }
+
     // The order in which the periods were bought is that of `[Transaction].periods`.
     private static func selectBases(of lineages: [LineageKey]) -> SQL {
         """
