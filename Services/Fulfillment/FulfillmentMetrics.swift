@@ -69,10 +69,10 @@ enum FulfillmentMetrics {
             "countersign_orders_granted_elsewhere_total",
             help: "Orders that were recorded as granted by an older system, before its cut-over."),
         .counter(
-            "countersign_orders_claimed_total", help: "Granted orders that were nobody's before."),
+            "countersign_orders_claimed_total", help: "Granted orders that had no account before."),
         .counter(
             "countersign_purchases_recovered_total",
-            help: "Orders, refunds and reversals that nobody had told of, and that the sweep found at Apple."),
+            help: "Unreported orders, refunds and reversals that the sweep found at Apple."),
         .counter(
             "countersign_verdicts_without_submission_total",
             help: "Verdicts without a row of their submission: they grant nothing."),

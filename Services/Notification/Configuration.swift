@@ -16,7 +16,7 @@ import ServiceRuntime
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections | 8 |
 /// | `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | `false` behind PgBouncer before 1.21 in transaction mode | `true` |
 /// | `COUNTERSIGN_WEBHOOKS_FILE` | where to send webhooks, see `WebhooksFile`; read again when it changes | required, or the next |
-/// | `COUNTERSIGN_WEBHOOKS` | in place of a file: `database`, all endpoints are in the database; or `none`, none are meant, and only those that somebody adds to the database are told | a file is required |
+/// | `COUNTERSIGN_WEBHOOKS` | instead of a file: `database`, all endpoints are in the database; or `none`, no webhooks are wanted, and only endpoints that are later added to the database get events | a file is required |
 /// | `COUNTERSIGN_WEBHOOKS_INTERVAL` | seconds between looks at the file, its secrets, and the endpoints of the database | 2 |
 /// | `COUNTERSIGN_WEBHOOKS_KEY` | opens the secrets of endpoints in the database: base64 of 32 random bytes, after it keys of before; or `…_FILE` | none: endpoints of the database wait; required with `COUNTERSIGN_WEBHOOKS=database` |
 /// | `COUNTERSIGN_WEBHOOKS_PRIVATE_ADDRESSES` | `allowed`: endpoints of the database may be at plain HTTP and in the own network, for development | `refused` |

@@ -103,7 +103,7 @@ extension DeliveryMetrics {
             "countersign_webhook_attempts_total", ["endpoint", "result"],
             help: "Attempts to deliver, by endpoint and result: delivered, retry or abandoned."),
         .counter(
-            "countersign_webhook_resends_total", help: "Deliveries that are made again because somebody asked for it."),
+            "countersign_webhook_resends_total", help: "Deliveries that are sent again on request."),
         .histogram("countersign_webhook_attempt_duration_seconds", ["endpoint"], help: "How long an attempt took."),
         .histogram(
             "countersign_webhook_delivery_delay_seconds", ["endpoint"], help: "From take-over to delivery."),

@@ -15,7 +15,7 @@ enum WorkerMetrics {
             help: "Proofs that are in doubt, because their certificates had expired when they came."),
         .counter(
             "countersign_attention_total", ["reason"],
-            help: "What somebody must look at, such as a key that Apple refuses."),
+            help: "Faults that a person must fix, such as a key that Apple refuses."),
         .counter(
             "countersign_app_store_calls_total", ["host", "outcome"],
             help: "Calls of Apple's servers, by what came of them."),

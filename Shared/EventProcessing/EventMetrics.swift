@@ -13,7 +13,7 @@ package enum EventMetrics {
             help: "Messages that were sent, by result: delivered or failed; what failed is sent again once it is due."),
         .counter(
             "countersign_dead_letters_total", ["topic"],
-            help: "Messages that nobody could handle, kept in countersign.dead-letters."),
+            help: "Messages that could not be processed, kept in countersign.dead-letters."),
         .counter(
             "countersign_dead_letters_shortened_total", ["topic"],
             help: "Dead letters that were kept without their value."),

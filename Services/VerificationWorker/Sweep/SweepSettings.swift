@@ -7,7 +7,7 @@ import ServiceRuntime
 ///
 /// | variable | meaning | default |
 /// |---|---|---|
-/// | `COUNTERSIGN_SWEEP` | `on`: ask Apple for what nobody told us of; `off` | `on` in a worker with a database |
+/// | `COUNTERSIGN_SWEEP` | `on`: ask Apple for unreported purchases; `off` | `on` in a worker with a database |
 /// | `COUNTERSIGN_SWEEP_INTERVAL` | seconds between looks for what is due | 5 |
 /// | `COUNTERSIGN_SWEEP_SHARE_PERCENT` | how much of the workers' budget it may use, where players leave it so much | 25 |
 /// | `COUNTERSIGN_SWEEP_IN_FLIGHT_MAXIMUM` | questions that one worker has under way | 4 |
