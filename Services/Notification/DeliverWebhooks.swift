@@ -1,5 +1,4 @@
 import Logging
-import Persistence
 import Postgres
 import ServiceLifecycle
 import ServiceRuntime
@@ -68,7 +67,7 @@ final class DeliverWebhooks: Service {
     }
 
     private func deliver() async {
-        var (claimer, recorder, dueDates) = (claimer, recorder, DueDates())
+        var (claimer, recorder, dueDates) = (self.claimer, self.recorder, DueDates())
         var isStopping = false
         queue.withBoard { $0.start() }
         while !Task.isCancelled {

@@ -1,5 +1,4 @@
 import Foundation
-import Messages
 import Persistence
 
 /// Attempts what it is handed, side by side: sends each delivery once, judges the answer, and tells the inbox.

@@ -15,8 +15,8 @@ extension EventStore {
             let result = try await connection.query(
                 """
                 WITH chosen AS (
-                    SELECT event_id FROM event_outbox WHERE due_at > now() AND (cardinality(\(allIds)) = 0
-                        OR event_id = ANY(\(allIds)))
+                    SELECT event_id FROM event_outbox WHERE due_at > now()
+                        AND (cardinality(\(allIds)) = 0 OR event_id = ANY(\(allIds)))
                     ORDER BY due_at DESC LIMIT \(limit) FOR UPDATE SKIP LOCKED
                 )
                 UPDATE event_outbox SET due_at = now() WHERE event_id = ANY(ARRAY(SELECT event_id FROM chosen))

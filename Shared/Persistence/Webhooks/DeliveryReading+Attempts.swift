@@ -28,8 +28,8 @@ extension DeliveryReading {
         let result = try await pool.query(
             """
             SELECT a.* FROM (
-                SELECT event_id, endpoint_id FROM webhook_deliveries WHERE event_id = \(event) AND endpoint_id =
-                    \(endpoint)) d
+                SELECT event_id, endpoint_id FROM webhook_deliveries WHERE event_id = \(event)
+                    AND endpoint_id = \(endpoint)) d
             JOIN events e ON e.id = d.event_id AND (\(app) IS NULL OR e.app = \(app))
             LEFT JOIN LATERAL (
                 SELECT * FROM webhook_attempts a WHERE a.event_id = d.event_id AND a.endpoint_id = d.endpoint_id

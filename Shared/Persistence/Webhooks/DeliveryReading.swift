@@ -123,8 +123,8 @@ package struct DeliveryReading: Sendable {
             SELECT d.event_id, d.endpoint_id, d.state, d.attempts, d.created_at, d.delivered_at, d.last_status, d.last_error,
                 nullif(d.due_at, \(DeliveryStore.behind)) AS due_at,
                 coalesce(d.due_at = \(DeliveryStore.behind), false) AS waits_for_turn, e.type, e.app, e.environment,
-                (\(selection.endpoint) IS NULL OR d.endpoint_id = \(selection.endpoint)) AND
-                    (\(selection.state) IS NULL OR d.state = \(selection.state))
+                (\(selection.endpoint) IS NULL OR d.endpoint_id = \(selection.endpoint))
+                    AND (\(selection.state) IS NULL OR d.state = \(selection.state))
                     AND (\(selection.app) IS NULL OR e.app = \(selection.app)) AS is_meant
             FROM looked d CROSS JOIN LATERAL (SELECT * FROM events WHERE id = d.event_id OFFSET 0) e
             ORDER BY d.event_id DESC, d.endpoint_id DESC

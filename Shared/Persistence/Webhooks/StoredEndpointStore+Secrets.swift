@@ -21,8 +21,8 @@ extension StoredEndpointStore {
             let live = try await connection.query(
                 """
                 SELECT count(*) AS count, max(expires_at) AS until FROM webhook_endpoint_secrets
-                WHERE endpoint_id = \(id) AND scheme = ANY(\(schemes)) GROUP BY scheme HAVING count(*) >=
-                    \(Limit.liveSecrets)
+                WHERE endpoint_id = \(id) AND scheme = ANY(\(schemes)) GROUP BY scheme
+                    HAVING count(*) >= \(Limit.liveSecrets)
                 """)
             if let row = live.rows.first {
                 throw Refusal.rotating(until: try row.decodeIfPresent("until") ?? .distantFuture)

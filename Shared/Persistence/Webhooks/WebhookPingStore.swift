@@ -110,8 +110,8 @@ package struct WebhookPingStore: Sendable {
     package func record(_ due: Due, _ outcome: Outcome) async throws {
         _ = try await pool.query(
             """
-            UPDATE webhook_pings SET due_at = NULL, finished_at = now(), status =
-                \(outcome.status.map { Int32(clamping: $0) }), error = \(outcome.error), milliseconds =
+            UPDATE webhook_pings SET due_at = NULL, finished_at = now(),
+                status = \(outcome.status.map { Int32(clamping: $0) }), error = \(outcome.error), milliseconds =
                 \(outcome.duration.wholeMilliseconds)
             WHERE endpoint_id = \(due.endpointId) AND id = \(due.id) AND due_at IS NOT NULL
             """)
