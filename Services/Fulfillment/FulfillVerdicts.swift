@@ -41,13 +41,28 @@ struct FulfillVerdicts: Sendable {
         for part in ClaimedLineages.cut(verdicts, transactionsMaximum: Limit.transactionsPerCommit) {
             let start = ContinuousClock.now
             let catalogue = try await catalogues.current()
-            let fulfilled = try await pool.withTransaction(attempts: Limit.attempts) { connection in
-                try await fulfill(part, by: catalogue, on: connection)
-            }
+            let fulfilled = try await commit(part, by: catalogue)
             doubtful.note(fulfilled.decided, by: catalogue)
             count(fulfilled, verdicts: part.count, since: start)
             notifications.tell(fulfilled.notifications)
             await announce.announce(events: fulfilled.events, settlements: fulfilled.settlements)
+        }
+    }
+
+    private func commit(_ verdicts: [VerdictMessage], by catalogue: Catalogue) async throws -> Fulfilled {
+        let takesUp = verdicts.contains { !$0.rescindedConsents.isEmpty }
+        do {
+            return try await commit(verdicts, by: catalogue, takesUp: takesUp)
+        } catch is RescindConsents.MustTakeUp {
+            return try await commit(verdicts, by: catalogue, takesUp: true)
+        }
+    }
+
+    private func commit(
+        _ verdicts: [VerdictMessage], by catalogue: Catalogue, takesUp: Bool
+    ) async throws -> Fulfilled {
+        try await pool.withTransaction(attempts: Limit.attempts) { connection in
+            try await fulfill(verdicts, by: catalogue, takesUp: takesUp, on: connection)
         }
     }
 
@@ -62,16 +77,14 @@ struct FulfillVerdicts: Sendable {
     // before new ones; balances; subscriptions; sequences by account; notifications; calls to Apple; questions to Apple; unknown values;
     // submissions by id.
     private func fulfill(
-        _ verdicts: [VerdictMessage], by catalogue: Catalogue, on connection: PostgresConnection
+        _ verdicts: [VerdictMessage], by catalogue: Catalogue, takesUp: Bool, on connection: PostgresConnection
     ) async throws -> Fulfilled {
-        try await ConsentStore.lock(takesUp: verdicts.contains { !$0.rescindedConsents.isEmpty }, on: connection)
+        try await ConsentStore.lock(takesUp: takesUp, on: connection)
         let (judged, deferredIds) = try await load.judged(verdicts, on: connection)
         let loaded = try await load.locked(judged, by: catalogue, on: connection)
         let decided = DecideBatch.decide(loaded)
         var drafts = try await write.changes(decided, of: loaded, on: connection)
-        drafts += try await consents.rescind(
-            judged.flatMap { judged in judged.verdict.rescindedConsents.map { ($0, judged.verdict.correlationId) } },
-            on: connection)
+        drafts += try await consents.rescind(judged, decided, of: loaded, takesUp: takesUp, on: connection)
         drafts += try await subscriptions.update(
             decided.lineages,
             renewals: judged.flatMap { judged in

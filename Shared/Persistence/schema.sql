@@ -294,13 +294,14 @@ CREATE TABLE unknown_values (
     PRIMARY KEY (app, field, value)
 );
 
--- Since when a guardian's consent to a child's use of the app is withdrawn (RESCIND_CONSENT). Written by ConsentStore.
+-- Since when a guardian's consent to a child's use of the app is withdrawn (RESCIND_CONSENT): a row for each name that Apple's
+-- data gives the customer. Written by ConsentStore.
 CREATE TABLE rescinded_consents (
-    environment        text NOT NULL,
-    app                text NOT NULL,
-    app_transaction_id text NOT NULL,
-    signed_date        timestamptz NOT NULL,   -- the newest
-    PRIMARY KEY (environment, app, app_transaction_id)
+    environment text NOT NULL,
+    app         text NOT NULL,
+    customer    text NOT NULL,                 -- 'a:' and an appTransactionId, or 't:' and the own original id of a lineage
+    signed_date timestamptz NOT NULL,          -- the newest
+    PRIMARY KEY (environment, app, customer)
 );
 
 -- What an account may use, until when, and because of which order. One that was taken back stays, and is none. Written

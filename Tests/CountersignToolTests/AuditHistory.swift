@@ -43,7 +43,8 @@ enum AuditHistory {
         INSERT INTO subscriptions (environment, original_transaction_id, app, account, state, product_id, transaction_id,
             expires_date, access_until, due_at, standing)
         VALUES ('production', 's1', 'a', 'anna', 'active', 'plus', 's2', '2126-03-01', '2126-03-01', '2126-03-01', '{}');
-        INSERT INTO rescinded_consents VALUES ('production', 'a', 'child', '2026-01-05');
+        INSERT INTO rescinded_consents
+        VALUES ('production', 'a', 'a:child', '2026-01-05'), ('production', 'a', 't:k1', '2026-01-05');
 
         """
 

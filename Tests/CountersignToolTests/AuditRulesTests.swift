@@ -308,6 +308,10 @@ struct AuditRulesTests {
             rule: "rescinded_consents_end_entitlements",
             sql: "UPDATE entitlements SET revoked_at = NULL, revoked_because = NULL WHERE transaction_id = 'k1'",
             named: "hat of dora: order production k1"),
+        Damage(
+            rule: "rescinded_consents_follow_the_customer",
+            sql: "DELETE FROM rescinded_consents WHERE customer = 't:k1'",
+            named: "t:k1 of production a: order k1"),
     ]
 
     private static let subscriptions = [

@@ -110,6 +110,73 @@ struct ConsentTests {
         }
     }
 
+    @Test func `a period under another id that comes after is frozen, and what its id has besides`() async throws {
+        try await Bench.withRefunds { bench in
+            try await bench.post(purchase("t1", product: "vip.monthly"), purchase("t4", app: "parent"))
+            // Bought by the child under another id, of which nothing says that it is his.
+            try await bench.post(purchase("t3", at: 20, app: "child, named anew"))
+            try await rescind(bench, at: 100)
+            #expect(try await bench.entitlements(of: "t3") == ["pro anna -"])
+            var second = purchase("t2", product: "vip.monthly", at: 10, app: "child, named anew")
+            second.originalTransactionId = "t1"
+            try await bench.post(second)
+            let frozen = try await bench.entitlements(of: "t2")
+            #expect(!frozen.isEmpty && frozen.allSatisfy { $0.hasSuffix("consent_rescinded") }, "\(frozen)")
+            #expect(try await bench.entitlements(of: "t3") == ["pro anna consent_rescinded"])
+            #expect(try await bench.events(of: "t3").last == "consent.rescinded anna pro")
+            #expect(try await bench.entitlements(of: "t4") == ["pro anna -"])
+            // And what comes later, bought before; not what was bought after.
+            try await bench.post(
+                purchase("t5", at: 30, app: "child, named anew"), purchase("t6", at: 101, app: "child, named anew"))
+            #expect(try await bench.entitlements(of: "t5") == ["pro anna consent_rescinded"])
+            #expect(try await bench.entitlements(of: "t6") == ["pro anna -"])
+            try await bench.expectClean()
+        }
+    }
+
+    @Test("a lineage that turns out to be the child's is frozen", arguments: [false, true])
+    func joined(isConsentFirst: Bool) async throws {
+        try await Bench.withRefunds { bench in
+            if isConsentFirst { try await rescind(bench, at: 100) }
+            try await bench.post(
+                purchase("t1", product: "vip.monthly"),
+                purchase("t2", product: "vip.monthly", at: 10, app: "child, named anew"))
+            if !isConsentFirst { try await rescind(bench, at: 100) }
+            #expect(try await bench.entitlements(of: "t2").allSatisfy { $0.hasSuffix(" -") })
+            var moved = purchase("t2", product: "vip.monthly", at: 10, app: "child, named anew")
+            (moved.originalTransactionId, moved.signedDate) = ("t1", Bench.time(20))
+            try await bench.notify(moved)
+            let frozen = try await bench.entitlements(of: "t2")
+            #expect(!frozen.isEmpty && frozen.allSatisfy { $0.hasSuffix("consent_rescinded") }, "\(frozen)")
+            try await bench.expectClean()
+        }
+    }
+
+    @Test(
+        "what names no customer of Apple's is the child's by its token, unless somebody else bought with it",
+        arguments: [false, true], [false, true])
+    func token(isConsentFirst: Bool, isShared: Bool) async throws {
+        try await Bench.withRefunds { bench in
+            let token = UUID()
+            _ = try await AccountTokenStore(pool: bench.pool).register(app: Bench.app, token: token, account: "anna")
+            func bought(_ id: String, at seconds: Double, app: String?) -> Transaction {
+                var transaction = purchase(id, at: seconds)
+                (transaction.appTransactionId, transaction.appAccountToken) = (app, token)
+                return transaction
+            }
+            try await bench.post(bought("t1", at: 0, app: "child"))
+            if isShared { try await bench.post(bought("t2", at: 5, app: "parent")) }
+            if isConsentFirst { try await rescind(bench, at: 100) }
+            try await bench.post(bought("t3", at: 10, app: nil), bought("t4", at: 150, app: nil))
+            if !isConsentFirst { try await rescind(bench, at: 100) }
+            #expect(try await bench.entitlements(of: "t1") == ["pro anna consent_rescinded"])
+            #expect(try await bench.entitlements(of: "t3") == ["pro anna \(isShared ? "-" : "consent_rescinded")"])
+            #expect(try await bench.entitlements(of: "t4") == ["pro anna -"])
+            if isShared { #expect(try await bench.entitlements(of: "t2") == ["pro anna -"]) }
+            try await bench.expectClean()
+        }
+    }
+
     @Test func `in one message with the purchase`() async throws {
         try await Bench.withRefunds { bench in
             var verdict = try await bench.verdict("s1", .genuine([purchase("t1")]), account: "anna")

@@ -59,6 +59,27 @@ struct SweepRoutesTests {
         }
     }
 
+    @Test("a transaction's customer is asked about by each id that Apple gives him in the lineage")
+    func ids() async throws {
+        try await with { (intake, pool) in
+            for order in ["2000001", "2000002", "2000003", "2000004"] {
+                try await WalletRows(pool: pool).grant([("gem", 1)], to: "player-1", order: order)
+            }
+            _ = try await pool.query(
+                """
+                UPDATE orders SET product_type = 'auto_renewable', original_transaction_id = '2000001',
+                    app_transaction_id = CASE transaction_id WHEN '2000003' THEN 'anew' ELSE 'child' END
+                WHERE transaction_id <> '2000004'
+                """)
+            #expect(try await intake.sweep(["transaction_id": "2000001"]).status == 202)
+            let rows = try await pool.query("SELECT array_to_string(subjects, ' ') AS subjects FROM sweep_requests")
+                .rows
+            #expect(
+                try rows.map { try $0.decode("subjects", as: String.self) }
+                    == ["production/2000001 production/2000003"])
+        }
+    }
+
     /// Ends every question as a worker does.
     private func finish(_ pool: PostgresPool) async throws -> Int {
         let tasks = SweepTaskStore(pool: pool)

@@ -102,12 +102,11 @@ extension EntitlementStore {
                     revoked_at, revoked_because)
                 SELECT new.environment, new.app, new.account, new.entitlement, new.transaction_id, new.expires_at,
                     CASE WHEN new.is_from_elsewhere AND new.expires_at <= now() THEN now() END,
-                    CASE WHEN c.signed_date IS NOT NULL THEN now() END, CASE WHEN c.signed_date IS NOT NULL THEN 'consent_rescinded' END
+                    CASE WHEN frozen.is_frozen THEN now() END, CASE WHEN frozen.is_frozen THEN 'consent_rescinded' END
                 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::bool[])
                     AS new (environment, app, account, entitlement, transaction_id, expires_at, is_from_elsewhere)
                 LEFT JOIN orders o USING (environment, transaction_id)
-                LEFT JOIN rescinded_consents c ON o.purchase_date <= c.signed_date
-                    AND (c.environment, c.app, c.app_transaction_id) = (o.environment, o.app, o.app_transaction_id)
+                CROSS JOIN LATERAL (SELECT \(ConsentStore.isWithdrawn) AS is_frozen OFFSET 0) frozen
                 RETURNING environment, transaction_id, app, account, entitlement, revoked_at
             )
             SELECT environment, transaction_id, app, account, entitlement FROM written WHERE revoked_at IS NOT NULL

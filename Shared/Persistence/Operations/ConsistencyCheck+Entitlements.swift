@@ -2,6 +2,7 @@
 extension ConsistencyCheck {
     static let entitlementRules = [
         entitlementsOfOrders, announcedEntitlements, takenEntitlements, revokedEntitlements, rescinded,
+        followed,
     ]
 
     private static let entitlementsOfOrders = Rule(
@@ -54,10 +55,10 @@ extension ConsistencyCheck {
                 e.environment, e.transaction_id, o.state, e.revoked_because) AS subject
             FROM entitlements e
             JOIN orders o ON (o.environment, o.transaction_id) = (e.environment, e.transaction_id)
-            LEFT JOIN rescinded_consents c
-                ON (c.environment, c.app, c.app_transaction_id) = (o.environment, o.app, o.app_transaction_id)
             WHERE o.state = 'granted' AND e.revoked_because IN ('refund', 'family_revoke')
-                OR e.revoked_because = 'consent_rescinded' AND c.app IS NULL
+                OR e.revoked_because = 'consent_rescinded' AND NOT EXISTS (
+                    SELECT FROM rescinded_consents c WHERE (c.environment, c.app) = (o.environment, o.app)
+                        AND c.customer IN ('a:' || o.app_transaction_id, 't:' || o.original_transaction_id))
             """)
 
     private static let rescinded = Rule(
@@ -65,10 +66,30 @@ extension ConsistencyCheck {
         sentence: "no entitlement is in force of what was bought before consent was withdrawn",
         sql: """
             SELECT format('%s of %s: order %s %s', e.entitlement, e.account, e.environment, e.transaction_id) AS subject
-            FROM rescinded_consents c
-            JOIN orders o USING (environment, app, app_transaction_id)
-            JOIN entitlements e ON (e.environment, e.transaction_id) = (o.environment, o.transaction_id)
-            WHERE o.purchase_date <= c.signed_date AND e.revoked_at IS NULL
+            FROM (\(ofCustomers)) o JOIN entitlements e USING (environment, transaction_id)
+            WHERE o.purchase_date <= o.withdrawn_at AND e.revoked_at IS NULL
                 AND (e.expires_at IS NULL OR e.expires_at > now())
             """)
+
+    private static let followed = Rule(
+        name: "rescinded_consents_follow_the_customer",
+        sentence: "a withdrawn consent stands under every name that the orders of its customer have",
+        sql: """
+            SELECT DISTINCT format('%s of %s %s: order %s', n.customer, o.environment, o.app, o.transaction_id) AS subject
+            FROM (\(ofCustomers)) o CROSS JOIN LATERAL (VALUES ('a:' || o.app_transaction_id),
+                (CASE WHEN o.product_type <> 'consumable' THEN 't:' || o.original_transaction_id END)) n (customer)
+            WHERE n.customer IS NOT NULL AND NOT EXISTS (
+                SELECT FROM rescinded_consents c WHERE (c.environment, c.app, c.customer) = (o.environment, o.app, n.customer)
+                    AND c.signed_date >= o.withdrawn_at)
+            """)
+
+    /// The orders of customers whose consent was withdrawn, and when.
+    private static let ofCustomers = """
+        SELECT o.*, c.signed_date AS withdrawn_at FROM rescinded_consents c
+        JOIN orders o ON (o.environment, o.app, o.app_transaction_id) = (c.environment, c.app, substr(c.customer, 3))
+        WHERE c.customer LIKE 'a:%'
+        UNION ALL SELECT o.*, c.signed_date AS withdrawn_at FROM rescinded_consents c
+        JOIN orders o ON (o.environment, o.original_transaction_id) = (c.environment, substr(c.customer, 3))
+        WHERE c.customer LIKE 't:%' AND o.app = c.app AND o.product_type <> 'consumable'
+        """
 }

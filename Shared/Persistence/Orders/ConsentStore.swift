@@ -44,61 +44,42 @@ package enum ConsentStore {
     /// - Returns: what could be used until now, by order and account.
     /// - Throws: `PostgresError`.
     package static func rescind(
-        _ consents: [RescindedConsent], on connection: PostgresConnection
+        _ withdrawals: [Withdrawal], on connection: PostgresConnection
     ) async throws -> [Frozen] {
-        guard !consents.isEmpty else { return [] }
-        let newer = try await write(consents + others(of: consents, on: connection), on: connection)
-        guard !newer.isEmpty else { return [] }
-        return try await EntitlementStore.freeze(by: newer, on: connection)
+        var news = try await write(withdrawals, on: connection)
+        var reached: Set<OrderKey> = []
+        // Each time a name of the customer's is new, or has a newer date: so it ends.
+        while !news.isEmpty {
+            let found = try await orders(of: news, on: connection)
+            reached.formUnion(found.map(\.key))
+            news = try await write(found.flatMap(\.withdrawals), on: connection)
+        }
+        return try await EntitlementStore.freeze(reached.sorted(), on: connection)
     }
-}
 
-extension ConsentStore {
-    /// The same consents under the other ids that Apple gave the same customers in the app: periods of one subscription may
-    /// differ in it.
-    private static func others(
-        of consents: [RescindedConsent], on connection: PostgresConnection
-    ) async throws -> [RescindedConsent] {
+    /// - Returns: those that are news.
+    private static func write(
+        _ withdrawals: [Withdrawal], on connection: PostgresConnection
+    ) async throws -> [Withdrawal] {
+        // Of one name the newest; a statement may not touch a row twice.
+        let newest = Dictionary(withdrawals.map { ($0.name, $0.signedDate) }, uniquingKeysWith: max)
+        guard !newest.isEmpty else { return [] }
+        let list = newest.map { Withdrawal(name: $0.key, signedDate: $0.value) }.sorted { $0.name < $1.name }
         let result = try await connection.query(
             """
-            SELECT DISTINCT of_customer.environment, of_customer.app, n.app_transaction_id, of_customer.signed_date
-            FROM (
-                SELECT DISTINCT environment, app, o.original_transaction_id, o.app_transaction_id, c.signed_date
-                FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
-                    AS c (environment, app, app_transaction_id, signed_date)
-                JOIN orders o USING (environment, app, app_transaction_id)) of_customer
-            JOIN orders n USING (environment, app, original_transaction_id)
-            WHERE n.app_transaction_id <> of_customer.app_transaction_id
-            """, columns(consents))
-        return try result.rows.map(consent)
-    }
-
-    fileprivate static func consent(_ row: PostgresRow) throws -> RescindedConsent {
-        RescindedConsent(
-            environment: try row.environment(), bundleId: try row.decode("app"),
-            appTransactionId: try row.decode("app_transaction_id"), signedDate: try row.decode("signed_date"))
+            INSERT INTO rescinded_consents (environment, app, customer, signed_date)
+            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+            ON CONFLICT (environment, app, customer) DO UPDATE SET signed_date = excluded.signed_date
+                WHERE rescinded_consents.signed_date < excluded.signed_date
+            RETURNING environment, app, customer, signed_date
+            """, names(list.map(\.name)) + [.timestamptzArray(list.map(\.signedDate))])
+        return try result.rows.map { row in
+            Withdrawal(name: try name(row), signedDate: try row.decode("signed_date"))
+        }
     }
 }
 
 extension EntitlementStore {
-    /// - Returns: what could be used until now, by order and account.
-    fileprivate static func freeze(
-        by consents: [RescindedConsent], on connection: PostgresConnection
-    ) async throws -> [ConsentStore.Frozen] {
-        let result = try await connection.query(
-            """
-            UPDATE entitlements e SET revoked_at = now(), revoked_because = 'consent_rescinded'
-            FROM orders o
-            JOIN unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
-                AS c (environment, app, app_transaction_id, signed_date) USING (environment, app, app_transaction_id)
-            WHERE (e.environment, e.transaction_id) = (o.environment, o.transaction_id)
-                AND o.purchase_date <= c.signed_date AND e.revoked_at IS NULL
-            RETURNING e.environment, e.transaction_id, e.app, e.account, e.entitlement, o.transaction, o.state,
-                (e.expires_at IS NULL OR e.expires_at > now()) AS was_usable
-            """, ConsentStore.columns(consents))
-        return try frozen(result)
-    }
-
     /// Freezes what consents that are known already reach only now.
     ///
     /// Those are orders of which a newer statement tells whose purchase of the app they belong to, or when they were made.
@@ -114,10 +95,8 @@ extension EntitlementStore {
             UPDATE entitlements e SET revoked_at = now(), revoked_because = 'consent_rescinded'
             FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
             JOIN orders o USING (environment, transaction_id)
-            JOIN rescinded_consents c
-                ON (c.environment, c.app, c.app_transaction_id) = (o.environment, o.app, o.app_transaction_id)
             WHERE (e.environment, e.transaction_id) = (o.environment, o.transaction_id)
-                AND o.purchase_date <= c.signed_date AND e.revoked_at IS NULL
+                AND \(ConsentStore.isWithdrawn) AND e.revoked_at IS NULL
             RETURNING e.environment, e.transaction_id, e.app, e.account, e.entitlement, o.transaction, o.state,
                 (e.expires_at IS NULL OR e.expires_at > now()) AS was_usable
             """, OrderStore.keyColumns(keys))
@@ -138,44 +117,5 @@ extension EntitlementStore {
             }
         }
         return frozen.sorted { $0.key < $1.key }.map(\.value)
-    }
-}
-
-extension ConsentStore {
-    /// - Returns: those that are news.
-    private static func write(
-        _ consents: [RescindedConsent], on connection: PostgresConnection
-    ) async throws -> [RescindedConsent] {
-        // Of one id the newest; a statement may not touch a row twice.
-        let sorted = consents.sorted { left, right in
-            (left.environment.rawValue, left.bundleId, left.appTransactionId, right.signedDate)
-                < (right.environment.rawValue, right.bundleId, right.appTransactionId, left.signedDate)
-        }
-        var list: [RescindedConsent] = []
-        for consent in sorted {
-            if let last = list.last, last.environment == consent.environment, last.bundleId == consent.bundleId,
-                last.appTransactionId == consent.appTransactionId
-            {
-                continue
-            }
-            list.append(consent)
-        }
-        let result = try await connection.query(
-            """
-            INSERT INTO rescinded_consents (environment, app, app_transaction_id, signed_date)
-            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
-            ON CONFLICT (environment, app, app_transaction_id) DO UPDATE SET signed_date = excluded.signed_date
-                WHERE rescinded_consents.signed_date < excluded.signed_date
-            RETURNING environment, app, app_transaction_id, signed_date
-            """, columns(list))
-        return try result.rows.map(consent)
-    }
-
-    /// `$1` to `$4`.
-    fileprivate static func columns(_ consents: [RescindedConsent]) -> [PostgresValue] {
-        [
-            .textArray(consents.map(\.environment.rawValue)), .textArray(consents.map(\.bundleId)),
-            .textArray(consents.map(\.appTransactionId)), .timestamptzArray(consents.map(\.signedDate)),
-        ]
     }
 }

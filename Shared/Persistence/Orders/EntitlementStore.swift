@@ -77,12 +77,11 @@ package enum EntitlementStore {
             """
             WITH given AS (
                 UPDATE entitlements e
-                SET revoked_at = CASE WHEN c.signed_date IS NOT NULL THEN e.revoked_at END,
-                    revoked_because = CASE WHEN c.signed_date IS NOT NULL THEN 'consent_rescinded' END
+                SET revoked_at = CASE WHEN frozen.is_frozen THEN e.revoked_at END,
+                    revoked_because = CASE WHEN frozen.is_frozen THEN 'consent_rescinded' END
                 FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
                 JOIN orders o USING (environment, transaction_id)
-                LEFT JOIN rescinded_consents c ON o.purchase_date <= c.signed_date
-                    AND (c.environment, c.app, c.app_transaction_id) = (o.environment, o.app, o.app_transaction_id)
+                CROSS JOIN LATERAL (SELECT \(ConsentStore.isWithdrawn) AS is_frozen OFFSET 0) frozen
                 WHERE (e.environment, e.transaction_id) = (o.environment, o.transaction_id)
                     AND e.revoked_because IN ('refund', 'family_revoke')
                 RETURNING e.environment, e.transaction_id, e.app, e.account, e.entitlement, e.revoked_at, e.expires_at

@@ -100,9 +100,8 @@ extension EntitlementStore {
         CASE WHEN e.revoked_because <> 'upgraded' THEN e.revoked_because
             WHEN due.is_superseded THEN 'upgraded'
             WHEN e.revoked_because IS NOT NULL AND EXISTS (
-                SELECT FROM orders o JOIN rescinded_consents c USING (environment, app, app_transaction_id)
-                WHERE o.environment = e.environment AND o.transaction_id = e.transaction_id
-                    AND o.purchase_date <= c.signed_date) THEN 'consent_rescinded' END
+                SELECT FROM orders o WHERE (o.environment, o.transaction_id) = (e.environment, e.transaction_id)
+                    AND \(ConsentStore.isWithdrawn)) THEN 'consent_rescinded' END
         """
 
     // Whether Apple says `upgraded` is in the kept transaction, and looked at only where the next period began before

@@ -118,8 +118,9 @@ package struct SweepRequestStore: Sendable {
     }
 
     private static let transactionCondition = """
-        (o.environment, o.transaction_id) IN (SELECT environment, order_transaction_id FROM order_transactions
-            WHERE transaction_id = $2)
+        (o.environment, o.transaction_id) IN (SELECT o.environment, o.transaction_id FROM order_transactions t
+            JOIN orders asked ON (asked.environment, asked.transaction_id) = (t.environment, t.order_transaction_id)
+            JOIN orders o ON \(SweepTask.isOfCustomer) WHERE t.transaction_id = $2)
         """
 
     // The purchases with the token; and since none may have come, what its account has bought before.

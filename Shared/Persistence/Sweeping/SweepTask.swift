@@ -98,6 +98,13 @@ package struct SweepTask: Sendable, Hashable {
             WHEN o.product_type = 'consumable' THEN 'o:' || o.transaction_id ELSE 't:' || o.original_transaction_id END
         """
 
+    /// Whether an order `o` is an order `asked`, or has another id of Apple's for the customer of its lineage, in SQL.
+    static let isOfCustomer = """
+        o.environment = asked.environment AND o.original_transaction_id = asked.original_transaction_id AND o.app = asked.app
+            AND (o.transaction_id = asked.transaction_id OR o.app_transaction_id <> asked.app_transaction_id
+                AND o.product_type <> 'consumable' AND asked.product_type <> 'consumable')
+        """
+
     /// Whether it is asked once and not again: a consumable of a customer whom Apple's data does not name.
     ///
     /// His next purchase asks again.

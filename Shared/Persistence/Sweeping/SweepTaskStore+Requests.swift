@@ -58,7 +58,9 @@ extension SweepTaskStore {
 
     private static let transactionSource = """
         SELECT o.app, o.environment, \(SweepTask.customerSQL) AS customer, o.transaction_id
-        FROM order_transactions t JOIN orders o ON (o.environment, o.transaction_id) = (t.environment, t.order_transaction_id)
+        FROM order_transactions t
+        JOIN orders asked ON (asked.environment, asked.transaction_id) = (t.environment, t.order_transaction_id)
+        JOIN orders o ON \(SweepTask.isOfCustomer)
         WHERE o.app = $1 AND t.transaction_id = $2 AND t.environment = ANY($3)
         """
 

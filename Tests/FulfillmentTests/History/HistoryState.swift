@@ -89,7 +89,7 @@ struct HistoryState: Sendable {
         FROM renewal_statements WHERE original_transaction_id LIKE $2 || '%' AND $1::text IS NOT NULL
         """,
         "rescinded_consents": """
-        SELECT concat_ws(' ', environment, app_transaction_id), jsonb_build_object('signed', signed_date)
+        SELECT concat_ws(' ', environment, customer), jsonb_build_object('signed', signed_date)
         FROM rescinded_consents WHERE app = $1
         """,
         "submissions": """
