@@ -11,6 +11,8 @@ enum JSONValue: Equatable {
     case string(String)
     case array(JSONPlace)
     case object(JSONPlace)
+    /// What is beyond the limits, or of a name that occurs twice; nothing is made of it.
+    case unreadable
 }
 
 /// Where an object or an array stands in the text that holds it.
@@ -21,10 +23,14 @@ struct JSONPlace: Equatable {
 /// The fields of a JSON object that somebody sent us.
 ///
 /// Foundation's decoder takes a fifth of the time that the signature takes, accepts a field twice, and cannot be told
-/// how deep to go. This reader is strict RFC 8259 in one pass, and refuses what must not reach a database either:
-/// fields that occur twice, NUL in strings, bytes that are not UTF-8.
+/// how deep to go. This reader is strict RFC 8259 in one pass, and makes nothing of what must not reach a database either:
+/// fields that occur twice, NUL in strings, numbers without end. In a header that refuses the whole; in a payload such a value is
+/// unreadable, since what nobody asks for must not turn a paid purchase away.
 struct JSONObject {
-    /// The values by name; every name occurs once.
+    /// What a name is told as that cannot be read.
+    static let unreadableName = "(unreadable)"
+
+    /// The values by name.
     let fields: [String: JSONValue]
     private let tape: JSONTape
 
@@ -32,24 +38,37 @@ struct JSONObject {
     var text: [UInt8] { tape.bytes }
 
     /// Reads a text that is one object and nothing else.
-    init(_ text: [UInt8], nestingDepthMaximum: Int) throws(JSONFault) {
-        let tape = try JSONTape(text, rules: .init(nestingDepthMaximum: nestingDepthMaximum, allowsNUL: false))
+    ///
+    /// - Parameter keepsUnreadable: whether it is read nevertheless where a value of it cannot be.
+    init(_ text: [UInt8], nestingDepthMaximum: Int, keepsUnreadable: Bool = false) throws(JSONFault) {
+        let tape = try JSONTape(
+            text,
+            rules: .init(
+                nestingDepthMaximum: nestingDepthMaximum, allowsNUL: false, keepsUnreadable: keepsUnreadable))
         guard tape.kind(of: 0) == .object else { throw JSONFault("not an object") }
-        try self.init(tape, at: JSONPlace(index: 0))
+        self.init(tape, at: JSONPlace(index: 0))
+        guard keepsUnreadable || !isNameTwice else { throw JSONFault("a field occurs twice") }
     }
 
-    private init(_ tape: JSONTape, at place: JSONPlace) throws(JSONFault) {
+    /// Whether a name occurs twice.
+    private let isNameTwice: Bool
+
+    private init(_ tape: JSONTape, at place: JSONPlace) {
+        var isNameTwice = false
         var fields: [String: JSONValue] = [:]
         fields.reserveCapacity(32)
         let content = tape.content(of: place.index)
         var index = content.lowerBound
         while index < content.upperBound {
-            guard fields.updateValue(Self.value(tape, index + 1), forKey: tape.string(index)) == nil else {
-                throw JSONFault("a field occurs twice")
+            let name = tape.kind(of: index) == .unreadable ? Self.unreadableName : tape.string(index)
+            if fields.updateValue(Self.value(tape, index + 1), forKey: name) != nil {
+                fields[name] = .unreadable
+                isNameTwice = true
             }
             index = tape.next(after: index + 1)
         }
         self.fields = fields
+        self.isNameTwice = isNameTwice
         self.tape = tape
     }
 
@@ -61,7 +80,9 @@ struct JSONObject {
         case .string, .escapedString: .string(tape.string(index))
         case .object: .object(JSONPlace(index: index))
         case .array: .array(JSONPlace(index: index))
-        case .number: tape.integer(index).map(JSONValue.integer) ?? .number(tape.number(index) ?? 0)
+        case .number:
+            tape.integer(index).map(JSONValue.integer) ?? tape.number(index).map(JSONValue.number) ?? .unreadable
+        case .unreadable: .unreadable
         }
     }
 
@@ -75,8 +96,8 @@ struct JSONObject {
     }
 
     /// The fields of a nested object.
-    func object(at place: JSONPlace) throws(JSONFault) -> JSONObject {
-        try JSONObject(tape, at: place)
+    func object(at place: JSONPlace) -> JSONObject {
+        JSONObject(tape, at: place)
     }
 
     /// The elements of a nested array.

@@ -48,10 +48,8 @@ struct PayloadFields {
     /// A nested object's fields, when it is there.
     func strictObject(_ name: String) throws(SignedDataRejection) -> PayloadFields? {
         guard let value = value(name) else { return nil }
-        guard case .object(let range) = value, let nested = try? object.object(at: range) else {
-            throw Self.invalid(name)
-        }
-        return PayloadFields(nested)
+        guard case .object(let place) = value else { throw Self.invalid(name) }
+        return PayloadFields(object.object(at: place))
     }
 
     /// Whether a field is there and says something.
@@ -98,8 +96,7 @@ struct PayloadFields {
     mutating func object(_ name: String) -> PayloadFields? {
         let source = object
         return read(name) {
-            guard case .object(let range) = $0, let nested = try? source.object(at: range) else { return nil }
-            return PayloadFields(nested)
+            if case .object(let place) = $0 { PayloadFields(source.object(at: place)) } else { nil }
         }
     }
 

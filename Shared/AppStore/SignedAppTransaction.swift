@@ -116,8 +116,8 @@ extension SignedAppTransaction {
 
     /// Names of fields that this version does not know, sorted; their values are in ``payload``.
     public var unknownFields: [String] {
-        // It was read within the limits before there was an app transaction, so it can be read without.
-        (try? JSONObject(payload, nestingDepthMaximum: .max))?.names(besides: Self.knownFields) ?? []
+        (try? JSONObject(payload, nestingDepthMaximum: 1, keepsUnreadable: true))?.names(besides: Self.knownFields)
+            ?? []
     }
 
     private static let knownFields: Set<String> = [

@@ -22,7 +22,8 @@ extension SignedDataVerifier {
     public func certificateChains(ofNotification jws: [UInt8]) -> [[[UInt8]]]? {
         guard let own = certificates(of: jws), let parts = CompactJWS(jws),
             let payload = Base64Decoding.urlSafe(jws[parts.payload]),
-            let fields = try? JSONObject(payload, nestingDepthMaximum: limits.nestingDepthMaximum)
+            let fields = try? JSONObject(
+                payload, nestingDepthMaximum: limits.nestingDepthMaximum, keepsUnreadable: true)
         else { return nil }
         var chains = [own]
         for name in ["data", "appData"] {

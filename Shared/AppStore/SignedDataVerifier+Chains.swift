@@ -15,13 +15,31 @@ extension SignedDataVerifier {
     @discardableResult
     public func learn(header: [UInt8]) -> Bool {
         guard !knows(header: header) else { return true }
-        guard header.count <= limits.signedDataBytesMaximum, let text = Base64Decoding.urlSafe(header[...]),
-            let certificates = try? SignedDataHeader(text, limits: limits).certificates,
-            let path = try? judgedPath(of: certificates)
-        else { return false }
+        guard header.count <= limits.signedDataBytesMaximum, let path = path(of: header) else { return false }
         cache.insert(VerifiedChain(header: header, path: path))
         paths.insert(path)
         return true
+    }
+
+    /// Whether a trusted leaf signed it, whatever it says, and whenever that was.
+    func isSigned(_ jws: [UInt8]) -> Bool {
+        guard let parts = CompactJWS(jws), let signature = Base64Decoding.urlSafe(jws[parts.signature]) else {
+            return false
+        }
+        let header = Array(jws[parts.header])
+        guard
+            let chain = cache.chain(for: header[...])
+                ?? path(of: header).map({ VerifiedChain(header: header, path: $0) })
+        else { return false }
+        return (try? chain.checkSignature(signature, of: jws[parts.payload])) != nil
+    }
+
+    /// The path of a header's certificates, judged now or before, whatever the time; nil where it leads to no trusted root.
+    private func path(of header: [UInt8]) -> VerifiedPath? {
+        guard let text = Base64Decoding.urlSafe(header[...]),
+            let certificates = try? SignedDataHeader(text, limits: limits).certificates
+        else { return nil }
+        return paths.chain(for: VerifiedPath.key(of: certificates)[...]) ?? (try? judgedPath(of: certificates))
     }
 
     private func judgedPath(of certificates: [[UInt8]]) throws(SignedDataRejection) -> VerifiedPath? {

@@ -91,7 +91,9 @@ public final class SignedDataVerifier: Sendable {
         do {
             return .success(try verify(jws))
         } catch {
-            return .failure(error)
+            let isUnread = error.code == .payloadInvalid || error.code == .signedDateMissing
+            guard isUnread, isSigned(jws) else { return .failure(error) }
+            return .failure(SignedDataRejection(.payloadUnreadable, error.detail))
         }
     }
 
@@ -148,7 +150,8 @@ public final class SignedDataVerifier: Sendable {
     private func readContent(_ payload: [UInt8]) throws(SignedDataRejection) -> SignedContent {
         let fields: JSONObject
         do {
-            fields = try JSONObject(payload, nestingDepthMaximum: limits.nestingDepthMaximum)
+            fields = try JSONObject(
+                payload, nestingDepthMaximum: limits.nestingDepthMaximum, keepsUnreadable: true)
         } catch {
             throw SignedDataRejection(.payloadInvalid, error.reason)
         }

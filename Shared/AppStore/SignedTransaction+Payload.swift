@@ -29,6 +29,8 @@ extension SignedTransaction {
         productId = try fields.required("productId")
         type = ProductType(rawValue: try fields.required("type"))
         purchaseDate = try fields.requiredDate("purchaseDate")
+        // Who paid for it decides what it brings.
+        inAppOwnershipType = try fields.strictString("inAppOwnershipType").map(OwnershipType.init(rawValue:))
         expiresDate = try fields.strictDate("expiresDate")
         revocationDate = try fields.strictDate("revocationDate")
         quantity = try fields.strictInteger("quantity", in: 1...Self.quantityMaximum)
@@ -46,7 +48,6 @@ extension SignedTransaction {
         subscriptionGroupIdentifier = fields.string("subscriptionGroupIdentifier")
         originalPurchaseDate = fields.date("originalPurchaseDate")
         appAccountToken = fields.uuid("appAccountToken")
-        inAppOwnershipType = fields.string("inAppOwnershipType").map(OwnershipType.init(rawValue:))
         revocationReason = fields.integer("revocationReason").map(RevocationReason.init(rawValue:))
         revocationType = fields.string("revocationType").map(RevocationType.init(rawValue:))
         revocationPercentage = fields.integer("revocationPercentage")

@@ -13,6 +13,8 @@ package final class JSONTape: @unchecked Sendable {
         case string
         /// A string with escapes.
         case escapedString
+        /// What the grammar allows and no limit does: see ``Rules/keepsUnreadable``.
+        case unreadable
     }
 
     /// A value.
@@ -48,10 +50,14 @@ package final class JSONTape: @unchecked Sendable {
         package var nestingDepthMaximum: Int
         /// Whether `\u0000` may stand in a string; PostgreSQL cannot keep it in a text.
         package var allowsNUL: Bool
+        /// Whether a value beyond the limits becomes an unreadable one, and the text is read nevertheless: a number that is too long,
+        /// too large or too small, a string with NUL or half a surrogate pair, what nests too deep.
+        package var keepsUnreadable: Bool
 
-        package init(nestingDepthMaximum: Int, allowsNUL: Bool) {
+        package init(nestingDepthMaximum: Int, allowsNUL: Bool, keepsUnreadable: Bool = false) {
             self.nestingDepthMaximum = nestingDepthMaximum
             self.allowsNUL = allowsNUL
+            self.keepsUnreadable = keepsUnreadable
         }
     }
 

@@ -43,8 +43,14 @@ struct JSONTapeScanner: ~Copyable {
         guard position < text.count else { throw JSONFault("ends too early") }
         switch text[position] {
         case UInt8(ascii: "\""): try readString()
-        case UInt8(ascii: "{"): try readObject(depth: depth)
-        case UInt8(ascii: "["): try readArray(depth: depth)
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            if depth > rules.nestingDepthMaximum, rules.keepsUnreadable {
+                try passOver()
+            } else if text[position] == UInt8(ascii: "{") {
+                try readObject(depth: depth)
+            } else {
+                try readArray(depth: depth)
+            }
         case UInt8(ascii: "t"): try readWord("true", .true)
         case UInt8(ascii: "f"): try readWord("false", .false)
         case UInt8(ascii: "n"): try readWord("null", .null)
@@ -81,6 +87,30 @@ struct JSONTapeScanner: ~Copyable {
         close(place)
     }
 
+    /// Passes over what nests too deep, without a call for each level: brackets and strings are looked at, and nothing else.
+    private mutating func passOver() throws(JSONFault) {
+        let (start, count) = (position, tokens.count)
+        var open: [UInt8] = []
+        repeat {
+            guard position < text.count else { throw JSONFault("ends too early") }
+            let byte = text[position]
+            switch byte {
+            case UInt8(ascii: "\""):
+                try readString()
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): open.append(byte)
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                guard open.popLast() == (byte == UInt8(ascii: "}") ? UInt8(ascii: "{") : UInt8(ascii: "[")) else {
+                    throw JSONFault("a bracket of another kind")
+                }
+            default: seen |= UInt64(byte)
+            }
+            position += 1
+        } while !open.isEmpty
+        tokens.cut(to: count)
+        tokens.append(Token(.unreadable, start: start, end: position, next: count + 1))
+    }
+
     private mutating func open(_ kind: JSONTape.Kind, depth: Int) throws(JSONFault) -> Int {
         guard depth <= rules.nestingDepthMaximum else {
             throw JSONFault("nested deeper than \(rules.nestingDepthMaximum)")
@@ -113,15 +143,21 @@ struct JSONTapeScanner: ~Copyable {
             if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
             try expectDigits()
         }
-        guard position - start <= JSONTape.numberLengthMaximum else { throw JSONFault("a number is too long") }
-        if hasExponent {
-            let digits = String(decoding: UnsafeBufferPointer(rebasing: text[start..<position]), as: UTF8.self)
-            guard let number = Double(digits), number.isFinite else { throw JSONFault("a number is too large") }
-            let mantissa = digits.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }
-            guard number != 0 || !mantissa.contains(where: { (UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) })
-            else { throw JSONFault("a number is too small") }
-        }
-        tokens.append(Token(.number, start: start, end: position, next: tokens.count + 1))
+        let fault = faultOfNumber(from: start, hasExponent: hasExponent)
+        if let fault, !rules.keepsUnreadable { throw fault }
+        tokens.append(Token(fault == nil ? .number : .unreadable, start: start, end: position, next: tokens.count + 1))
+    }
+
+    /// Why a number that ends here cannot be read.
+    private func faultOfNumber(from start: Int, hasExponent: Bool) -> JSONFault? {
+        guard position - start <= JSONTape.numberLengthMaximum else { return JSONFault("a number is too long") }
+        guard hasExponent else { return nil }
+        let digits = String(decoding: UnsafeBufferPointer(rebasing: text[start..<position]), as: UTF8.self)
+        guard let number = Double(digits), number.isFinite else { return JSONFault("a number is too large") }
+        let mantissa = digits.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }
+        guard number != 0 || !mantissa.contains(where: { (UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) })
+        else { return JSONFault("a number is too small") }
+        return nil
     }
 
     private mutating func readString() throws(JSONFault) {
@@ -134,12 +170,15 @@ struct JSONTapeScanner: ~Copyable {
             guard place < text.count else { throw JSONFault("ends too early") }
             if text[place] == UInt8(ascii: "\"") { break }
             guard text[place] == UInt8(ascii: "\\") else { throw JSONFault("a control character in a string") }
-            kind = .escapedString
+            if kind == .string { kind = .escapedString }
             if place + 1 < text.count, Self.isOneLetterEscape(text[place + 1]) {
                 place += 2
             } else {
                 position = place + 1
-                try skipUnicodeEscape()
+                if let fault = try skipUnicodeEscape() {
+                    guard rules.keepsUnreadable else { throw fault }
+                    kind = .unreadable
+                }
                 place = position
             }
         }
@@ -194,17 +233,24 @@ struct JSONTapeScanner: ~Copyable {
     }
 
     /// An escape behind its backslash, where it is none of one letter.
-    private mutating func skipUnicodeEscape() throws(JSONFault) {
+    ///
+    /// - Returns: why it is no character that a text may have.
+    private mutating func skipUnicodeEscape() throws(JSONFault) -> JSONFault? {
         guard position < text.count else { throw JSONFault("ends too early") }
         guard take(UInt8(ascii: "u")) else { throw JSONFault("an unknown escape") }
         let unit = try readFourHexDigits()
-        guard unit != 0 || rules.allowsNUL else { throw JSONFault("NUL in a string") }
-        if (0xD800..<0xDC00).contains(unit) {
-            guard take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else { throw JSONFault("half a surrogate pair") }
-            guard (0xDC00..<0xE000).contains(try readFourHexDigits()) else { throw JSONFault("half a surrogate pair") }
-        } else if (0xDC00..<0xE000).contains(unit) {
-            throw JSONFault("half a surrogate pair")
+        guard unit != 0 || rules.allowsNUL else { return JSONFault("NUL in a string") }
+        guard (0xD800..<0xE000).contains(unit) else { return nil }
+        let half = JSONFault("half a surrogate pair")
+        let end = position
+        guard unit < 0xDC00, take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else {
+            position = end
+            return half
         }
+        guard !(0xDC00..<0xE000).contains(try readFourHexDigits()) else { return nil }
+        // The second is a character of its own.
+        position = end
+        return half
     }
 
     private mutating func readFourHexDigits() throws(JSONFault) -> UInt32 {

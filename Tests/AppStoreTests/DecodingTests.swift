@@ -71,7 +71,7 @@ struct DecodingTests {
             return
         }
         #expect(object.elements(at: range).prefix(2) == [.integer(1), .string("2")])
-        #expect(try object.object(at: nested)["g"] == .bool(true))
+        #expect(object.object(at: nested)["g"] == .bool(true))
         #expect(object.raw(at: nested) == "{\"g\":true}")
     }
 

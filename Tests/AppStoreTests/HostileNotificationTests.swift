@@ -43,7 +43,7 @@ struct HostileNotificationTests {
         #expect(try draft { $0.outer["notificationType"] = "1" }.code() == .fieldInvalid)
         #expect(try draft { $0.outer["notificationUUID"] = .some(nil) }.code() == .fieldMissing)
         #expect(try draft { $0.outer["subtype"] = "1" }.code() == .fieldInvalid)
-        #expect(try draft { $0.outer["signedDate"] = .some(nil) }.code() == .signedDateMissing)
+        #expect(try draft { $0.outer["signedDate"] = .some(nil) }.code() == .payloadUnreadable)
         #expect(try draft("summary") { $0.content["bundleId"] = .some(nil) }.code() == .fieldMissing)
         #expect(try draft { $0.content["environment"] = .some(nil) }.code() == .fieldMissing)
         #expect(try draft { $0.content["appAppleId"] = "\"1\"" }.code() == .fieldInvalid)

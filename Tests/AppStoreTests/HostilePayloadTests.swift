@@ -11,10 +11,9 @@ struct HostilePayloadTests {
 
     init() throws { store = try #require(SimulatedStore.shared) }
 
-    @Test("a payload that is not one JSON object within limits is refused")
+    @Test("a payload that is not one JSON object that says when it was signed is told apart from a forgery")
     func malformed() throws {
         let good = SimulatedStore.payload()
-        let deep = String(repeating: "[", count: 40) + String(repeating: "]", count: 40)
         let abyss = String(repeating: "[", count: 100_000)
         let objects = String(repeating: "{\"a\":", count: 20_000)
         let payloads = [
@@ -24,17 +23,72 @@ struct HostilePayloadTests {
             "{\"a\":\"\\x\"}", "{\"a\":\"\\u12\"}", "{\"a\":\"\\ud800\"}", "{\"a\":\"\\udc00\"}",
             "{\"a\":\"\\ud800\\u0041\"}", "{\"a\":\"tab\there\"}", "{\"a\":\"unfinished", "\u{FEFF}\(good)",
             "\(good)\(good)", "\(good)x", "\(good)\u{0}", "{\"a\":\"\u{0}\"}", "{\"a\":\"\\u0000\"}",
-            SimulatedStore.payload(["a": deep]), SimulatedStore.payload(["a": abyss]),
-            SimulatedStore.payload(["a": objects]), SimulatedStore.payload(["a": "1e999"]),
-            SimulatedStore.payload(["a": String(repeating: "9", count: 5_000)]),
+            SimulatedStore.payload(["a": abyss]), SimulatedStore.payload(["a": objects]),
             SimulatedStore.payload(["a": "[1,2"]), SimulatedStore.payload(["a": "[1 2]"]),
             SimulatedStore.payload(["a": "{\"b\" 1}"]),
-            String(good.dropLast()) + ",\"quantity\":10}",
-            String(good.dropLast()) + ",\"quantit\\u0079\":10}",
-            String(good.dropLast()) + ",\"later\":1,\"later\":2}",
         ]
+        let known = store.verifier
+        _ = try known.payload(try store.sign(good)).get()
         for payload in payloads {
-            #expect(try store.rejectionOfSigned(payload) == .payloadInvalid, "\(payload.prefix(60))")
+            let jws = try store.sign(payload)
+            // Under a header that the verifier knows, and under one that it does not.
+            for verifier in [known, store.verifier] {
+                #expect(rejection(verifier.payload(jws)) == .payloadUnreadable, "\(payload.prefix(60))")
+            }
+            // The same under another one's signature is anybody's.
+            let other = try store.sign(good)
+            let signature = other.suffix(from: try #require(other.lastIndex(of: UInt8(ascii: "."))))
+            let unsigned = jws.prefix(upTo: try #require(jws.lastIndex(of: UInt8(ascii: ".")))) + signature
+            let code = rejection(store.verifier.payload(Array(unsigned)))
+            #expect(code == .payloadInvalid || code == .signedDateMissing, "\(payload.prefix(60))")
+        }
+    }
+
+    /// What no value of a known field may be, and what nobody asks for may.
+    private static let strange =
+        [
+            "1e999", "-1e999", "1e-999", String(repeating: "9", count: 400), "0." + String(repeating: "3", count: 400),
+            "\"a\\u0000b\"", "\"\\ud800\"", "\"\\udc00\\ud800\"", "\"\\ud800\\u0041\"", "{\"a\":1,\"a\":2}",
+            "{\"a\":\"\\u0000\"}",
+        ]
+        + [40, 10_000].flatMap { depth in
+            [("[", "]"), ("{\"a\":", "}"), ("[{\"]\":", "}]")].map { open, close in
+                String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
+            }
+        }
+
+    @Test("a strange value in a field that nobody asks for turns nothing away, and the field is named")
+    func strangeUnknown() throws {
+        let good = SimulatedStore.payload()
+        let doubled = String(good.dropLast()) + ",\"later\":1,\"later\":2}"
+        for payload in Self.strange.map({ SimulatedStore.payload(["later": $0]) }) + [doubled] {
+            let transaction = try store.verifier.transaction(try store.sign(payload), app: SimulatedStore.app).get()
+            #expect(transaction.unknownFields == ["later"], "\(payload.prefix(60))")
+            #expect(transaction.unreadableFields == [])
+            #expect(String(decoding: transaction.payload, as: UTF8.self) == payload)
+        }
+        for name in ["a\\u0000", "\\ud800"] {
+            let payload = String(good.dropLast()) + ",\"\(name)\":1}"
+            let transaction = try store.verifier.transaction(try store.sign(payload), app: SimulatedStore.app).get()
+            #expect(transaction.unknownFields == ["(unreadable)"])
+        }
+    }
+
+    @Test("a strange value in a known field is never guessed")
+    func strangeKnown() throws {
+        let good = SimulatedStore.payload()
+        let values = Self.strange.filter { !$0.hasPrefix("{\"a\":1") && !$0.hasPrefix("{\"a\":\"") }
+        for value in values {
+            #expect(try store.rejectionOfSigned(SimulatedStore.payload(["productId": value])) == .fieldInvalid)
+            let jws = try store.sign(SimulatedStore.payload(["price": value]))
+            let transaction = try store.verifier.transaction(jws, app: SimulatedStore.app).get()
+            #expect(transaction.price == nil)
+            #expect(transaction.unreadableFields == ["price"], "\(value.prefix(60))")
+        }
+        for name in ["quantity", "quantit\\u0079", "inAppOwnershipType"] {
+            let value = name == "inAppOwnershipType" ? "\"PURCHASED\"" : "10"
+            let twice = String(good.dropLast()) + ",\"\(name)\":\(value),\"\(name)\":\(value)}"
+            #expect(try store.rejectionOfSigned(twice) == .fieldInvalid, "\(name)")
         }
     }
 
@@ -43,17 +97,17 @@ struct HostilePayloadTests {
         for bytes in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82]] as [[UInt8]] {
             let payload = Array("{\"signedDate\":1,\"a\":\"".utf8) + bytes + Array("\"}".utf8)
             let jws = Array(try PayloadSigner(chain: store.authority.chain).sign(payload).utf8)
-            #expect(rejection(store.verifier.payload(jws)) == .payloadInvalid)
+            #expect(rejection(store.verifier.payload(jws)) == .payloadUnreadable)
         }
     }
 
     @Test("a payload must say when it was signed")
     func signedDate() throws {
-        #expect(try store.rejectionOfSigned(SimulatedStore.payload(["signedDate": nil])) == .signedDateMissing)
-        #expect(try store.rejectionOfSigned(SimulatedStore.payload(["signedDate": "null"])) == .signedDateMissing)
+        #expect(try store.rejectionOfSigned(SimulatedStore.payload(["signedDate": nil])) == .payloadUnreadable)
+        #expect(try store.rejectionOfSigned(SimulatedStore.payload(["signedDate": "null"])) == .payloadUnreadable)
         for value in ["\"2026\"", "true", "{}", "[]", "1e300", "-1e300", "9223372036854775807"] {
             #expect(
-                try store.rejectionOfSigned(SimulatedStore.payload(["signedDate": value])) == .payloadInvalid,
+                try store.rejectionOfSigned(SimulatedStore.payload(["signedDate": value])) == .payloadUnreadable,
                 "\(value)")
         }
         #expect(try store.rejectionOfSigned(SimulatedStore.payload(["signedDate": "0"])) == .certificateExpired)
@@ -107,7 +161,7 @@ struct HostilePayloadTests {
             ("transactionId", "2000000000000001"), ("originalTransactionId", "true"), ("bundleId", "[]"),
             ("productId", "{}"), ("type", "1"), ("purchaseDate", "\"today\""), ("quantity", "0"), ("quantity", "-1"),
             ("quantity", "1.5"), ("quantity", "\"1\""), ("revocationDate", "\"never\""), ("expiresDate", "false"),
-            ("environment", "1"),
+            ("environment", "1"), ("inAppOwnershipType", "1"),
         ]
         for (name, value) in fields {
             #expect(try store.rejectionOfSigned(SimulatedStore.payload([name: value])) == .fieldInvalid, "\(name)")

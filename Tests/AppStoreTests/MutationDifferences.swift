@@ -14,6 +14,11 @@ struct MutationDifference: Sendable {
         /// Our code; nil when we accepted.
         var code: RejectionCode? { ours.refusal.map { RejectionCode(rawValue: $0) } }
 
+        /// What our refusal says besides its code.
+        var detail: String? {
+            if case .refused(_, let detail) = ours { detail } else { nil }
+        }
+
         func isOf(_ families: Mutant.Family...) -> Bool { families.contains(mutant.family) }
         /// Whether the library refused for a reason that begins or goes on like this.
         func theySay(_ parts: String...) -> Bool {
@@ -79,13 +84,12 @@ struct MutationDifference: Sendable {
             MutationDifference("header-crit") { $0.isOf(.header) && $0.code == .headerInvalid && $0.says("\"crit\"") },
             MutationDifference("json-text") {
                 ($0.isOf(.header) && $0.code == .headerInvalid
-                    || $0.isOf(.json, .field) && $0.code == .payloadInvalid
+                    || $0.isOf(.json, .field) && $0.code == .payloadUnreadable
                     || $0.isOf(.field) && $0.code == .fieldInvalid && $0.says("twice"))
                     && $0.mutant.isStrangeJSON
             },
             MutationDifference("signed-date") {
-                $0.isOf(.field, .jsonByte) && $0.code == .signedDateMissing
-                    || $0.isOf(.field) && $0.code == .payloadInvalid && $0.says("Date: as text")
+                $0.isOf(.field, .jsonByte) && $0.code == .payloadUnreadable && $0.detail?.contains("Date") ?? false
             },
         ] + contents
 

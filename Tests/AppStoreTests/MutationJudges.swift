@@ -13,7 +13,7 @@ struct MutationReading: Sendable {
 /// What a judge says of a mutant.
 enum MutationVerdict: Sendable {
     case accepted(MutationReading)
-    case refused(String)
+    case refused(String, detail: String = "")
 
     var isAccepted: Bool {
         if case .accepted = self { true } else { false }
@@ -21,7 +21,7 @@ enum MutationVerdict: Sendable {
 
     /// Why not; nil when it was accepted.
     var refusal: String? {
-        if case .refused(let reason) = self { reason } else { nil }
+        if case .refused(let reason, _) = self { reason } else { nil }
     }
 }
 
@@ -51,7 +51,7 @@ enum CountersignJudge {
         case .success(let value):
             .accepted(
                 MutationReading(values: read(value).compactMapValues { $0 }, unreadable: value[keyPath: unreadable]))
-        case .failure(let rejection): .refused(rejection.code.rawValue)
+        case .failure(let rejection): .refused(rejection.code.rawValue, detail: rejection.detail)
         }
     }
 
@@ -119,7 +119,7 @@ enum AppleJudge {
 
     private enum Line: Decodable {
         case accepted([String: String])
-        case refused(String)
+        case refused(String, detail: String = "")
 
         private enum CodingKeys: String, CodingKey { case accepted, refused, why }
 
@@ -158,7 +158,7 @@ enum AppleJudge {
         return try Data(contentsOf: output).split(separator: UInt8(ascii: "\n")).map { line in
             switch try JSONDecoder().decode(Line.self, from: line) {
             case .accepted(let read): .accepted(MutationReading(values: read))
-            case .refused(let reason): .refused(reason)
+            case .refused(let reason, _): .refused(reason)
             }
         }
     }

@@ -109,7 +109,7 @@ extension EndToEnd {
                 }
                 let kinds: [Kind]
             }
-            try await withStack { _, client, _ in
+            try await withStack { _, client, database in
                 let list = try await client.send(.GET, "\(client.simulator)/simulator/v1/forgeries")
                 let menu = try JSONDecoder().decode(Menu.self, from: list.body)
                 #expect(menu.kinds.count >= 10)
@@ -121,8 +121,10 @@ extension EndToEnd {
                             #"{"kind":"\#(forgery.kind)","bundleId":"com.example.game","productId":"gems.100"}"#.utf8))
                     struct Forged: Decodable { let signedTransaction: String }
                     let forged = try JSONDecoder().decode(Forged.self, from: made.body)
+                    // What the store's own key signed is kept for a version that can read it.
+                    let isKept = Self.kept.contains(forgery.expectedRejection)
                     let answer = try await client.post(
-                        forged.signedTransaction, app: "com.example.game", account: "forger")
+                        forged.signedTransaction, app: "com.example.game", account: "forger", wait: isKept ? 0 : 25)
                     if answer.status == 422 {
                         // Not even the shape of a JWS, such as an empty signature: intake sees that itself.
                         #expect(answer.problem == "/problems/proof-malformed", "\(forgery.kind)")
@@ -130,16 +132,67 @@ extension EndToEnd {
                         continue
                     }
                     let purchase = try JSONDecoder().decode(Reason.self, from: answer.body)
+                    if isKept {
+                        try await Self.expectKept(purchase.id, forgery.expectedRejection, database)
+                        continue
+                    }
                     #expect(purchase.state == "rejected", "\(forgery.kind)")
                     #expect(purchase.reason == forgery.expectedRejection, "\(forgery.kind)")
                 }
             }
         }
 
+        private static let kept = ["payload_unreadable", "field_missing", "field_invalid", "environment_unknown"]
+
         /// The codes of proofs that may be refused for their shape alone.
         private static let shapeless = ["not_a_jws", "signature_invalid", "algorithm_not_es256"]
 
+        /// It has no outcome, another try, and the reason is written down.
+        private static func expectKept(_ id: String, _ reason: String, _ database: Database) async throws {
+            let kept = try await database.wait(
+                for: 1, within: .seconds(30),
+                """
+                SELECT count(*) AS n FROM submissions
+                WHERE id = $1 AND state = 'received' AND reason = $2 AND due_at > now()
+                """, [.text(id), .text(reason)])
+            #expect(kept == 1, "\(reason)")
+        }
+
+        @Test("what is signed well and strange is granted where nobody asks for the strange part, and else kept")
+        func strange() async throws {
+            let app = "com.example.game"
+            try await withStack { stack, client, database in
+                var payloads = try HostilePayloads(
+                    stack, bundleId: app, appAppleId: 1_000_000_001, seed: UInt64(Date().timeIntervalSince1970))
+                let account = "strange-\(UUID().uuidString)"
+                let deep = String(repeating: "[", count: 500) + String(repeating: "]", count: 500)
+                let long = String(repeating: "9", count: 400)
+                let more = #","a":\#(long),"b":1,"b":2,"c":\#(deep),"d":"\u0000\ud800"}"#
+                let strange = try payloads.transaction(followedBy: more)
+                let purchase = try await client.purchase(strange, app: app, account: account)
+                #expect(purchase.state == "fulfilled" && purchase.finish, "\(purchase)")
+                let noted = try await database.number(
+                    "SELECT count(*) AS n FROM unknown_values WHERE app = $1 AND field = ANY($2)",
+                    [.text(app), .textArray(["a", "b", "c", "d"].map { "transaction.\($0)" })])
+                #expect(noted == 4)
+                // Nobody can read it: not even when it was signed. Posted and told.
+                let unread = try payloads.transaction(followedBy: ",\"e\":01}")
+                let answer = try await client.post(unread, app: app, account: account, wait: 0)
+                let posted = try JSONDecoder().decode(Reason.self, from: answer.body)
+                try await Self.expectKept(posted.id, "payload_unreadable", database)
+                let told = try await client.send(
+                    .POST, client.intake + "/v1/notifications", body: Array(#"{"signedPayload":"\#(unread)"}"#.utf8))
+                #expect(told.status == 200, "\(told.status)")
+                // Under another one's signature the same is a forgery.
+                let signature = strange.split(separator: ".")[2]
+                let forged = unread.split(separator: ".").prefix(2).joined(separator: ".") + ".\(signature)"
+                let refused = try await client.purchase(forged, app: app, account: account)
+                #expect(refused.state == "rejected" && refused.reason == "payload_invalid", "\(refused)")
+            }
+        }
+
         private struct Reason: Decodable {
+            let id: String
             let state: String
             let reason: String?
         }

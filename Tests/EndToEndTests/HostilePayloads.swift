@@ -53,6 +53,12 @@ struct HostilePayloads {
         return Sample(payload: payload, changes: changes)
     }
 
+    /// A transaction as Apple signs it, with other text in place of its last brace.
+    mutating func transaction(followedBy text: String) throws -> String {
+        let fields = transaction().map { "\"\($0.name)\":\($0.value)" }.joined(separator: ",")
+        return try signer.sign("{\(fields)\(text)")
+    }
+
     private static let changesOf = [0, 1, 1, 1, 1, 1, 1, 2, 2, 3]
 
     private mutating func pick<Value>(_ values: [Value]) -> Value {

@@ -15,6 +15,7 @@ private let forged: [String: String] = [
     "another root than the pinned one": "root_not_trusted",
     "a payload that is not JSON": "payload_invalid",
     "no date of signing": "signed_date_missing",
+    "signed well, and not to be read": "payload_unreadable",
     "certificates that are no path (RFC 5280)": "chain_invalid",
     "a certificate that was not valid when it signed": "certificate_expired",
     "a leaf without Apple's marker": "leaf_marker_missing",

@@ -35,6 +35,7 @@ enum AlarmCheck {
         ReasonCode.noVerdict.rawValue:
             "no verdict ever came: see /readyz of the verification workers (Apple may be away, and lookups wait), the "
             + "consumer's lag in their metrics, and whether they run at all",
+        "payload_unreadable": unreadable,
         "field_missing": unreadable, "field_invalid": unreadable, "environment_unknown": unreadable,
         "notification_content": unreadable, "nested_in_test": unreadable, "nested_environment_mismatch": unreadable,
         "renewal_info_mismatch": unreadable,

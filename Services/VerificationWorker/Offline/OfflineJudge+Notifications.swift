@@ -20,17 +20,17 @@ extension OfflineJudge {
             // Apple signed it about the app's bundle id, of which there is one: it is our settings that have another
             // number, and the next look may find them mended.
             return .unknown(ReasonCode(rawValue: rejection.code.rawValue), after: RetryTime.attention)
-        // Apple signed it, and this version cannot read it: a newer one may. Nobody posts it again, as an app does.
-        case .failure(let rejection) where Self.mayBeReadLater.contains(rejection.code):
+        // Nobody posts it again, as an app does.
+        case .failure(let rejection) where Self.mayFitLater.contains(rejection.code):
             return .unknown(ReasonCode(rawValue: rejection.code.rawValue), after: RetryTime.unreadable)
-        case .failure(let rejection): return Finding(Self.rejected(rejection))
+        case .failure(let rejection): return Finding(Self.verdict(rejection))
         case .success(let signed): return finding(signed, of: app, submission)
         }
     }
 
-    private static let mayBeReadLater: Set<RejectionCode> = [
-        .fieldMissing, .fieldInvalid, .bundleIdMissing, .environmentUnknown, .notificationContent, .nestedInTest,
-        .nestedEnvironmentMismatch, .renewalInfoMismatch,
+    /// Refusals of notifications whose parts do not fit together.
+    private static let mayFitLater: Set<RejectionCode> = [
+        .bundleIdMissing, .notificationContent, .nestedInTest, .nestedEnvironmentMismatch, .renewalInfoMismatch,
     ]
 
     private func finding(

@@ -22,7 +22,7 @@ extension OfflineJudge {
             switch signedData.renewalInfo(
                 Array(lines[1].utf8), originalTransactionId: transaction.originalTransactionId)
             {
-            case .failure(let rejection): return .found(Finding(Self.rejected(rejection)))
+            case .failure(let rejection): return .found(Finding(Self.verdict(rejection)))
             case .success(let info):
                 guard info.environment.flatMap({ StoreEnvironment(appleName: $0.rawValue) }) == environment else {
                     return .found(

@@ -98,7 +98,7 @@ struct OfflineJudge: Sendable {
     ) -> Result<Transaction, Refusal> {
         switch signedData.transaction(Array(jws.utf8), app: app.identity, isAppKnown: isAppKnown) {
         case .failure(let rejection):
-            return .failure(Refusal(verdict: Self.rejected(rejection)))
+            return .failure(Refusal(verdict: Self.verdict(rejection)))
         case .success(let signed):
             let isDoubtful = expired.areDoubtful(signed.certificatesExpire, by: expired.signedData, submission)
             return Self.transaction(signed).map { $0.doubted(isDoubtful) }
@@ -109,7 +109,7 @@ struct OfflineJudge: Sendable {
     func answered(_ jws: String, of app: AppsFile.App) -> Result<Transaction, Refusal> {
         switch signedData.transaction(Array(jws.utf8), app: app.identity, isAppKnown: true) {
         case .failure(let rejection):
-            return .failure(Refusal(verdict: Self.rejected(rejection)))
+            return .failure(Refusal(verdict: Self.verdict(rejection)))
         case .success(let signed):
             return Self.transaction(signed).map(\.fromServer)
         }
@@ -138,6 +138,16 @@ struct OfflineJudge: Sendable {
                 [transaction], proved: transaction.environment, policy: app.sandbox,
                 expected: submission.expectedEnvironment))
     }
+
+    /// What becomes of signed data that a check refused: what Apple signed, and this version cannot read, a newer one may.
+    static func verdict(_ rejection: SignedDataRejection) -> Verdict {
+        guard mayBeReadLater.contains(rejection.code) else { return rejected(rejection) }
+        return .unknown(ReasonCode(rawValue: rejection.code.rawValue), retryAfterSeconds: RetryTime.unreadable)
+    }
+
+    static let mayBeReadLater: Set<RejectionCode> = [
+        .payloadUnreadable, .fieldMissing, .fieldInvalid, .environmentUnknown,
+    ]
 
     static func rejected(_ rejection: SignedDataRejection) -> Verdict {
         .rejected(ReasonCode(rawValue: rejection.code.rawValue), detail: rejection.detail)
