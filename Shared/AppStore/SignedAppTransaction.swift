@@ -31,6 +31,8 @@ public struct SignedAppTransaction: Sendable {
     public let preorderDate: Date?
     /// The id of this download; every member of a family has another.
     public let appTransactionId: String?
+    /// Which store the app came from (ADP storeType); Apple has not said which words there are.
+    public let storeType: String?
     /// Where the customer first got the app.
     public let originalPlatform: Platform?
     /// Names of known fields that could not be read and were left out; their values are in ``payload``.
@@ -109,6 +111,7 @@ extension SignedAppTransaction {
         deviceVerification = fields.string("deviceVerification")
         deviceVerificationNonce = fields.uuid("deviceVerificationNonce")
         appTransactionId = fields.string("appTransactionId")
+        storeType = fields.string("storeType")
         originalPlatform = fields.string("originalPlatform").map(Platform.init(rawValue:))
         unreadableFields = fields.unreadable
         payload = content.fields.text

@@ -54,6 +54,12 @@ package struct VerdictMessage: EventMessage, Codable, Hashable {
         package var signedDate: Date?
         /// Apple's `consumptionRequestReason`: why a customer asks for a refund.
         package var consumptionRequestReason: String?
+        /// Apple's `status` of the subscription, known here or not; nothing is read out of it.
+        package var status: Int64?
+        /// Apple's `storeType` of a download of the app; nothing is read out of it.
+        package var storeType: String?
+        /// As `Transaction.unknownFields`, of the notification and of an app transaction in it.
+        package var unknownFields: [String]?
 
         /// Names one.
         package init(
@@ -72,6 +78,9 @@ package struct VerdictMessage: EventMessage, Codable, Hashable {
             case type, subtype, uuid, environment
             case signedDate = "signed_date"
             case consumptionRequestReason = "consumption_request_reason"
+            case status
+            case storeType = "store_type"
+            case unknownFields = "unknown_fields"
         }
     }
 

@@ -283,12 +283,12 @@ CREATE TABLE purchase_conflicts (
 -- Written by UnknownValueStore.
 CREATE TABLE unknown_values (
     app            text NOT NULL,
-    field          text NOT NULL,              -- Apple's name of it; 'transaction.NAME' or 'renewalInfo.NAME' where the name itself is new
+    field          text NOT NULL,              -- Apple's name of it; where the name itself is new, with 'transaction.' or the like before it
     value          text NOT NULL,              -- empty where the name itself is new: a value may be anybody's
     is_named       boolean NOT NULL,           -- whether the version that noted it knows the word by name, and a policy decides
     effect         text NOT NULL,              -- holds, revokes, noted
     environment    text NOT NULL,              -- of the first transaction that had it
-    transaction_id text NOT NULL,
+    transaction_id text NOT NULL,              -- or the UUID of a notification that is about none
     first_seen_at  timestamptz NOT NULL DEFAULT now(),
     last_seen_at   timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app, field, value)

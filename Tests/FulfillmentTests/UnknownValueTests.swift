@@ -95,6 +95,35 @@ struct UnknownValueTests {
         }
     }
 
+    @Test func `words of a renewal and of a notification are noted, and names of its fields`() async throws {
+        try await Self.with { bench in
+            var verdict = try await bench.notice([
+                Self.month("m1") { $0.commitment = Transaction.Commitment(billingPlan: "WEEKLY") }
+            ])
+            var renewal = RenewalStatement(
+                environment: .production, originalTransactionId: "m1", productId: "vip", signedDate: Sub.day(1))
+            (renewal.unknownRenewStatus, renewal.renewalBillingPlan) = (7, "MONTHLY")
+            verdict.renewals = [renewal]
+            func kind(_ uuid: String) -> VerdictMessage.NotificationKind {
+                VerdictMessage.NotificationKind(type: "TEST", subtype: nil, uuid: uuid, environment: .production)
+            }
+            verdict.notification = kind("u1")
+            verdict.notification?.status = 6
+            verdict.notification?.unknownFields = ["notification.data.zebra"]
+            var told = try await bench.notice([])
+            told.notification = kind("u2")
+            told.notification?.storeType = "CORNER"
+            told.notification?.unknownFields = ["appTransaction.zebra"]
+            try await bench.settle([verdict, told])
+            #expect(
+                try await noted(bench) == [
+                    "appTransaction.zebra '' noted u2", "autoRenewStatus '7' noted m1",
+                    "billingPlanType 'WEEKLY' noted m1", "notification.data.zebra '' noted m1", "status '6' noted m1",
+                    "storeType 'CORNER' noted u2",
+                ])
+        }
+    }
+
     @Test func `an offer or a reason of tomorrow holds nothing that is paid for`() async throws {
         try await Self.with { bench in
             try await bench.post(Self.month("m1") { ($0.offerType, $0.transactionReason) = (9, "GIFT") })

@@ -40,6 +40,7 @@ struct VocabularyTests {
         ("offerType", false, { $0.offerType = 9 }),
         ("offerDiscountType", false, { $0.offerDiscountType = "PAY_LATER" }),
         ("transactionReason", false, { $0.transactionReason = "GIFT" }),
+        ("billingPlanType", false, { $0.commitment = Transaction.Commitment(billingPlan: "WEEKLY") }),
     ]
 
     @Test func `a word that decides what is granted holds the order, and any other holds nothing`() {

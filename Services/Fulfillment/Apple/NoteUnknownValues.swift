@@ -45,18 +45,27 @@ final class NoteUnknownValues: Sendable {
                 noted.append(.init(value, app: judged.app, example: example))
             }
         }
-        guard !judged.unknownFields.isEmpty else { return noted }
-        let example =
-            judged.transactions.first?.orderKey
-            ?? judged.verdict.renewals.first.map {
-                OrderKey(environment: $0.environment, transactionId: $0.originalTransactionId)
-            }
-        guard let example else { return noted }
+        guard let example = example(of: judged) else { return noted }
+        let notification = judged.verdict.notification
+        for value in Vocabulary.unusual(status: notification?.status, storeType: notification?.storeType) {
+            noted.append(.init(value, app: judged.app, example: example))
+        }
         return noted
             + judged.unknownFields.map {
                 UnknownValueStore.Noted(
                     app: judged.app, field: $0, text: "", isNamed: false, effect: .noted, example: example)
             }
+    }
+
+    /// A transaction that it is about; of a notification about none its own UUID stands for one.
+    private static func example(of judged: Judged) -> OrderKey? {
+        if let transaction = judged.transactions.first { return transaction.orderKey }
+        if let renewal = judged.verdict.renewals.first {
+            return OrderKey(environment: renewal.environment, transactionId: renewal.originalTransactionId)
+        }
+        return judged.verdict.notification.map {
+            OrderKey(environment: $0.environment ?? .production, transactionId: $0.uuid)
+        }
     }
 
     private func log(_ value: UnknownValueStore.Noted) {

@@ -195,3 +195,5 @@ extension VerdictMessage {
         return names.sorted()
     }
 }
+        names.formUnion(notification?.unknownFields ?? [])
+        notification?.unknownFields = nil

@@ -13,6 +13,9 @@ extension RenewalStatement {
             productId: signed.productId, signedDate: signed.signedDate)
         renewalProductId = signed.autoRenewProductId
         willRenew = signed.autoRenewStatus.flatMap(Self.isOn)
+        unknownRenewStatus =
+            [signed.autoRenewStatus, signed.commitmentInfo?.commitmentAutoRenewStatus]
+            .compactMap(\.self).first { Self.isOn($0) == nil }?.rawValue
         expirationIntent = signed.expirationIntent.map { Int($0.rawValue) }
         isInBillingRetry = signed.isInBillingRetryPeriod
         priceIncreaseStatus = signed.priceIncreaseStatus.map { Int($0.rawValue) }

@@ -104,7 +104,17 @@ extension VerdictMessage.NotificationKind {
         self.init(
             type: signed.notificationType.rawValue, subtype: signed.subtype?.rawValue, uuid: signed.notificationUUID,
             environment: StoreEnvironment(appleName: signed.environment.rawValue), signedDate: signed.signedDate)
-        if case .data(let data) = signed.content { consumptionRequestReason = data.consumptionRequestReason?.rawValue }
+        var names = signed.unknownFields.map { "notification.\($0)" }
+        switch signed.content {
+        case .data(let data):
+            consumptionRequestReason = data.consumptionRequestReason?.rawValue
+            status = data.status?.rawValue
+        case .appData(let data):
+            storeType = data.appTransaction?.storeType
+            names += data.appTransaction?.unknownFields.map { "appTransaction.\($0)" } ?? []
+        case .summary, .externalPurchaseToken: break
+        }
+        unknownFields = names.isEmpty ? nil : names
     }
 }
 

@@ -34,6 +34,7 @@ final class UnknownFieldTally: Sendable {
                 for transaction in transactions { count(transaction.unknownFields, of: entry.submission.app) }
             }
             for renewal in entry.finding.renewals { count(renewal.unknownFields, of: entry.submission.app) }
+            count(entry.finding.notification?.unknownFields, of: entry.submission.app)
         }
     }
 

@@ -66,11 +66,16 @@ package enum Vocabulary {
     static let transactionReason = Field("transactionReason", ["PURCHASE", "RENEWAL"], .noted)
     static let expirationIntent = Field("expirationIntent", ["1", "2", "3", "4", "5"], .noted)
     static let priceIncreaseStatus = Field("priceIncreaseStatus", ["0", "1"], .noted)
+    static let autoRenewStatus = Field("autoRenewStatus", ["0", "1"], .noted)
+    static let status = Field("status", ["1", "2", "3", "4", "5"], .noted)
+    static let billingPlanType = Field("billingPlanType", ["MONTHLY", "BILLED_UPFRONT"], .noted)
+    // Apple names the field, and none of its words.
+    static let storeType = Field("storeType", [], .noted)
 
     /// Every field; the table in `deploy/site/pages/unknown-values.md` is this one.
     package static let fields = [
         type, ownership, bundle, revocationType, revocationReason, offerType, offerDiscountType, transactionReason,
-        expirationIntent, priceIncreaseStatus,
+        expirationIntent, priceIncreaseStatus, autoRenewStatus, status, billingPlanType, storeType,
     ]
 
     /// Apple's fields that say that a transaction is part of a bundle, as its signed data and StoreKit spell them.
@@ -108,6 +113,7 @@ package enum Vocabulary {
     }
 
     /// Those of its type and ownership.
+                value(billingPlanType, transaction.commitment?.billingPlan),
     package static func unusual(type: ProductType, ownership: String?) -> [Value] {
         [type.isKnown ? nil : value(Self.type, type.rawValue), value(Self.ownership, ownership)].compactMap(\.self)
     }
@@ -122,9 +128,17 @@ package enum Vocabulary {
     }
 
     /// The first word for which a transaction is held; nil where there is none, or the product's policies decide about it.
+            value(autoRenewStatus, renewal.unknownRenewStatus.map(String.init)),
+            value(billingPlanType, renewal.renewalBillingPlan),
+            value(billingPlanType, renewal.commitment?.billingPlan),
     package static func holding(_ transaction: Transaction, by product: Catalogue.Product?) -> Value? {
         unusual(in: transaction).first { value in
             guard value.effect == .holds else { return false }
+    /// Those of a notification besides what it is about.
+    package static func unusual(status: Int64?, storeType: String?) -> [Value] {
+        [value(self.status, status.map(String.init)), value(self.storeType, storeType)].compactMap(\.self)
+    }
+
             return switch value.field {
             case ownership.name where value.isNamed: (product?.assigned ?? .hold) == .hold
             case bundle.name: (product?.bundled ?? .hold) == .hold

@@ -15,6 +15,8 @@ package struct RenewalStatement: Codable, Sendable, Hashable {
     package var renewalProductId: String?
     /// Whether it will renew.
     package var willRenew: Bool?
+    /// What Apple wrote in its place where it is neither yes nor no: a number of tomorrow.
+    package var unknownRenewStatus: Int64?
     /// Why it expired: 1 cancelled, 2 billing error, 3 no consent to a price rise, 4 product unavailable, 5 other.
     package var expirationIntent: Int?
     /// Whether the App Store still tries to charge for an expired subscription.
@@ -69,6 +71,7 @@ package struct RenewalStatement: Codable, Sendable, Hashable {
         case productId = "product_id"
         case renewalProductId = "renewal_product_id"
         case willRenew = "will_renew"
+        case unknownRenewStatus = "unknown_renew_status"
         case expirationIntent = "expiration_intent"
         case isInBillingRetry = "in_billing_retry"
         case priceIncreaseStatus = "price_increase_status"
