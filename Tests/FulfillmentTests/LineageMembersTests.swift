@@ -290,6 +290,23 @@ struct LineageMembersTests {
         }
     }
 
+    // Found by the same, once their ids were shared: its subscription stayed behind without its period.
+    @Test func `a granted period stays in its lineage, whatever else is signed under its id`() async throws {
+        try await Self.with { bench in
+            let period = Self.month(1, under: "o1")
+            try await bench.post("s1", period, by: "anna")
+            for (place, original) in [period.transactionId, "o2"].enumerated() {
+                let other = Self.month(1, under: original, signed: Double(place + 1)) {
+                    $0.productType = .consumable
+                    ($0.expiresDate, $0.webOrderLineItemId, $0.transactionReason) = (nil, nil, nil)
+                }
+                try await bench.notify("n\(place)", other)
+                #expect(try await bench.column("original_transaction_id", of: period.transactionId) == "o1")
+            }
+            #expect(try await bench.number("SELECT count(*) FROM subscriptions") == 1)
+        }
+    }
+
     @Test func `eight at once, under either id, end as one`() async throws {
         try await Self.with { bench in
             var verdicts: [VerdictMessage] = []

@@ -92,8 +92,10 @@ package enum OrderRules {
 }
 
 extension Transaction {
-    /// Takes the product and the type that an order was granted by, where they would become others, or a type that nobody here knows.
+    /// Takes the lineage, the product and the type that an order was granted by, where they would become others, or a type that nobody
+    /// here knows: an order leaves its lineage only with all of it.
     fileprivate mutating func keepType(of order: StoredOrder) {
+        originalTransactionId = order.lineage.originalTransactionId
         if let known = order.purchase?.transaction { productId = known.productId }
         guard productType != order.productType, order.productType != .unstated || !productType.isKnown else { return }
         productType = order.productType
