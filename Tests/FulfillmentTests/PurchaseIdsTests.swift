@@ -265,6 +265,38 @@ struct PurchaseIdsTests {
         }
     }
 
+    @Test func `a receipt's entry with the line item of a purchase brings the entitlement and no items`() async throws {
+        try await Self.with { bench in
+            try await bench.post("s1", Self.month("a"), by: "anna")
+            let entry = Self.month("f", original: "f") { $0.ownership = nil }
+            for submission in ["s2", "s3"] { try await bench.post(submission, entry, by: "ben") }
+            #expect(try await bench.gems(of: "anna") == 50)
+            #expect(try await bench.gems(of: "ben") == 0)
+            #expect(try await bench.inForce() == ["anna vip a", "ben vip f"])
+            #expect(try await bench.answers("SELECT cause FROM purchase_conflicts") == [])
+            // Apple says so, or that it is the purchaser's own: it brings nothing more.
+            for (signed, ownership) in [(2.0, "FAMILY_SHARED"), (3.0, "PURCHASED")] {
+                try await bench.notify(
+                    "n\(signed)", Self.month("f", original: "f", signed: signed) { $0.ownership = ownership })
+            }
+            #expect(try await bench.gems(of: "ben") == 0)
+            #expect(try await bench.inForce() == ["anna vip a", "ben vip f"])
+            #expect(try await bench.gems(of: "anna") == 50)
+        }
+    }
+
+    @Test func `what a receipt lists, and came first, holds a purchase of the same line item`() async throws {
+        try await Self.with { bench in
+            try await bench.post("s1", Self.month("f", original: "f") { $0.ownership = nil }, by: "ben")
+            try await bench.post("s2", Self.month("a"), by: "anna")
+            // Items were given for the line item: nothing says whether anna paid for another's copy, or for her own twice.
+            #expect(try await bench.standing(of: "a") == "parked purchase_ambiguous -")
+            #expect(try await bench.gems(of: "ben") == 50)
+            try await bench.post("s3", Self.month("f", original: "f") { $0.ownership = nil }, by: "ben")
+            #expect(try await bench.gems(of: "ben") == 50)
+        }
+    }
+
     // MARK: - Case 12: contradictions, environments, races
 
     @Test func `one line item under two original ids is held, and somebody is told`() async throws {

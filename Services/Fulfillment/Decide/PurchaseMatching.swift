@@ -44,7 +44,9 @@ struct PurchaseMatching {
         for (place, statement) in statements.enumerated() { add(statement, matches[place] ?? []) }
     }
 
-    private mutating func add(_ statement: Statement, _ matches: [OrderStore.Match]) {
+    private mutating func add(_ posted: Statement, _ matches: [OrderStore.Match]) {
+        let isNew = byId[posted.id] == nil && !matches.contains { $0.path == .id }
+        let statement = isNew && isAnothersLineItem(posted, matches) ? posted.asFamilyCopy : posted
         let idMatch = matches.first { $0.path == .id }
         if let idMatch, idMatch.order.app != statement.transaction.bundleId {
             // Apple's ids are not shared by apps; whatever says otherwise says nothing about this order.
@@ -95,6 +97,26 @@ struct PurchaseMatching {
             if lineItem == nil || other == nil || isSame { found.insert(.purchase(place)) }
         }
         return found
+    }
+
+    /// Whether what a receipt lists, which does not say who paid, has the line item of a purchase under another original
+    /// id of which Apple signed that it was paid for.
+    ///
+    /// Then it is not paid for: it is a family member's copy, or the same purchase again. Neither brings items.
+    private func isAnothersLineItem(_ statement: Statement, _ matches: [OrderStore.Match]) -> Bool {
+        let transaction = statement.transaction
+        guard transaction.isAutoRenewable, transaction.ownership == nil, let lineItem = transaction.lineItem else {
+            return false
+        }
+        let isKnown = matches.contains { match in
+            match.path == .lineItem && match.isPurchased && match.order.hasKeys
+                && match.order.lineage != statement.lineage && match.productId == transaction.productId
+        }
+        let isInBatch = lineItems[Key(statement, lineItem)].map { other in
+            other.isPurchased && other.originalTransactionId != transaction.originalTransactionId
+                && other.productId == transaction.productId
+        }
+        return isKnown || isInBatch ?? false
     }
 
     /// Why a statement under a new transaction id cannot be what its keys say.

@@ -126,6 +126,13 @@ final class Statement: Sendable {
             transaction: transaction.withoutToken, environment: environment, judged: judged, isClaimed: isClaimed)
     }
 
+    /// The same as a family member's copy.
+    var asFamilyCopy: Statement {
+        var transaction = transaction
+        transaction.ownership = Vocabulary.Ownership.familyShared
+        return Statement(transaction: transaction, environment: environment, judged: judged, isClaimed: isClaimed)
+    }
+
     /// The same under the lineage's own original id.
     func under(_ lineage: LineageKey) -> Statement {
         var transaction = transaction
@@ -192,8 +199,8 @@ extension VerdictMessage {
             names.formUnion(renewals[place].unknownFields ?? [])
             renewals[place].unknownFields = nil
         }
+        names.formUnion(notification?.unknownFields ?? [])
+        notification?.unknownFields = nil
         return names.sorted()
     }
 }
-        names.formUnion(notification?.unknownFields ?? [])
-        notification?.unknownFields = nil

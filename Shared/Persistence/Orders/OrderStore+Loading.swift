@@ -25,6 +25,8 @@ extension OrderStore {
         package let lineItem: String?
         /// Whether it is a family member's copy, which may have the purchaser's line item.
         package let isFamilyCopy: Bool
+        /// Whether Apple signed that it was paid for; a receipt does not say it.
+        package let isPurchased: Bool
         package let productId: String
         /// Whether just this is known of the transaction id: a repetition.
         package let isRepetition: Bool
@@ -58,7 +60,7 @@ extension OrderStore {
             Match(
                 place: Int(try row.decode("place", as: Int64.self)) - 1, path: try row.known("path"),
                 order: try order(row, purchase: nil), lineItem: try row.decodeIfPresent("web_order_line_item_id"),
-                isFamilyCopy: try row.decode("is_family_copy"),
+                isFamilyCopy: try row.decode("is_family_copy"), isPurchased: try row.decode("is_purchased"),
                 productId: try row.decode("product_id"), isRepetition: try row.decode("is_repetition"))
         }
     }
@@ -166,6 +168,7 @@ extension OrderStore {
         o.granted_at IS NOT NULL AS was_granted, o.product_type, o.product_id, o.purchase_date, o.expires_date,
         o.app_account_token, o.transaction ->> 'transaction_reason' AS transaction_reason, o.test_purchase, o.submission_id, o.correlation_id, o.web_order_line_item_id,
         o.granted_elsewhere, o.ownership IS NOT DISTINCT FROM 'FAMILY_SHARED' AS is_family_copy,
+        o.ownership IS NOT DISTINCT FROM 'PURCHASED' AS is_purchased,
         (o.purchase_key IS NOT NULL OR o.fallback_key IS NOT NULL OR o.product_type = 'consumable'
             OR o.product_type NOT IN (\(knownTypes))) AS has_keys
         """

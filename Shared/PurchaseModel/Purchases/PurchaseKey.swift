@@ -79,7 +79,10 @@ extension Transaction {
     }
 
     /// Whether it is a family member's copy of a purchase that another Apple Account paid for.
-    package var isFamilyCopy: Bool { ownership == "FAMILY_SHARED" }
+    package var isFamilyCopy: Bool { ownership == Vocabulary.Ownership.familyShared }
+
+    /// Whether Apple says that whoever has it paid for it; a receipt says nothing of it.
+    package var isPurchased: Bool { ownership == Vocabulary.Ownership.purchased }
 
     /// Whether it is bought anew each time and never restored, and yet names another purchase as its first: then it
     /// is not known what was paid for.

@@ -55,7 +55,7 @@ package enum Vocabulary {
         "type", ["Consumable", "Non-Consumable", "Auto-Renewable Subscription", "Non-Renewing Subscription"],
         undecided: ["Subscription Bundle", "Subscription Suite"], .holds)
     static let ownership = Field(
-        "inAppOwnershipType", ["PURCHASED", "FAMILY_SHARED"], undecided: [Ownership.assigned], .holds)
+        "inAppOwnershipType", [Ownership.purchased, Ownership.familyShared], undecided: [Ownership.assigned], .holds)
     static let bundle = Field("bundle", [], undecided: bundleFields, .holds)
     static let revocationType = Field(
         "revocationType", ["REFUND_FULL", "REFUND_PRORATED", "FAMILY_REVOKE"] + Revocation.seats, .revokes)
@@ -85,8 +85,12 @@ package enum Vocabulary {
         "bundleSubscriptionGroupIdentifier",
     ]
 
-    /// Words of ownership that a policy decides about.
-    enum Ownership {
+    /// Words of ownership.
+    package enum Ownership {
+        /// Whoever has it paid for it.
+        package static let purchased = "PURCHASED"
+        /// It is a family member's copy.
+        package static let familyShared = "FAMILY_SHARED"
         /// A seat that an organisation bought and assigned (volume purchase).
         static let assigned = "ASSIGNED"
     }
@@ -109,11 +113,11 @@ package enum Vocabulary {
                 value(offerType, transaction.offerType.map(String.init)),
                 value(offerDiscountType, transaction.offerDiscountType),
                 value(transactionReason, transaction.transactionReason),
+                value(billingPlanType, transaction.commitment?.billingPlan),
             ].compactMap(\.self)).sorted()
     }
 
     /// Those of its type and ownership.
-                value(billingPlanType, transaction.commitment?.billingPlan),
     package static func unusual(type: ProductType, ownership: String?) -> [Value] {
         [type.isKnown ? nil : value(Self.type, type.rawValue), value(Self.ownership, ownership)].compactMap(\.self)
     }
@@ -124,21 +128,21 @@ package enum Vocabulary {
             value(expirationIntent, renewal.expirationIntent.map(String.init)),
             value(priceIncreaseStatus, renewal.priceIncreaseStatus.map(String.init)),
             value(offerType, renewal.offerType.map(String.init)),
-        ].compactMap(\.self).sorted()
-    }
-
-    /// The first word for which a transaction is held; nil where there is none, or the product's policies decide about it.
             value(autoRenewStatus, renewal.unknownRenewStatus.map(String.init)),
             value(billingPlanType, renewal.renewalBillingPlan),
             value(billingPlanType, renewal.commitment?.billingPlan),
-    package static func holding(_ transaction: Transaction, by product: Catalogue.Product?) -> Value? {
-        unusual(in: transaction).first { value in
-            guard value.effect == .holds else { return false }
+        ].compactMap(\.self).sorted()
+    }
+
     /// Those of a notification besides what it is about.
     package static func unusual(status: Int64?, storeType: String?) -> [Value] {
         [value(self.status, status.map(String.init)), value(self.storeType, storeType)].compactMap(\.self)
     }
 
+    /// The first word for which a transaction is held; nil where there is none, or the product's policies decide about it.
+    package static func holding(_ transaction: Transaction, by product: Catalogue.Product?) -> Value? {
+        unusual(in: transaction).first { value in
+            guard value.effect == .holds else { return false }
             return switch value.field {
             case ownership.name where value.isNamed: (product?.assigned ?? .hold) == .hold
             case bundle.name: (product?.bundled ?? .hold) == .hold

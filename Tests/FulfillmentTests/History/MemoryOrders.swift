@@ -99,7 +99,7 @@ struct MemoryOrders {
                 let known = order.purchase?.statements.first { $0.transactionId == statement.transaction.transactionId }
                 return OrderStore.Match(
                     place: place, path: path, order: order, lineItem: transaction?.lineItem,
-                    isFamilyCopy: transaction?.isFamilyCopy ?? false,
+                    isFamilyCopy: transaction?.isFamilyCopy ?? false, isPurchased: transaction?.isPurchased ?? false,
                     productId: transaction?.productId ?? "", isRepetition: known == statement.transaction)
             }
         }
