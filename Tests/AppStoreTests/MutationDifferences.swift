@@ -51,6 +51,9 @@ struct MutationDifference: Sendable {
             guard case .accepted(let reading) = $0.ours else { return false }
             return !reading.unreadable.isEmpty && $0.theySay("ClassValidationError")
         },
+        MutationDifference("deep-nesting") {
+            $0.isOf(.json) && $0.ours.isAccepted && $0.says("lists deep") && $0.theySay("recursion depth")
+        },
         MutationDifference("jwt-claims") {
             $0.isOf(.json) && $0.says("claim ") && $0.theySay("VERIFICATION_FAILURE")
         },
