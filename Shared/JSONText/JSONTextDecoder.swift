@@ -24,14 +24,20 @@ package struct JSONTextDecoder: Sendable {
 
     /// The value that bytes mean.
     ///
-    /// - Parameter nestingDepthMaximum: how deep objects and arrays may nest; the outermost is the first.
+    /// - Parameters:
+    ///   - nestingDepthMaximum: how deep objects and arrays may nest; the outermost is the first.
+    ///   - keepsUnreadable: as ``JSONTape/Rules/keepsUnreadable``; what is unreadable has no type that anybody asks for.
     /// - Throws: `DecodingError`, for anything that is not such a value.
     package func decode<Value: Decodable>(
-        _ type: Value.Type, from bytes: [UInt8], nestingDepthMaximum: Int = Self.nestingDepthMaximum
+        _ type: Value.Type, from bytes: [UInt8], nestingDepthMaximum: Int = Self.nestingDepthMaximum,
+        keepsUnreadable: Bool = false
     ) throws -> Value {
         let tape: JSONTape
         do {
-            tape = try JSONTape(bytes, rules: .init(nestingDepthMaximum: nestingDepthMaximum, allowsNUL: true))
+            tape = try JSONTape(
+                bytes,
+                rules: .init(
+                    nestingDepthMaximum: nestingDepthMaximum, allowsNUL: true, keepsUnreadable: keepsUnreadable))
         } catch {
             throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "not JSON: \(error.reason)"))
         }

@@ -20,12 +20,16 @@ package enum MessageCoding {
 
     /// The value that bytes mean; unknown fields are ignored.
     ///
-    /// - Parameter nestingDepthMaximum: how deep objects and arrays may nest; the outermost is the first.
+    /// - Parameters:
+    ///   - nestingDepthMaximum: how deep objects and arrays may nest; the outermost is the first.
+    ///   - keepsUnreadable: whether it is read nevertheless where a value that nobody asks for is beyond the limits.
     /// - Throws: `DecodingError`, for anything that is not such a value.
     package static func decode<Value: Decodable>(
-        _ type: Value.Type, from bytes: [UInt8], nestingDepthMaximum: Int = JSONTextDecoder.nestingDepthMaximum
+        _ type: Value.Type, from bytes: [UInt8], nestingDepthMaximum: Int = JSONTextDecoder.nestingDepthMaximum,
+        keepsUnreadable: Bool = false
     ) throws -> Value {
-        try decoder.decode(type, from: bytes, nestingDepthMaximum: nestingDepthMaximum)
+        try decoder.decode(
+            type, from: bytes, nestingDepthMaximum: nestingDepthMaximum, keepsUnreadable: keepsUnreadable)
     }
 }
 

@@ -24,7 +24,7 @@ struct ServerNotification: Sendable {
         guard let jws = PostedJWS(text, bytesMaximum: Limit.bytesMaximum),
             let payload = jws.payload,
             let peeked = try? MessageCoding.decode(
-                Payload.self, from: payload, nestingDepthMaximum: JSONBody.nestingMaximum),
+                Payload.self, from: payload, nestingDepthMaximum: JSONBody.nestingMaximum, keepsUnreadable: true),
             let app = peeked.app
         else { return nil }
         self.jws = jws
@@ -69,7 +69,7 @@ struct ServerNotification: Sendable {
                 text(.bundleId)
                 ?? text(.signedTransactionInfo).flatMap { PostedJWS($0)?.payload }.flatMap {
                     try? MessageCoding.decode(
-                        Inside.self, from: $0, nestingDepthMaximum: JSONBody.nestingMaximum
+                        Inside.self, from: $0, nestingDepthMaximum: JSONBody.nestingMaximum, keepsUnreadable: true
                     ).bundleId
                 }
             originalTransactionId =
