@@ -126,6 +126,6 @@ extension SignedAppTransaction {
     private static let knownFields: Set<String> = [
         "receiptType", "appAppleId", "bundleId", "applicationVersion", "versionExternalIdentifier",
         "receiptCreationDate", "originalPurchaseDate", "originalApplicationVersion", "deviceVerification",
-        "deviceVerificationNonce", "preorderDate", "appTransactionId", "originalPlatform",
+        "deviceVerificationNonce", "preorderDate", "appTransactionId", "originalPlatform", "storeType",
     ]
 }
