@@ -1,5 +1,6 @@
 import Foundation
 import Messages
+import PurchaseModel
 import SchemaTesting
 import ServiceRuntime
 import Testing
@@ -70,7 +71,7 @@ struct DocumentExampleTests {
     @Test func `it lists every reason and every type of problem, and no marked place stays empty`() throws {
         let schemas = try #require((try document()["components"] as? Object)?["schemas"] as? [String: Object])
         let type = (schemas["Problem"]?["properties"] as? [String: Object])?["type"]
-        #expect(schemas["Reason"]?["x-extensible-enum"] as? [String] == ReasonPage.all.map(\.code))
+        #expect(schemas["Reason"]?["x-extensible-enum"] as? [String] == Reason.all.map(\.code.rawValue))
         #expect(type?["x-extensible-enum"] as? [String] == ProblemPage.all.map { ProblemDetails.typePrefix + $0.slug })
         #expect(schemas["TransactionFulfilledEvent"] != nil)
         #expect(!OpenAPIDocument.text.contains("#["))

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import Messages
+import PurchaseModel
 import SchemaTesting
 import Testing
 
@@ -44,7 +45,7 @@ struct PageTests {
     }
 
     @Test func `every reason that the code names has a page, and no other`() throws {
-        let pages = ReasonPage.all.map(\.code)
+        let pages = Reason.all.map(\.code.rawValue)
         #expect(Set(pages).count == pages.count, "two pages of one reason")
         var named: Set<String> = []
         for folder in ["Shared/PurchaseModel", "Shared/AppStore", "Services/VerificationWorker"] {

@@ -12,7 +12,7 @@ PROCESSES = {
 }
 EVERY = "every service"
 TABLE_HEADS = {"variable", "key"}
-REASONS = "Shared/PurchaseModel/Orders/ReasonCode.swift"
+REASONS = "Shared/PurchaseModel/Reasons"
 VERDICTS = PAGES + "outcomes.md"
 FILES = [
     ("The apps file", "Shared/ServiceRuntime/AppsFile.swift", "`COUNTERSIGN_APPS_FILE`: which apps are served, and who may call for them."),
@@ -90,17 +90,16 @@ def variables(cell):
 # --- reasons ------------------------------------------------------------------------------------------------------------
 
 def reasons_page():
-    meanings = dict(countersigns_reasons())
     refused, unknown = verdict_reasons()
     lines = ["# Reasons", "", MADE.format(sources=f"`{REASONS}` and the verifier's table"), "",
              "The member `reason` of an answer, of an event (`data.reason`), of log lines and of metrics. A program may rely on the word. The",
              "sentence in `detail` is for people and may change. Later versions add reasons.", "",
              "Which state each has, and whether the app may finish, is in the",
              "[table of outcomes](outcomes.md#the-answer-to-a-genuine-proof).", "",
-             "## Countersign's own", "", "| reason | meaning |", "|---|---|"]
-    lines += [f"| `{word}` | {text} |" for word, text in meanings.items()]
+             "## All", "", "| reason | meaning | what the operator does |", "|---|---|---|"]
+    lines += [f"| `{word}` | {meaning} | {remedy} |" for word, meaning, remedy in sorted(all_reasons())]
     lines += ["", "## Refused by verification", "", "The proof cannot become genuine by itself. The same post has it judged again, with growing intervals, because another version or",
-              "setting may have another result. A few rare reasons are not in this table; `GET /reasons` of a running intake lists all.", "",
+              "setting may have another result.", "",
               "| reason | of | what is wrong |", "|---|---|---|"]
     lines += [f"| `{word}` | {', '.join(kinds)} | {'; '.join(what)} |" for word, (kinds, what) in refused]
     lines += ["", "## Not known yet", "", "The app gets `received`. Countersign tries again until the proof is genuine or rejected.", "",
@@ -109,9 +108,23 @@ def reasons_page():
     return "\n".join(lines) + "\n"
 
 
-def countersigns_reasons():
-    for comment, word in re.findall(r'((?:^ *///.*\n)+) *package static let \w+ = ReasonCode\(rawValue: "(\w+)"\)', read(REASONS), re.MULTILINE):
-        yield word, " ".join(re.sub(r"^ */// ?", "", line) for line in comment.splitlines())
+TEXT = r'"""\n(?:.*\n)*?\s*"""|"[^"\n]*"'
+
+
+def all_reasons():
+    """(word, meaning, what the operator does) of every row of the table in the sources."""
+    words = dict(re.findall(r'static let (\w+) = ReasonCode\(rawValue: "(\w+)"\)', read(REASONS + "/ReasonCode.swift")))
+    for source in sorted((ROOT / REASONS).glob("Reason+*.swift")):
+        text = source.read_text()
+        constants = {name: plain(value) for name, value in re.findall(rf"private static let (\w+) =\s*({TEXT})", text)}
+        for name, word, meaning, rest in re.findall(rf'^ {{8}}Reason\(\s*(?:\.(\w+)|named: "(\w+)"),\s*({TEXT})((?:,\s*\w+:\s*(?:{TEXT}|\w+))*)\)', text, re.MULTILINE):
+            told = [(kind, constants.get(value) or plain(value)) for kind, value in re.findall(rf",\s*(\w+):\s*({TEXT}|\w+)", rest)]
+            yield words.get(name, word), plain(meaning), "; ".join(f"{kind}: {remedy}" for kind, remedy in told if kind != "because")
+
+
+def plain(literal):
+    """The text of a literal of Swift, of one line or of several."""
+    return re.sub(r"\s*\\?\n\s*", " ", literal.strip('"')).strip()
 
 
 def verdict_reasons():

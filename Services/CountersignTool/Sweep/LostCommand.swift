@@ -8,10 +8,11 @@ struct LostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lost",
         abstract:
-            "Lists purchases that are paid, or may be, and not delivered, with remedies; exits with 2 if a person must act.",
+            "Lists what is paid, or may be, and not delivered, with what to do; exits with 2 when somebody has to.",
         discussion: """
-            The list has parked orders, submissions without an outcome, and grants whose webhook was given up. It \
-            should be empty. An unclaimed order waits for its buyer to post it, and does not set exit code 2.
+            Parked orders, submissions without an outcome, and grants that the studio's backend was never told of: the \
+            number that an operator wants at zero. What is unclaimed only waits for its buyer to post it, and does not make \
+            the command end with 2.
             """)
 
     /// How a purchase is lost.
@@ -24,8 +25,8 @@ struct LostCommand: AsyncParsableCommand {
     @Flag(help: "Both environments.") var everywhere = false
     @Option(help: "parked, undecided or untold; all of them without it.") var stage: Stage?
     @Option(help: "One reason, such as account_token_unknown.") var reason: String?
-    @Option(help: "Seconds without an outcome before a submission is listed.") var olderThan = 60.0
-    @Option(help: "The maximum number of rows, the oldest first; all are counted.") var limit = 50
+    @Option(help: "Seconds that it may take without being listed.") var olderThan = 60.0
+    @Option(help: "The most to list, the oldest first; all are counted.") var limit = 50
     @Flag(help: "Prints JSON.") var json = false
 
     func validate() throws {
@@ -135,51 +136,21 @@ struct LostReport: Encodable, Sendable {
 
 /// What an operator can do about what is paid and not delivered.
 enum LostRemedies {
-    private static let parked: [ReasonCode: String] = [
-        .unclaimed:
-            "the account that posts it gets it; for a player who wrote to support: `countersign claim ENVIRONMENT "
-            + "TRANSACTION --account …`",
-        .accountTokenUnknown:
-            "the appAccountToken is not registered: let the backend register it (PUT /v1/account-tokens/{uuid}), or use "
-            + "`countersign claim`",
-        .productUnknown: "add the product to the catalogue; the order is then granted automatically",
-        .productTypeMismatch: "give the product Apple's type in the catalogue; the order is then granted automatically",
-        .amountTooLarge: "correct the product's amounts in the catalogue; the order is then granted automatically",
-        .environmentMissing:
-            "signed before 2022: give the app a key of the App Store Server API, then `countersign redrive`; or, if it was "
-            + "paid for, `countersign claim`",
-        .signedWithExpiredCertificate:
-            "let the app fetch it again (AppStore.sync) and post it; or, if it was paid for, `countersign claim`",
-        .purchaseAmbiguous:
-            "Apple's data contradicts itself: see `countersign inspect`; if it was paid for, `countersign claim` grants it",
-        .vocabularyUnknown:
-            "Apple's data has a value that this version does not know: `countersign doctor` names it; give the product "
-            + "`assigned` or `bundled` in the catalogue, or update Countersign",
-        .transactionIncomplete:
-            "Apple's data lacks a required field: `countersign sweep --transaction …` asks Apple for it again",
-    ]
-
-    private static let undecided: [ReasonCode: String] = [
-        .appStoreUnauthorized: "Apple refuses the app's key: `countersign apple check` says why",
-        .appStoreNotConfigured: "give the app an app_store_server_api in the apps file",
-        .appUnknown: "add the app to the apps file of the verification workers",
-        .noVerdict: "there is no verdict yet: `countersign doctor` shows which process is down or lags",
-        .transactionNotFound: "Apple does not know this id yet: it is asked again for a while, then it is rejected",
-    ]
-
     /// False of what Apple told of, or stood in somebody's receipt: whoever bought it posts it, and gets it.
     static func needsSomebody(_ stage: String, _ reason: String) -> Bool {
         stage != "parked" || reason != ReasonCode.unclaimed.rawValue
     }
 
     static func remedy(_ stage: String, _ reason: String) -> String {
-        let code = ReasonCode(rawValue: reason)
+        let reason = Reason.of(ReasonCode(rawValue: reason))
         switch stage {
-        case "parked": return parked[code] ?? "see `countersign inspect` for one of them"
+        case "parked": return reason.parked ?? "see `countersign inspect` of one of them"
         case "untold":
-            return "the endpoint never accepted the event: repair it, then `countersign webhooks resend --type "
+            return "the backend's endpoint never took the event: mend it, then `countersign webhooks resend --type "
                 + "iap.transaction.fulfilled --yes --reason …`"
-        default: return undecided[code] ?? "it is tried again automatically; `countersign doctor` explains the reason"
+        default:
+            return reason.waiting
+                ?? "it is asked again by itself, for a while where Apple knows no such id; `countersign doctor` tells more of the reason"
         }
     }
 }

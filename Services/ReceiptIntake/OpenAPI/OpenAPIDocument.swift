@@ -1,4 +1,5 @@
 import OpenAPIFile
+import PurchaseModel
 import ServiceRuntime
 
 /// The OpenAPI document: `Document/openapi.yaml`, and in the places that it marks `#[…]` what stands in tables elsewhere.
@@ -7,7 +8,7 @@ enum OpenAPIDocument {
     static let text = String(cString: openapi_file())
         .replacing("#[webhooks]\n", with: OpenAPIEvents.webhooks)
         .replacing("    #[event schemas]\n", with: OpenAPIEvents.schemas)
-        .replacing("[] #[reasons]", with: list(ReasonPage.all.map(\.code)))
+        .replacing("[] #[reasons]", with: list(Reason.all.map(\.code.rawValue)))
         .replacing("[] #[problem types]", with: list(ProblemPage.all.map { ProblemDetails.typePrefix + $0.slug }))
 
     private static func list(_ words: [String]) -> String { "[\(words.joined(separator: ", "))]" }

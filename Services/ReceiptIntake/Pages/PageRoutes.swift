@@ -1,12 +1,13 @@
 import Hummingbird
 import HummingbirdCore
 import Messages
+import PurchaseModel
 import ServiceRuntime
 
 /// What a reader of an answer or an event looks up, for everybody: pages of problems and of reasons, schemas of events.
 struct PageRoutes: Sendable {
     private static let problems = Pages(ProblemPage.all.map { ($0.slug, $0.text) })
-    private static let reasons = Pages(ReasonPage.all.map { ($0.code, $0.text) })
+    private static let reasons = Pages(Reason.all.map { ($0.code.rawValue, $0.page) })
     private static let schema = PublicDocument(EventSchemas.schema, contentType: "application/schema+json")
     private static let examples = PublicDocument(EventSchemas.examples, contentType: "application/json")
 

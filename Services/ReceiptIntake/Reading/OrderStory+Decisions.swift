@@ -21,7 +21,7 @@ extension OrderStory {
             sentences.append(Sentence(at: granted, text: text))
         }
         guard let reason = order.reason else { return sentences }
-        let because = "because \(ReasonSentence.because(reason))\(reason == .vocabularyUnknown ? held(order) : "")"
+        let because = "because \(Reason.of(reason).because)\(reason == .vocabularyUnknown ? held(order) : "")"
         if order.state == .parked {
             let isTold = view.events.contains { $0.type == PurchaseEvent.unclaimed && $0.reason == reason }
             guard !isTold else { return sentences }

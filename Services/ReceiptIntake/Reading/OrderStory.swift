@@ -91,18 +91,18 @@ enum OrderStory {
     /// That it was held back once, even when it no longer is.
     private static func parked(_ event: OrderReadingStore.Event) -> Sentence? {
         guard event.type == PurchaseEvent.unclaimed, let reason = event.reason else { return nil }
-        return Sentence(at: event.createdAt, text: "Parked because \(ReasonSentence.because(reason)) (\(reason)).")
+        return Sentence(at: event.createdAt, text: "Parked because \(Reason.of(reason).because) (\(reason)).")
     }
 
     private static func settled(_ submission: OrderReadingStore.Submission) -> Sentence? {
         guard let at = submission.settledAt else {
             guard let due = submission.dueAt else { return nil }
-            let why = submission.reason.map { ", because \(ReasonSentence.because($0)) (\($0))" } ?? ""
+            let why = submission.reason.map { ", because \(Reason.of($0).because) (\($0))" } ?? ""
             return Sentence(
                 at: submission.receivedAt,
                 text: "Submission \(submission.id) has no outcome yet\(why); next try \(MessageCoding.text(due)).")
         }
-        let why = submission.reason.map { ", because \(ReasonSentence.because($0)) (\($0))" } ?? ""
+        let why = submission.reason.map { ", because \(Reason.of($0).because) (\($0))" } ?? ""
         return Sentence(
             at: at, text: "Submission \(submission.id) was answered: \(words(submission.state.rawValue))\(why).")
     }

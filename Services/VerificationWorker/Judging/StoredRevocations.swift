@@ -1,6 +1,7 @@
 import CertificateRevocation
 import Logging
 import Persistence
+import PurchaseModel
 import ServiceRuntime
 import Synchronization
 
