@@ -8,6 +8,7 @@ from house_rules_swift import Finding, code_only, line_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MIGRATION = re.compile(r"Shared/Persistence/Migrations/(\d{4})_(\w+)\.sql")
+EMBEDDED = "Shared/Persistence/SchemaFile/SchemaFile.c"
 MIGRATOR = "Shared/Persistence/Migrations/Migrator.swift"
 RELEASED = "Tests/FulfillmentTests/ReleasedSchemas/"
 UPGRADES = "Tests/FulfillmentTests/UpgradeTests.swift"
@@ -50,11 +51,11 @@ def check_migrations(path, text):
         yield Finding(path, 1, "a migration is named NNNN_what_it_does.sql")
     elif match:
         number, name = match.groups()
-        applied = rf'version: {int(number)}, name: "{name}",\s*sql: .*PackageResources\._{number[1:]}_{name}_sql,'
-        missing = [] if f'.embedInCode("Migrations/{number}_{name}.sql")' in read("Package.swift") else ["Package.swift"]
+        applied = rf'version: {int(number)}, name: "{name}",\s*sql: .*migration_{number}\(\)'
+        missing = [] if f'#embed "../Migrations/{number}_{name}.sql"' in read(EMBEDDED) else [EMBEDDED]
         missing += [] if re.search(applied, read(MIGRATOR)) else [MIGRATOR]
         if missing:
-            yield Finding(path, 1, f"a migration is compiled in by Package.swift and applied by Migrator.swift, with its "
+            yield Finding(path, 1, f"a migration is compiled in by SchemaFile.c and applied by Migrator.swift, with its "
                                    f"number and name; it is missing in {' and '.join(missing)}")
 
 

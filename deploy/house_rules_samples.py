@@ -37,7 +37,7 @@ BAD = [
     ("Services/Notification/A.swift", "let a = try settings.int(\n    \"batch.surprise\", default: 1, in: 1...2)\n",
      "batch.surprise stands in no table", 1),
     ("Shared/Persistence/Migrations/0010_other.sql", "SELECT 1;\n",
-     "missing in Package.swift and Shared/Persistence/Migrations/Migrator.swift", 1),
+     "missing in Shared/Persistence/SchemaFile/SchemaFile.c and Shared/Persistence/Migrations/Migrator.swift", 1),
     ("Shared/Persistence/Migrations/next.sql", "SELECT 1;\n", "NNNN_what_it_does", 1),
     ("deploy/CHANGELOG.md", "# Changelog\n\n## Unreleased\n\n## 0.0.1 (2026-01-01)\n", "no upgrade from 0.0.1 is tested", 5),
     ("Tests/Stories/another.yaml", "story: Another\n", "missing in the table", 1),

@@ -1,5 +1,6 @@
 import Foundation
 package import Postgres
+import SchemaFile
 
 /// Brings a database to the schema that this program knows, forwards only.
 ///
@@ -24,7 +25,7 @@ package struct Migrator: Sendable {
     }
 
     /// The whole schema, as a new database gets it: what all migrations lead to.
-    package static var schema: String { String(decoding: PackageResources.schema_sql, as: UTF8.self) }
+    package static var schema: String { String(cString: schema_file()) }
 
     /// The version of `schema.sql` while there is no migration.
     static let firstVersion: Int64 = 1
