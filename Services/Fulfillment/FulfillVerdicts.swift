@@ -73,9 +73,7 @@ struct FulfillVerdicts: Sendable {
         let notifications: RecordNotifications.Recorded
     }
 
-    // Locks are taken in one order everywhere, so that batches cannot dead-lock: consents; lineages; orders by key, old ones
-    // before new ones; balances; subscriptions; sequences by account; notifications; calls to Apple; questions to Apple; unknown values;
-    // submissions by id.
+    // The steps are in the order of locks, which the README of Persistence tells.
     private func fulfill(
         _ verdicts: [VerdictMessage], by catalogue: Catalogue, takesUp: Bool, on connection: PostgresConnection
     ) async throws -> Fulfilled {

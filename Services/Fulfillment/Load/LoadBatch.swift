@@ -8,8 +8,6 @@ import PurchaseModel
 import ServiceRuntime
 
 /// Reads and locks all that decides about a batch, each thing once.
-///
-/// Locks are taken in one order everywhere, so that batches cannot dead-lock: lineages, then orders, each sorted.
 struct LoadBatch: Sendable {
     enum Limit {
         /// Verdicts without their submission that a batch names in the log; further ones are only counted.

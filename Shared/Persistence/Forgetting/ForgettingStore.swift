@@ -110,8 +110,7 @@ package struct ForgettingStore: Sendable {
         }
     }
 
-    // The order of locks is that of `FulfillVerdicts`: consents; lineages; orders by key; balances; subscriptions; sequences;
-    // calls to Apple; submissions by id.
+    // The steps are in the order of locks, which the README of Persistence tells.
     @inline(never)
     private func change(_ traces: Traces, _ request: ForgetRequestStore.Due) async throws -> Int {
         try await pool.withTransaction { connection in
