@@ -53,7 +53,7 @@ struct IntentRoutesTests {
                 }
                 for reference in ["", longest + "é", "a\nb"] {
                     let refused = try await intake.openIntent("gems100", as: IntentRows.player(), reference: reference)
-                    #expect(refused.status == 400)
+                    #expect(refused.status == 422)
                     #expect(refused.problem == "field-invalid", "\(refused.text)")
                     #expect(refused.text.contains("reference"))
                 }

@@ -1,4 +1,4 @@
-"""The pages of the reference that are made from the sources: settings, reasons, files."""
+"""The pages of the reference that are made from the sources: settings, reasons, problems, files."""
 
 import pathlib
 import re
@@ -13,6 +13,7 @@ PROCESSES = {
 EVERY = "every service"
 TABLE_HEADS = {"variable", "key"}
 REASONS = "Shared/PurchaseModel/Reasons"
+PROBLEMS = "Services/ReceiptIntake/Pages/ProblemPage+List.swift"
 VERDICTS = PAGES + "outcomes.md"
 FILES = [
     ("The apps file", "Shared/ServiceRuntime/AppsFile.swift", "`COUNTERSIGN_APPS_FILE`: which apps are served, and who may call for them."),
@@ -25,7 +26,8 @@ FILES = [
 
 def pages():
     """What each made page says, by its path in the repository."""
-    return {PAGES + "settings.md": settings_page(), PAGES + "reasons.md": reasons_page(), PAGES + "files.md": files_page()}
+    return {PAGES + "settings.md": settings_page(), PAGES + "reasons.md": reasons_page(), PAGES + "problems.md": problems_page(),
+            PAGES + "files.md": files_page()}
 
 
 def read(path):
@@ -137,6 +139,20 @@ def verdict_reasons():
             kinds += [cells[0]] if cells[0] not in kinds else []
             what += [cells[1]] if cells[1] not in what else []
     return sorted(found["rejected"].items()), sorted(found["unknown"].items())
+
+
+# --- problems -----------------------------------------------------------------------------------------------------------
+
+def problems_page():
+    lines = ["# Problems", "", MADE.format(sources=f"`{PROBLEMS}`"), "",
+             "Problems of receipt-intake are RFC 9457 documents of type `/problems/<slug>`, relative to its address, where a page says the same as this",
+             "table. Compare the whole type, or its last part.", "", "| status | type | meaning | what to do |", "|---|---|---|---|"]
+    rows = re.findall(r'ProblemPage\(\s*"([a-z-]+)",\s*((?:\d+,\s*)+)meaning:\s*((?:"[^"\n]*"[\s+]*)+),\s*remedy:\s*((?:"[^"\n]*"[\s+]*)+)\)',
+                      read(PROBLEMS))
+    for slug, statuses, *texts in sorted(rows, key=lambda row: (re.findall(r"\d+", row[1]), row[0])):
+        meaning, remedy = ("".join(re.findall(r'"([^"\n]*)"', text)) for text in texts)
+        lines.append(f"| {', '.join(re.findall(r'[0-9]+', statuses))} | `{slug}` | {meaning} | {remedy} |")
+    return "\n".join(lines) + "\n"
 
 
 # --- files --------------------------------------------------------------------------------------------------------------
