@@ -37,6 +37,11 @@ public struct SQL: ExpressibleByStringInterpolation, Sendable {
         SQL(texts: ["", ""], values: [Bound(value: Element.postgresArray(values), identity: Identity())])
     }
 
+    /// A value that is sent once, however often a statement has it: a long text, or what a statement compares with everywhere.
+    public static func once<Value: PostgresEncodable>(_ value: Value?) -> SQL {
+        SQL(texts: ["", ""], values: [Bound(value: .scalar(value), identity: Identity())])
+    }
+
     /// Text with `$1`, `$2` … and the values for it.
     var statement: (text: String, parameters: [PostgresValue]) {
         guard !values.isEmpty else { return (texts[0], []) }

@@ -77,14 +77,17 @@ struct SQLTextTests {
 
     @Test("a value is as many parameters as places; one that is bound once is one, in parts, too")
     func once() {
-        let name = "a"
-        #expect(text("\(name) \(name)") == "$1 $2")
+        #expect(text("\("a") \("a")") == "$1 $2")
         let ids = SQL.once(["a", "b"])
         let others = SQL.once(["a", "b"])
         let part: SQL = "x = ANY(\(ids))"
         let sql: SQL = "SELECT \(1), unnest(\(ids)) WHERE \(part) AND y = ANY(\(others)) OR \(part)"
         #expect(text(sql) == "SELECT $1, unnest($2) WHERE x = ANY($2) AND y = ANY($3) OR x = ANY($2)")
         #expect(bytes(sql).count == 3)
+        let name = SQL.once("a")
+        #expect(text("\(name) \(name)") == "$1 $1")
+        let nobody = SQL.once(nil as String?)
+        #expect(text("\(nobody) \(nobody)") == "$1 $1" && bytes("\(nobody)") == [nil])
     }
 
     @Test("parts are joined, with their values")
