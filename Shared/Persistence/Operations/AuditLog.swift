@@ -39,11 +39,9 @@ enum AuditLog {
         let result = try await connection.query(
             """
             INSERT INTO audit_log (actor, action, subject, reason)
-            SELECT $1, $2, subject, $3 FROM unnest($4::text[]) WITH ORDINALITY AS new (subject, place) ORDER BY place
+            SELECT \(actor), \(action), subject, \(reason) FROM unnest(\(subjects)) WITH ORDINALITY AS new (subject, place) ORDER BY place
             RETURNING id, created_at
-            """, [.text(actor), .text(action), .text(reason), .textArray(subjects)])
-        return try result.rows.map { row in
-            Line(id: try row.decode("id"), createdAt: try row.decode("created_at"))
-        }
+            """)
+        return try result.map(Line.init)
     }
 }

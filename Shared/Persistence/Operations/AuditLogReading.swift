@@ -41,19 +41,10 @@ package struct AuditLogReading: Sendable {
         let result = try await pool.query(
             """
             SELECT id, created_at, actor, action, subject, reason FROM audit_log
-            WHERE ($1::text IS NULL OR action = $1) AND ($2::text IS NULL OR actor = $2)
-                AND ($3::text IS NULL OR subject = $3) AND ($4::timestamptz IS NULL OR created_at >= $4)
-            ORDER BY id DESC LIMIT $5
-            """,
-            [
-                .text(selection.action), .text(selection.actor), .text(selection.subject),
-                .timestamptz(selection.since),
-                .int8(Int64(limit)),
-            ])
-        return try result.rows.map { row in
-            Line(
-                id: try row.decode("id"), createdAt: try row.decode("created_at"), actor: try row.decode("actor"),
-                action: try row.decode("action"), subject: try row.decode("subject"), reason: try row.decode("reason"))
-        }
+            WHERE (\(selection.action) IS NULL OR action = \(selection.action)) AND (\(selection.actor) IS NULL OR actor = \(selection.actor))
+                AND (\(selection.subject) IS NULL OR subject = \(selection.subject)) AND (\(selection.since) IS NULL OR created_at >= \(selection.since))
+            ORDER BY id DESC LIMIT \(limit)
+            """)
+        return try result.map(Line.init)
     }
 }

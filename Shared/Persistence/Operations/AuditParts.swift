@@ -74,16 +74,17 @@ enum AuditParts: Sendable {
         // A sample takes whole pages, so it is spread over the table; a small table is read whole.
         let percent = min(100.0, 100.0 * Double(sampleMaximum) / Double(max(1, rows)))
         let sample = percent < 100 ? "TABLESAMPLE SYSTEM (\(percent)) REPEATABLE (1)" : ""
+        let expression: SQL = "\(unescaped: column.expression)"
         let result = try await connection.query(
             """
             SELECT quote_literal(value) AS literal FROM (
                 SELECT min(value) AS value FROM (
-                    SELECT \(column.expression) AS value, ntile($1::int) OVER (ORDER BY \(column.expression)) AS part
-                    FROM \(column.table) \(sample) WHERE \(column.expression) IS NOT NULL) sampled
+                    SELECT \(expression) AS value, ntile(\(parts)::int) OVER (ORDER BY \(expression)) AS part
+                    FROM \(unescaped: column.table) \(unescaped: sample) WHERE \(expression) IS NOT NULL) sampled
                 WHERE part > 1 GROUP BY part) ends
             GROUP BY value ORDER BY value
-            """, [.int8(parts)])
-        return try result.rows.map { try $0.decode("literal") }
+            """)
+        return try result.map { (literal: String) in literal }
     }
 
     private static func shares(
@@ -107,8 +108,8 @@ enum AuditParts: Sendable {
     ) async throws -> [String] {
         let rows = try await estimate(table, on: connection)
         let result = try await connection.query(
-            "SELECT pg_relation_size(to_regclass($1)) / current_setting('block_size')::int8 AS pages", [.text(table)])
-        let pages = try result.rows.first?.decode("pages", as: Int64.self) ?? 0
+            "SELECT pg_relation_size(to_regclass(\(table))) / current_setting('block_size')::int8 AS pages")
+        let pages: Int64 = try result.rows.first?.decode(Int64.self) ?? 0
         let parts = min(size.partsMaximum, rows / max(1, size.rows) + 1, pages)
         guard parts > 1 else { return [""] }
         return (0..<parts).map { number in
@@ -127,10 +128,10 @@ enum AuditParts: Sendable {
             SELECT coalesce(sum(CASE WHEN c.reltuples > 0 THEN c.reltuples
                 ELSE pg_relation_size(c.oid) / current_setting('block_size')::int8 END), 0)::int8 AS rows
             FROM pg_class c
-            WHERE c.relkind = 'r' AND (c.oid = to_regclass($1)
-                OR c.oid IN (SELECT relid FROM pg_partition_tree(to_regclass($1))))
-            """, [.text(table)])
-        return try result.rows.first?.decode("rows") ?? 0
+            WHERE c.relkind = 'r' AND (c.oid = to_regclass(\(table))
+                OR c.oid IN (SELECT relid FROM pg_partition_tree(to_regclass(\(table)))))
+            """)
+        return try result.rows.first?.decode(Int64.self) ?? 0
     }
 }
 

@@ -21,10 +21,6 @@ extension BacklogStore {
                 environment || ' ' || transaction_id AS oldest
             FROM purchase_conflicts WHERE resolved_at IS NULL ORDER BY created_at, id LIMIT 1
             """)
-        return try result.rows.first.map { row in
-            OpenConflicts(
-                count: try row.decode("count"), oldestSeconds: try row.decode("oldest_seconds"),
-                oldest: try row.decode("oldest"))
-        }
+        return try result.map(OpenConflicts.init).first
     }
 }

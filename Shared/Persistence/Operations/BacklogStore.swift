@@ -74,9 +74,9 @@ package struct BacklogStore: Sendable {
         let result = try await pool.query(
             """
             SELECT extract(epoch FROM now() - oldest)::float8 AS age
-            FROM (\(unescaped: SubmissionStore.oldestUnsettledStatement)) unsettled
+            FROM (\(SubmissionStore.oldestUnsettledStatement)) unsettled
             """)
-        return try result.rows.first?.decodeIfPresent("age", as: Double.self)
+        return try result.rows.first?.decode(Double?.self) ?? nil
     }
 
     /// Parked orders by reason: at most ``UndeliveredStore/countMaximum`` of each environment, the oldest exactly.
@@ -103,13 +103,10 @@ package struct BacklogStore: Sendable {
             FROM webhook_endpoints e CROSS JOIN LATERAL (
                 SELECT count(*) AS pending FROM (
                     SELECT FROM webhook_deliveries
-                    WHERE endpoint_id = e.id AND due_at IS NOT NULL ORDER BY due_at LIMIT $1) waiting) d
+                    WHERE endpoint_id = e.id AND due_at IS NOT NULL ORDER BY due_at LIMIT \(DueRowsStore.countMaximum)) waiting) d
             WHERE e.disabled_at IS NOT NULL ORDER BY e.id
-            """, [.int8(Int64(DueRowsStore.countMaximum))])
-        return try result.rows.map { row in
-            DisabledEndpoint(
-                id: try row.decode("id"), reason: try row.decode("reason"), pending: try row.decode("pending"))
-        }
+            """)
+        return try result.map(DisabledEndpoint.init)
     }
 
     /// How the server is set.
@@ -118,14 +115,12 @@ package struct BacklogStore: Sendable {
     package func serverSettings() async throws -> ServerSettings {
         let result = try await pool.query(
             """
-            SELECT current_setting('server_version') AS version, current_setting('fsync') = 'on' AS fsync,
-                current_setting('synchronous_commit') AS synchronous_commit, pg_is_in_recovery() AS standby
+            SELECT current_setting('server_version') AS version, current_setting('fsync') = 'on' AS is_fsync_on,
+                current_setting('synchronous_commit') AS synchronous_commit, pg_is_in_recovery() AS is_standby
             """)
-        guard let row = result.rows.first else {
+        guard let settings = try result.map(ServerSettings.init).first else {
             throw PostgresError(code: .decodingFailed, reason: "the server's settings came back empty")
         }
-        return ServerSettings(
-            version: try row.decode("version"), isFsyncOn: try row.decode("fsync"),
-            synchronousCommit: try row.decode("synchronous_commit"), isStandby: try row.decode("standby"))
+        return settings
     }
 }

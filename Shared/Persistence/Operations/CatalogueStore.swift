@@ -13,20 +13,21 @@ package struct CatalogueStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func version(of text: String) async throws -> Int64 {
+        let content = SQL.once(text)
         // Twice at most: when another process inserts between the two statements, the second round finds its row.
         for _ in 0..<2 {
             let found = try await pool.query(
                 """
                 WITH added AS (
                     INSERT INTO catalogues (sha256, content)
-                    SELECT encode(sha256(convert_to($1, 'UTF8')), 'hex'), $1
+                    SELECT encode(sha256(convert_to(\(content), 'UTF8')), 'hex'), \(content)
                     WHERE NOT EXISTS (
-                        SELECT FROM catalogues WHERE sha256 = encode(sha256(convert_to($1, 'UTF8')), 'hex'))
+                        SELECT FROM catalogues WHERE sha256 = encode(sha256(convert_to(\(content), 'UTF8')), 'hex'))
                     ON CONFLICT DO NOTHING RETURNING version)
                 SELECT version FROM added
-                UNION ALL SELECT version FROM catalogues WHERE sha256 = encode(sha256(convert_to($1, 'UTF8')), 'hex')
-                """, [.text(text)])
-            if let row = found.rows.first { return try row.decode("version") }
+                UNION ALL SELECT version FROM catalogues WHERE sha256 = encode(sha256(convert_to(\(content), 'UTF8')), 'hex')
+                """)
+            if let row = found.rows.first { return try row.decode(Int64.self) }
         }
         throw PostgresError(code: .decodingFailed, reason: "a catalogue has no version after it was written")
     }
@@ -35,7 +36,7 @@ package struct CatalogueStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func text(of version: Int64) async throws -> String? {
-        let found = try await pool.query("SELECT content FROM catalogues WHERE version = $1", [.int8(version)])
-        return try found.rows.first?.decode("content")
+        let found = try await pool.query("SELECT content FROM catalogues WHERE version = \(version)")
+        return try found.rows.first?.decode(String.self)
     }
 }

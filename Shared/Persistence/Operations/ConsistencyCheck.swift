@@ -139,13 +139,11 @@ package struct ConsistencyCheck: Sendable {
     ) async throws -> (count: Int64, examples: [String]) {
         let result = try await connection.query(
             """
-            WITH \(prefix)broken AS (\(rule.sql))
-            SELECT subject, count(*) OVER () AS total FROM broken ORDER BY subject LIMIT $1
-            """, [.int8(Int64(max(1, examplesMaximum)))])
-        return (
-            try result.rows.first?.decode("total", as: Int64.self) ?? 0,
-            try result.rows.prefix(examplesMaximum).map { try $0.decode("subject", as: String.self) }
-        )
+            WITH \(unescaped: prefix)broken AS (\(unescaped: rule.sql))
+            SELECT subject, count(*) OVER () AS total FROM broken ORDER BY subject LIMIT \(max(1, examplesMaximum))
+            """)
+        let found = try result.map { (subject: String, total: Int64) in (subject: subject, total: total) }
+        return (found.first?.total ?? 0, found.prefix(examplesMaximum).map(\.subject))
     }
 
     private static func counts(
@@ -164,9 +162,8 @@ package struct ConsistencyCheck: Sendable {
                 let result = try await connection.query(
                     "\(unescaped: with)SELECT \(unescaped: name) AS name, count(*) AS rows FROM \(unescaped: count.table) GROUP BY 1"
                 )
-                for row in result.rows {
-                    let name = count.table + (try row.decode("name", as: String.self))
-                    counts[name, default: 0] += try row.decode("rows", as: Int64.self)
+                for (name, rows) in try result.map({ (name: String, rows: Int64) in (name, rows) }) {
+                    counts[count.table + name, default: 0] += rows
                 }
             }
             if count.group == nil { counts[count.table, default: 0] += 0 }

@@ -5,7 +5,7 @@ package import PurchaseModel
 /// What an id means that an operator was given: which tables know it, and where its story begins.
 package struct IdentifierStore: Sendable {
     /// What kind of id it is.
-    package enum Kind: String, Codable, Sendable, CaseIterable {
+    package enum Kind: String, Codable, Sendable, CaseIterable, PostgresDecodable {
         case account
         case submission
         case event
@@ -57,136 +57,131 @@ package struct IdentifierStore: Sendable {
     package func meanings(of id: String) async throws -> [Meaning] {
         try await pool.withTransaction { connection in
             try await connection.executeScript(InspectionStore.settings)
-            let uuid = UUID(uuidString: id)
-            var meanings = try await Self.read(Self.rows, [.text(id), .int8(Limit.each)], connection)
-            meanings += try await Self.read(Self.purchases, [.text(id), .int8(Limit.each)], connection)
-            if let uuid {
-                meanings += try await Self.read(Self.uuids, [.uuid(uuid), .int8(Limit.each)], connection)
-            }
-            meanings += try await Self.read(Self.accounts, [.text(id), .int8(Limit.each)], connection)
+            var statements = [Self.rows(id), Self.purchases(id), Self.accounts(id)]
+            if let uuid = UUID(uuidString: id) { statements.insert(Self.uuids(uuid), at: 2) }
+            var meanings: [Meaning] = []
+            for statement in statements { meanings += try await connection.query(statement).map(Meaning.init) }
             return meanings
         }
     }
 
-    private static func read(
-        _ statement: String, _ values: [PostgresValue], _ connection: PostgresConnection
-    ) async throws -> [Meaning] {
-        let result = try await connection.query(statement, values)
-        return try result.rows.map { row in
-            let kind: String = try row.decode("kind")
-            return Meaning(
-                kind: Kind(rawValue: kind) ?? .transaction, environment: try row.decodeIfPresent("environment"),
-                app: try row.decodeIfPresent("app"),
-                account: try row.decodeIfPresent("account", as: String.self).map(Account.init(stored:)),
-                leadsTo: try row.decodeIfPresent("leads_to"))
-        }
+    /// Rows that have the id themselves.
+    static func rows(_ id: String) -> SQL {
+        let id = SQL.once(id)
+        return """
+            SELECT 'submission' AS kind, NULL::text AS environment, app, nullif(account, '') AS account, id AS leads_to
+            FROM submissions WHERE id = \(id)
+            UNION ALL
+            SELECT 'event', environment, app, account, id FROM events WHERE id = \(id)
+            UNION ALL
+            SELECT 'forget_request', NULL, app, account, NULL FROM forget_requests WHERE id = \(id)
+            UNION ALL
+            SELECT 'spend', environment, app, account, NULL FROM spends
+            WHERE id = CASE WHEN \(id) ~ '^spend_[0-9]{1,18}$' THEN substr(\(id), 7)::bigint END
+            UNION ALL
+            (SELECT 'intent', o.environment, i.app, i.account, o.transaction_id
+            FROM purchase_intents i LEFT JOIN orders o ON o.app_account_token = i.id AND o.app = i.app
+            WHERE i.reference = \(id) ORDER BY i.created_at DESC LIMIT \(Limit.each))
+            UNION ALL
+            (SELECT 'sweep_request', split_part(subject, '/', 1), app, NULL, split_part(subject, '/', 2)
+            FROM sweep_requests CROSS JOIN LATERAL unnest(subjects) AS subject WHERE id = \(id) LIMIT \(Limit.each))
+            UNION ALL
+            (SELECT 'posted_number', NULL, app, nullif(account, ''), id FROM submissions
+            WHERE coalesce(named_transaction_id, partition_key) = \(id)
+                AND (named_transaction_id IS NOT NULL OR kind IN ('transaction_id', 'order_id'))
+                AND NOT EXISTS (SELECT FROM order_transactions
+                    WHERE environment IN ('production', 'sandbox') AND transaction_id = \(id))
+            ORDER BY received_at DESC LIMIT \(Limit.each))
+            """
     }
 
-    /// Rows that have the id themselves.
-    static let rows = """
-        SELECT 'submission' AS kind, NULL::text AS environment, app, nullif(account, '') AS account, id AS leads_to
-        FROM submissions WHERE id = $1
-        UNION ALL
-        SELECT 'event', environment, app, account, id FROM events WHERE id = $1
-        UNION ALL
-        SELECT 'forget_request', NULL, app, account, NULL FROM forget_requests WHERE id = $1
-        UNION ALL
-        SELECT 'spend', environment, app, account, NULL FROM spends
-        WHERE id = CASE WHEN $1 ~ '^spend_[0-9]{1,18}$' THEN substr($1, 7)::bigint END
-        UNION ALL
-        (SELECT 'intent', o.environment, i.app, i.account, o.transaction_id
-        FROM purchase_intents i LEFT JOIN orders o ON o.app_account_token = i.id AND o.app = i.app
-        WHERE i.reference = $1 ORDER BY i.created_at DESC LIMIT $2)
-        UNION ALL
-        (SELECT 'sweep_request', split_part(subject, '/', 1), app, NULL, split_part(subject, '/', 2)
-        FROM sweep_requests CROSS JOIN LATERAL unnest(subjects) AS subject WHERE id = $1 LIMIT $2)
-        UNION ALL
-        (SELECT 'posted_number', NULL, app, nullif(account, ''), id FROM submissions
-        WHERE coalesce(named_transaction_id, partition_key) = $1
-            AND (named_transaction_id IS NOT NULL OR kind IN ('transaction_id', 'order_id'))
-            AND NOT EXISTS (SELECT FROM order_transactions
-                WHERE environment IN ('production', 'sandbox') AND transaction_id = $1)
-        ORDER BY received_at DESC LIMIT $2)
-        """
-
     /// Apple's ids of purchases.
-    static let purchases = """
-        WITH RECURSIVE environments AS (SELECT unnest(ARRAY['production', 'sandbox']) AS environment),
-        apps AS (
-            (SELECT environment, (SELECT app FROM orders o WHERE o.environment = e.environment
-                    AND web_order_line_item_id IS NOT NULL ORDER BY app LIMIT 1) AS app FROM environments e)
+    static func purchases(_ id: String) -> SQL {
+        let id = SQL.once(id)
+        return """
+            WITH RECURSIVE environments AS (SELECT unnest(ARRAY['production', 'sandbox']) AS environment),
+            apps AS (
+                (SELECT environment, (SELECT app FROM orders o WHERE o.environment = e.environment
+                        AND web_order_line_item_id IS NOT NULL ORDER BY app LIMIT 1) AS app FROM environments e)
+                UNION ALL
+                SELECT a.environment, (SELECT app FROM orders o WHERE o.environment = a.environment AND o.app > a.app
+                    AND web_order_line_item_id IS NOT NULL ORDER BY app LIMIT 1)
+                FROM apps a WHERE a.app IS NOT NULL
+            )
+            SELECT 'transaction' AS kind, o.environment, o.app, o.account, i.transaction_id AS leads_to
+            FROM order_transactions i JOIN orders o
+                ON (o.environment, o.transaction_id) = (i.environment, i.order_transaction_id)
+            WHERE i.environment IN ('production', 'sandbox') AND i.transaction_id = \(id)
             UNION ALL
-            SELECT a.environment, (SELECT app FROM orders o WHERE o.environment = a.environment AND o.app > a.app
-                AND web_order_line_item_id IS NOT NULL ORDER BY app LIMIT 1)
-            FROM apps a WHERE a.app IS NOT NULL
-        )
-        SELECT 'transaction' AS kind, o.environment, o.app, o.account, i.transaction_id AS leads_to
-        FROM order_transactions i JOIN orders o
-            ON (o.environment, o.transaction_id) = (i.environment, i.order_transaction_id)
-        WHERE i.environment IN ('production', 'sandbox') AND i.transaction_id = $1
-        UNION ALL
-        (SELECT 'original_transaction', o.environment, o.app, o.account, o.transaction_id
-        FROM orders o JOIN lineages USING (environment, original_transaction_id)
-        WHERE environment IN ('production', 'sandbox') AND original_transaction_id = $1
-        ORDER BY o.purchase_date DESC LIMIT $2)
-        UNION ALL
-        (SELECT 'original_transaction', o.environment, o.app, o.account, o.transaction_id
-        FROM lineage_members m JOIN orders o
-            ON (o.environment, o.original_transaction_id) = (m.environment, m.lineage_id)
-        WHERE m.environment IN ('production', 'sandbox') AND m.original_transaction_id = $1
-        ORDER BY o.purchase_date DESC LIMIT $2)
-        UNION ALL
-        (SELECT 'web_order_line_item', o.environment, o.app, o.account, o.transaction_id
-        FROM apps a JOIN orders o ON (o.environment, o.app) = (a.environment, a.app)
-        WHERE o.web_order_line_item_id = $1 LIMIT $2)
-        """
+            (SELECT 'original_transaction', o.environment, o.app, o.account, o.transaction_id
+            FROM orders o JOIN lineages USING (environment, original_transaction_id)
+            WHERE environment IN ('production', 'sandbox') AND original_transaction_id = \(id)
+            ORDER BY o.purchase_date DESC LIMIT \(Limit.each))
+            UNION ALL
+            (SELECT 'original_transaction', o.environment, o.app, o.account, o.transaction_id
+            FROM lineage_members m JOIN orders o
+                ON (o.environment, o.original_transaction_id) = (m.environment, m.lineage_id)
+            WHERE m.environment IN ('production', 'sandbox') AND m.original_transaction_id = \(id)
+            ORDER BY o.purchase_date DESC LIMIT \(Limit.each))
+            UNION ALL
+            (SELECT 'web_order_line_item', o.environment, o.app, o.account, o.transaction_id
+            FROM apps a JOIN orders o ON (o.environment, o.app) = (a.environment, a.app)
+            WHERE o.web_order_line_item_id = \(id) LIMIT \(Limit.each))
+            """
+    }
 
     /// What has the id as a UUID.
     ///
     /// Tokens and notifications are found by their app first, of which there are few.
-    static let uuids = """
-        WITH RECURSIVE token_apps AS (
-            (SELECT app FROM account_tokens ORDER BY app LIMIT 1)
+    static func uuids(_ uuid: UUID) -> SQL {
+        let id = SQL.once(uuid)
+        return """
+            WITH RECURSIVE token_apps AS (
+                (SELECT app FROM account_tokens ORDER BY app LIMIT 1)
+                UNION ALL
+                SELECT (SELECT t.app FROM account_tokens t WHERE t.app > a.app ORDER BY t.app LIMIT 1)
+                FROM token_apps a WHERE a.app IS NOT NULL
+            ), notification_apps AS (
+                (SELECT app FROM apple_notifications ORDER BY app LIMIT 1)
+                UNION ALL
+                SELECT (SELECT n.app FROM apple_notifications n WHERE n.app > a.app ORDER BY n.app LIMIT 1)
+                FROM notification_apps a WHERE a.app IS NOT NULL
+            ), bought AS (
+                SELECT environment, app, account, transaction_id FROM orders
+                WHERE app_account_token = \(id) AND app_account_token IS NOT NULL
+                ORDER BY purchase_date DESC LIMIT \(Limit.each)
+            ), intents AS (
+                SELECT app, account FROM purchase_intents WHERE id = \(id)
+            ), tokens AS (
+                SELECT t.app, t.account FROM token_apps a JOIN account_tokens t ON t.app = a.app AND t.token = \(id)
+            )
+            SELECT 'intent' AS kind, NULL::text AS environment, app, account, NULL::text AS leads_to FROM intents
             UNION ALL
-            SELECT (SELECT t.app FROM account_tokens t WHERE t.app > a.app ORDER BY t.app LIMIT 1)
-            FROM token_apps a WHERE a.app IS NOT NULL
-        ), notification_apps AS (
-            (SELECT app FROM apple_notifications ORDER BY app LIMIT 1)
+            SELECT 'account_token', NULL, app, account, NULL FROM tokens WHERE NOT EXISTS (SELECT FROM intents)
             UNION ALL
-            SELECT (SELECT n.app FROM apple_notifications n WHERE n.app > a.app ORDER BY n.app LIMIT 1)
-            FROM notification_apps a WHERE a.app IS NOT NULL
-        ), bought AS (
-            SELECT environment, app, account, transaction_id FROM orders
-            WHERE app_account_token = $1 AND app_account_token IS NOT NULL
-            ORDER BY purchase_date DESC LIMIT $2
-        ), intents AS (
-            SELECT app, account FROM purchase_intents WHERE id = $1
-        ), tokens AS (
-            SELECT t.app, t.account FROM token_apps a JOIN account_tokens t ON t.app = a.app AND t.token = $1
-        )
-        SELECT 'intent' AS kind, NULL::text AS environment, app, account, NULL::text AS leads_to FROM intents
-        UNION ALL
-        SELECT 'account_token', NULL, app, account, NULL FROM tokens WHERE NOT EXISTS (SELECT FROM intents)
-        UNION ALL
-        SELECT CASE WHEN EXISTS (SELECT FROM intents) THEN 'intent' ELSE 'account_token' END, environment, app, account,
-            transaction_id FROM bought
-        UNION ALL
-        SELECT 'notification', n.environment, n.app, NULL, n.submission_id
-        FROM notification_apps a JOIN apple_notifications n ON n.app = a.app AND n.notification_uuid = $1::text
-        """
+            SELECT CASE WHEN EXISTS (SELECT FROM intents) THEN 'intent' ELSE 'account_token' END, environment, app, account,
+                transaction_id FROM bought
+            UNION ALL
+            SELECT 'notification', n.environment, n.app, NULL, n.submission_id
+            FROM notification_apps a JOIN apple_notifications n ON n.app = a.app AND n.notification_uuid = \(id)::text
+            """
+    }
 
     /// Whether it is the name of an account, in which apps.
-    static let accounts = """
-        SELECT 'account' AS kind, NULL::text AS environment, app, $1::text AS account, NULL::text AS leads_to FROM (
-            SELECT app FROM account_sequences WHERE account = $1
-            UNION SELECT app FROM balances WHERE account = $1
-            UNION SELECT app FROM orders WHERE account = $1
-            UNION SELECT app FROM submissions WHERE account = $1 AND account <> ''
-            UNION SELECT app FROM entitlements WHERE account = $1
-            UNION SELECT app FROM account_tokens WHERE account = $1
-            UNION SELECT app FROM purchase_intents WHERE account = $1
-            UNION SELECT app FROM lineage_shares WHERE account = $1
-            UNION SELECT app FROM account_consents WHERE account = $1
-        ) apps ORDER BY app LIMIT $2
-        """
+    static func accounts(_ id: String) -> SQL {
+        let id = SQL.once(id)
+        return """
+            SELECT 'account' AS kind, NULL::text AS environment, app, \(id) AS account, NULL::text AS leads_to FROM (
+                SELECT app FROM account_sequences WHERE account = \(id)
+                UNION SELECT app FROM balances WHERE account = \(id)
+                UNION SELECT app FROM orders WHERE account = \(id)
+                UNION SELECT app FROM submissions WHERE account = \(id) AND account <> ''
+                UNION SELECT app FROM entitlements WHERE account = \(id)
+                UNION SELECT app FROM account_tokens WHERE account = \(id)
+                UNION SELECT app FROM purchase_intents WHERE account = \(id)
+                UNION SELECT app FROM lineage_shares WHERE account = \(id)
+                UNION SELECT app FROM account_consents WHERE account = \(id)
+            ) apps ORDER BY app LIMIT \(Limit.each)
+            """
+    }
 }

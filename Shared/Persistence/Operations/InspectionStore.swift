@@ -24,8 +24,8 @@ package struct InspectionStore: Sendable {
     package func inspect(_ id: String) async throws -> String? {
         try await pool.withTransaction { connection in
             try await connection.executeScript(Self.settings)
-            let result = try await connection.query(Self.statement, [.text(id)])
-            return try result.rows.first?.decode("dossier", as: String.self)
+            let result = try await connection.query(Self.statement(id))
+            return try result.rows.first?.decode(String.self)
         }
     }
 
@@ -37,8 +37,9 @@ package struct InspectionStore: Sendable {
         """
 
     /// Each way to a submission goes by an index: together by OR they would read the table whole.
-    private static let submissionIds = """
-        SELECT $1::text AS id
+    private static func submissionIds(_ id: SQL) -> SQL {
+        """
+        SELECT \(id) AS id
             UNION SELECT id FROM submissions
             WHERE coalesce(named_transaction_id, partition_key) = ANY(ARRAY(SELECT number FROM numbers))
                 AND (named_transaction_id IS NOT NULL OR kind IN ('transaction_id', 'order_id'))
@@ -47,14 +48,27 @@ package struct InspectionStore: Sendable {
             UNION SELECT submission_id FROM found_conflicts
             UNION SELECT l.submission_id FROM submission_transactions l JOIN keys USING (environment, transaction_id)
         """
+    }
 
-    private static let statement = """
-        WITH asked AS (
-            SELECT environment, $1::text AS transaction_id FROM unnest(ARRAY['production', 'sandbox']) AS e (environment)
-            UNION SELECT environment, transaction_id FROM submission_transactions WHERE submission_id = $1
-            UNION SELECT environment, transaction_id FROM events WHERE id = $1
+    private static func statement(_ asked: String) -> SQL {
+        let id = SQL.once(asked)
+        return """
+            WITH \(purchases(id)), \(rows(id))
+            SELECT \(dossier)::text AS dossier
+            WHERE EXISTS (SELECT FROM found_submissions) OR EXISTS (SELECT FROM found_orders)
+                OR EXISTS (SELECT FROM found_events) OR EXISTS (SELECT FROM found_conflicts)
+            """
+    }
+
+    /// The orders and submissions that the id leads to.
+    private static func purchases(_ id: SQL) -> SQL {
+        """
+        asked AS (
+            SELECT environment, \(id) AS transaction_id FROM unnest(ARRAY['production', 'sandbox']) AS e (environment)
+            UNION SELECT environment, transaction_id FROM submission_transactions WHERE submission_id = \(id)
+            UNION SELECT environment, transaction_id FROM events WHERE id = \(id)
             UNION SELECT t.environment, t.transaction_id FROM submissions, jsonb_to_recordset(outcome -> 'transactions')
-                AS t (environment text, transaction_id text) WHERE id = $1 AND t.environment IS NOT NULL
+                AS t (environment text, transaction_id text) WHERE id = \(id) AND t.environment IS NOT NULL
         ), keys AS (
             SELECT environment, transaction_id FROM asked
             UNION SELECT i.environment, i.order_transaction_id FROM asked
@@ -63,7 +77,7 @@ package struct InspectionStore: Sendable {
             JOIN purchase_conflicts c USING (environment, transaction_id)
             UNION SELECT o.environment, o.transaction_id FROM lineage_members m
             JOIN orders o ON (o.environment, o.original_transaction_id) = (m.environment, m.lineage_id)
-            WHERE (m.environment, m.original_transaction_id) IN (('production', $1), ('sandbox', $1))
+            WHERE (m.environment, m.original_transaction_id) IN (('production', \(id)), ('sandbox', \(id)))
         ), found_ids AS (
             SELECT i.environment, i.transaction_id, i.order_transaction_id, i.submission_id, i.created_at
             FROM (
@@ -79,7 +93,7 @@ package struct InspectionStore: Sendable {
                 AND k.transaction_id IN (c.transaction_id, c.order_transaction_id))
         ), adjustments AS (
             SELECT substring(body::jsonb ->> 'correlation_id' FROM '^adjustment_([0-9]{1,18})$')::bigint AS audit_id
-            FROM events WHERE id = $1 AND transaction_id IS NULL
+            FROM events WHERE id = \(id) AND transaction_id IS NULL
         ), found_orders AS (
             SELECT environment, transaction_id, state, reason, account, app, product_id, product_type, quantity,
                 original_transaction_id, purchase_date, expires_date, revocation_date, revocation_type, ownership,
@@ -88,16 +102,23 @@ package struct InspectionStore: Sendable {
                 submission_id, correlation_id, created_at, granted_at, granted_elsewhere, test_purchase
             FROM orders JOIN keys USING (environment, transaction_id)
         ), numbers AS (
-            SELECT $1::text AS number UNION SELECT transaction_id FROM found_ids
+            SELECT \(id) AS number UNION SELECT transaction_id FROM found_ids
         ), found_submission_ids AS (
-            \(submissionIds)
+            \(submissionIds(id))
         ), found_submissions AS (
             SELECT id, state, reason, app, account, kind, attempts, due_at, received_at, settled_at, correlation_id,
                 named_transaction_id, expected_environment, alarmed_at,
                 octet_length(\(SubmissionStore.wholeProof)) AS proof_bytes, outcome
             FROM submissions
             WHERE id = ANY(ARRAY(SELECT id FROM found_submission_ids))
-        ), found_entries AS (
+        )
+        """
+    }
+
+    /// What is known of them.
+    private static func rows(_ id: SQL) -> SQL {
+        """
+        found_entries AS (
             SELECT id, environment, transaction_id, kind, sequence, app, account, item, amount, created_at
             FROM ledger_entries JOIN keys USING (environment, transaction_id)
             UNION ALL
@@ -134,7 +155,7 @@ package struct InspectionStore: Sendable {
             FROM (
                 SELECT events.* FROM events JOIN keys USING (environment, transaction_id)
                 UNION
-                SELECT * FROM events WHERE id = $1
+                SELECT * FROM events WHERE id = \(id)
             ) e LEFT JOIN event_outbox o ON o.event_id = e.id
         ), found_deliveries AS (
             SELECT event_id, endpoint_id, state, nullif(due_at, \(DeliveryStore.behind)) AS due_at, attempts, last_status,
@@ -152,7 +173,11 @@ package struct InspectionStore: Sendable {
                     UNION SELECT audit_id FROM found_bindings
                     UNION SELECT audit_id FROM operator_claims JOIN keys USING (environment, transaction_id))
         )
-        SELECT jsonb_build_object(
+        """
+    }
+
+    private static let dossier: SQL = """
+        jsonb_build_object(
             'submissions', (SELECT coalesce(jsonb_agg(s ORDER BY s.received_at), '[]') FROM found_submissions s),
             'orders', (SELECT coalesce(jsonb_agg(o ORDER BY o.created_at), '[]') FROM found_orders o),
             'order_transactions', (SELECT coalesce(jsonb_agg(i ORDER BY i.order_transaction_id,
@@ -167,8 +192,6 @@ package struct InspectionStore: Sendable {
             'deliveries', (SELECT coalesce(jsonb_agg(d ORDER BY d.created_at), '[]') FROM found_deliveries d),
             'apple_calls', (SELECT coalesce(jsonb_agg(c ORDER BY c.id), '[]') FROM found_calls c),
             'audit_log', (SELECT coalesce(jsonb_agg(a ORDER BY a.created_at), '[]') FROM found_audit a)
-        )::text AS dossier
-        WHERE EXISTS (SELECT FROM found_submissions) OR EXISTS (SELECT FROM found_orders)
-            OR EXISTS (SELECT FROM found_events) OR EXISTS (SELECT FROM found_conflicts)
+        )
         """
 }

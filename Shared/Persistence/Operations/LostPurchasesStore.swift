@@ -47,18 +47,10 @@ package struct LostPurchasesStore: Sendable {
         let result = try await pool.query(
             """
             SELECT stage, environment, app, reason, since, account, product_id, transaction_id, submission_id, purchase_date
-            FROM undelivered_purchases \(Self.condition)
-            ORDER BY since, stage, transaction_id, submission_id LIMIT $6
-            """, Self.values(selection) + [.int8(Int64(limit))])
-        return try result.rows.map { row in
-            Row(
-                stage: try row.decode("stage"), environment: try row.decodeIfPresent("environment"),
-                app: try row.decode("app"), reason: try row.decode("reason"), since: try row.decode("since"),
-                account: try row.accountIfPresent(), productId: try row.decodeIfPresent("product_id"),
-                transactionId: try row.decodeIfPresent("transaction_id"),
-                submissionId: try row.decodeIfPresent("submission_id"),
-                purchaseDate: try row.decodeIfPresent("purchase_date"))
-        }
+            FROM undelivered_purchases WHERE \(Self.condition(selection))
+            ORDER BY since, stage, transaction_id, submission_id LIMIT \(limit)
+            """)
+        return try result.map(Row.init)
     }
 
     /// How many, for one reason.
@@ -76,28 +68,20 @@ package struct LostPurchasesStore: Sendable {
     package func groups(_ selection: Selection) async throws -> [Group] {
         let result = try await pool.query(
             """
-            SELECT stage, environment, reason, count(*) AS count, extract(epoch FROM now() - min(since))::float8 AS oldest
-            FROM undelivered_purchases \(Self.condition)
+            SELECT stage, environment, reason, count(*) AS count, extract(epoch FROM now() - min(since))::float8 AS oldest_seconds
+            FROM undelivered_purchases WHERE \(Self.condition(selection))
             GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-            """, Self.values(selection))
-        return try result.rows.map { row in
-            Group(
-                stage: try row.decode("stage"), environment: try row.decodeIfPresent("environment"),
-                reason: try row.decode("reason"), count: try row.decode("count"),
-                oldestSeconds: try row.decode("oldest"))
-        }
+            """)
+        return try result.map(Group.init)
     }
 
-    private static let condition = """
-        WHERE ($1::text IS NULL OR app = $1) AND ($2::text IS NULL OR environment IS NULL OR environment = $2)
-            AND ($3::text IS NULL OR stage = $3) AND ($4::text IS NULL OR reason = $4)
-            AND since <= now() - $5 * interval '1 millisecond'
+    private static func condition(_ selection: Selection) -> SQL {
         """
-
-    private static func values(_ selection: Selection) -> [PostgresValue] {
-        [
-            .text(selection.app), .text(selection.environment), .text(selection.stage), .text(selection.reason),
-            .int8(selection.olderThan.wholeMilliseconds),
-        ]
+        (\(selection.app) IS NULL OR app = \(selection.app))
+            AND (\(selection.environment) IS NULL OR environment IS NULL OR environment = \(selection.environment))
+            AND (\(selection.stage) IS NULL OR stage = \(selection.stage))
+            AND (\(selection.reason) IS NULL OR reason = \(selection.reason))
+            AND since <= now() - \(selection.olderThan)
+        """
     }
 }

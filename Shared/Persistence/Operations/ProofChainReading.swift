@@ -29,24 +29,24 @@ package struct ProofChainReading: Sendable {
     /// - Parameter counts: counts the proofs of each, which reads all proofs.
     /// - Throws: `PostgresError`.
     package func chains(counts: Bool) async throws -> [Chain] {
-        let counted: SQL =
+        let (columns, proofs): (SQL, SQL) =
             counts
-            ? """
-            (SELECT header, count(*) AS n, min(received_at) AS low, max(received_at) AS high
-                FROM submission_proofs WHERE header IS NOT NULL GROUP BY header)
+            ? (
+                "coalesce(c.n, 0) AS count, c.low AS first_received_at, c.high AS last_received_at",
+                """
+                LEFT JOIN (SELECT header, count(*) AS n, min(received_at) AS low, max(received_at) AS high
+                    FROM submission_proofs WHERE header IS NOT NULL GROUP BY header) c ON c.header = h.fingerprint
+                """
+            )
+            : (
+                "NULL::bigint AS count, NULL::timestamptz AS first_received_at, NULL::timestamptz AS last_received_at",
+                ""
+            )
+        return try await pool.query(
             """
-            : "(SELECT NULL::bytea AS header, NULL::bigint AS n, NULL::timestamptz AS low, NULL::timestamptz AS high LIMIT 0)"
-        let result = try await pool.query(
+            SELECT encode(h.fingerprint, 'hex') AS fingerprint, h.created_at, h.header, \(columns)
+            FROM proof_headers h \(proofs) ORDER BY h.created_at DESC
             """
-            SELECT encode(h.fingerprint, 'hex') AS fingerprint, h.created_at, h.header, c.n, c.low, c.high
-            FROM proof_headers h LEFT JOIN \(counted) c ON c.header = h.fingerprint ORDER BY h.created_at DESC
-            """)
-        return try result.rows.map { row in
-            let count: Int64? = try row.decodeIfPresent("n")
-            return Chain(
-                fingerprint: try row.decode("fingerprint"), createdAt: try row.decode("created_at"),
-                header: try row.decode("header"), count: counts ? count ?? 0 : nil,
-                firstReceivedAt: try row.decodeIfPresent("low"), lastReceivedAt: try row.decodeIfPresent("high"))
-        }
+        ).map(Chain.init)
     }
 }

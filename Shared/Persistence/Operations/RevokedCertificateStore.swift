@@ -47,12 +47,9 @@ package struct RevokedCertificateStore: Sendable {
         _ = try await pool.query(
             """
             INSERT INTO revoked_certificates (sha256, certificate, revoked_at, reason, answer)
-            VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
-            """,
-            [
-                .bytea(row.fingerprint), .bytea(row.certificate), .timestamptz(row.revokedAt),
-                .int4(row.reason.map { Int32(clamping: $0) }), .bytea(row.answer),
-            ])
+            VALUES (\(row.fingerprint), \(row.certificate), \(row.revokedAt), \(row.reason.map { Int32(clamping: $0) }),
+                \(row.answer)) ON CONFLICT DO NOTHING
+            """)
     }
 
     /// Since when certificates are revoked, by their SHA-256.
@@ -60,11 +57,8 @@ package struct RevokedCertificateStore: Sendable {
     /// - Throws: `PostgresError`.
     package func all() async throws -> [[UInt8]: Date] {
         let result = try await pool.query(
-            "SELECT sha256, revoked_at FROM revoked_certificates ORDER BY learnt_at DESC LIMIT $1",
-            [.int8(Limit.rows)])
-        var dates: [[UInt8]: Date] = [:]
-        for row in result.rows { dates[try row.decode("sha256")] = try row.decode("revoked_at", as: Date.self) }
-        return dates
+            "SELECT sha256, revoked_at FROM revoked_certificates ORDER BY learnt_at DESC LIMIT \(Limit.rows)")
+        return Dictionary(try result.map { (sha256: [UInt8], date: Date) in (sha256, date) }) { first, _ in first }
     }
 
     /// How many there are, and how long ago the newest was learnt, in seconds; nil when there is none.
@@ -76,10 +70,8 @@ package struct RevokedCertificateStore: Sendable {
             SELECT count(*) AS count, extract(epoch FROM now() - max(learnt_at))::float8 AS newest
             FROM revoked_certificates
             """)
-        guard let row = result.rows.first, let newest = try row.decodeIfPresent("newest", as: Double.self) else {
-            return nil
-        }
-        return (try row.decode("count"), newest)
+        guard case (let count, let newest?)? = try result.rows.first?.decode((Int64, Double?).self) else { return nil }
+        return (count, newest)
     }
 
     /// A certificate that is held for revoked, as a person looks at it.
@@ -99,13 +91,9 @@ package struct RevokedCertificateStore: Sendable {
         let result = try await pool.query(
             """
             SELECT encode(sha256, 'hex') AS sha256, revoked_at, reason::bigint AS reason, learnt_at
-            FROM revoked_certificates ORDER BY learnt_at DESC LIMIT $1
-            """, [.int8(Limit.rows)])
-        return try result.rows.map { row in
-            Listed(
-                sha256: try row.decode("sha256"), revokedAt: try row.decode("revoked_at"),
-                reason: try row.decodeIfPresent("reason"), learntAt: try row.decode("learnt_at"))
-        }
+            FROM revoked_certificates ORDER BY learnt_at DESC LIMIT \(Limit.rows)
+            """)
+        return try result.map(Listed.init)
     }
 
     /// Takes a certificate out, so that its responder is asked anew, with a row in `audit_log`.
@@ -116,7 +104,7 @@ package struct RevokedCertificateStore: Sendable {
     package func remove(_ sha256: String, actor: String, reason: String) async throws -> Int64? {
         try await pool.withTransaction { connection in
             let removed = try await connection.query(
-                "DELETE FROM revoked_certificates WHERE sha256 = decode($1, 'hex') RETURNING 1 AS one", [.text(sha256)])
+                "DELETE FROM revoked_certificates WHERE sha256 = decode(\(sha256), 'hex') RETURNING 1 AS one")
             guard !removed.rows.isEmpty else { return nil }
             return try await AuditLog.write(
                 "trust_certificate", of: sha256, actor: actor, reason: reason, on: connection

@@ -70,12 +70,12 @@ package struct ServerActivityStore: Sendable {
                 pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS sees_all
             """)
         guard let row = result.rows.first else { throw PostgresError(code: .decodingFailed, reason: "no row") }
+        let (version, database, user, isStandby, startedAt, bytes, connections, connectionsMaximum, seesAllSessions) =
+            try row.decode((String, String, String, Bool, Date, Int64, Int64, Int64, Bool).self)
         return Server(
-            version: try row.decode("version"), database: try row.decode("database"), user: try row.decode("username"),
-            standby: try row.decode("standby"), startedAt: try row.decode("started_at"),
-            schemaVersion: try await Migrator(pool: pool).schemaVersion(), databaseBytes: try row.decode("bytes"),
-            connections: try row.decode("connections"), connectionsMaximum: try row.decode("most"),
-            seesAllSessions: try row.decode("sees_all"))
+            version: version, database: database, user: user, standby: isStandby, startedAt: startedAt,
+            schemaVersion: try await Migrator(pool: pool).schemaVersion(), databaseBytes: bytes,
+            connections: connections, connectionsMaximum: connectionsMaximum, seesAllSessions: seesAllSessions)
     }
 
     /// The connections to this database, those first that are at something for longest.
@@ -86,17 +86,12 @@ package struct ServerActivityStore: Sendable {
             """
             SELECT coalesce(nullif(application_name, ''), '-') AS application, coalesce(state, 'hidden') AS state,
                 wait_event_type AS waits_for, count(*) AS count,
-                coalesce(max(extract(epoch FROM now() - query_start)), 0)::float8 AS longest
+                coalesce(greatest(max(extract(epoch FROM now() - query_start)), 0), 0)::float8 AS longest_seconds
             FROM pg_stat_activity
             WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
             GROUP BY 1, 2, 3 ORDER BY 5 DESC LIMIT 100
             """)
-        return try result.rows.map { row in
-            Sessions(
-                application: try row.decode("application"), state: try row.decode("state"),
-                waitsFor: try row.decodeIfPresent("waits_for"), count: try row.decode("count"),
-                longestSeconds: max(0, try row.decode("longest", as: Double.self)))
-        }
+        return try result.map(Sessions.init)
     }
 
     /// Transactions that are open for longer than so, or that wait for a lock, the longest first.
@@ -105,33 +100,23 @@ package struct ServerActivityStore: Sendable {
     package func transactions(olderThan age: Duration, limit: Int) async throws -> [Transaction] {
         let result = try await pool.query(
             """
-            SELECT pid, coalesce(nullif(application_name, ''), '-') AS application, usename::text AS username,
+            SELECT pid, coalesce(nullif(application_name, ''), '-') AS application, usename::text AS "user",
                 coalesce(state, 'hidden') AS state, coalesce(extract(epoch FROM now() - xact_start), 0)::float8 AS seconds,
                 pg_blocking_pids(pid) AS blocked_by, left(regexp_replace(query, '\\s+', ' ', 'g'), 100) AS statement
             FROM pg_stat_activity
             WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'
-                AND (xact_start < now() - $1 * interval '1 millisecond' OR wait_event_type = 'Lock')
-            ORDER BY xact_start NULLS LAST LIMIT $2
-            """, [.int8(age.wholeMilliseconds), .int8(Int64(limit))])
-        return try result.rows.map { row in
-            Transaction(
-                pid: try row.decode("pid"), application: try row.decode("application"),
-                user: try row.decodeIfPresent("username"),
-                state: try row.decode("state"), seconds: try row.decode("seconds"),
-                blockedBy: try row.decode("blocked_by"), statement: try row.decode("statement"))
-        }
+                AND (xact_start < now() - \(age) OR wait_event_type = 'Lock')
+            ORDER BY xact_start NULLS LAST LIMIT \(limit)
+            """)
+        return try result.map(Transaction.init)
     }
 
     /// - Throws: `PostgresError`.
     package func months() async throws -> [Months] {
         let result = try await pool.query(
             """
-            SELECT table_name, count(*) AS partitions, max(ends_at) AS ends_at FROM table_months GROUP BY 1 ORDER BY 1
+            SELECT table_name AS "table", count(*) AS partitions, max(ends_at) AS ends_at FROM table_months GROUP BY 1 ORDER BY 1
             """)
-        return try result.rows.map { row in
-            Months(
-                table: try row.decode("table_name"), partitions: try row.decode("partitions"),
-                endsAt: try row.decode("ends_at"))
-        }
+        return try result.map(Months.init)
     }
 }

@@ -55,26 +55,21 @@ package struct UndeliveredStore: Sendable {
                     WHERE state = 'parked' AND (environment, reason) > (groups.environment, groups.reason)
                     ORDER BY environment, reason LIMIT 1) next
             )
-            SELECT environment, reason, counted.count, oldest.transaction_id,
-                extract(epoch FROM now() - oldest.created_at)::float8 AS oldest
-            FROM (SELECT environment, reason FROM groups LIMIT $2) known
+            SELECT environment, reason, counted.count, extract(epoch FROM now() - oldest.created_at)::float8 AS oldest_seconds,
+                oldest.transaction_id AS oldest_transaction_id
+            FROM (SELECT environment, reason FROM groups LIMIT \(Self.groupsMaximum)) known
             CROSS JOIN LATERAL (
                 SELECT count(*) AS count FROM (
                     SELECT created_at FROM orders
                     WHERE state = 'parked' AND environment = known.environment AND reason = known.reason
-                    ORDER BY created_at LIMIT $1) o) counted
+                    ORDER BY created_at LIMIT \(Self.countMaximum)) o) counted
             CROSS JOIN LATERAL (
                 SELECT created_at, transaction_id FROM orders
                 WHERE state = 'parked' AND environment = known.environment AND reason = known.reason
                 ORDER BY created_at LIMIT 1) oldest
             ORDER BY environment, reason
-            """, [.int8(Int64(Self.countMaximum)), .int8(Int64(Self.groupsMaximum))])
-        return try result.rows.map { row in
-            Parked(
-                environment: try row.decode("environment"), reason: ReasonCode(rawValue: try row.decode("reason")),
-                count: try row.decode("count"), oldestSeconds: try row.decode("oldest"),
-                oldestTransactionId: try row.decode("transaction_id"))
-        }
+            """)
+        return try result.map(Parked.init)
     }
 
     /// Grants of which an endpoint of the studio's was never told, since it did not take the event for days.
@@ -92,17 +87,13 @@ package struct UndeliveredStore: Sendable {
     package func untold() async throws -> [Untold] {
         let result = try await pool.query(
             """
-            SELECT e.environment, count(DISTINCT e.id) AS count, extract(epoch FROM now() - min(e.created_at))::float8 AS oldest
+            SELECT e.environment, count(DISTINCT e.id) AS count, extract(epoch FROM now() - min(e.created_at))::float8 AS oldest_seconds
             FROM (SELECT event_id FROM webhook_deliveries WHERE state = 'abandoned'
-                ORDER BY event_id, endpoint_id LIMIT $1) given_up
+                ORDER BY event_id, endpoint_id LIMIT \(Self.countMaximum)) given_up
             CROSS JOIN LATERAL (SELECT * FROM events WHERE id = given_up.event_id OFFSET 0) e
             WHERE e.type = 'iap.transaction.fulfilled' GROUP BY 1 ORDER BY 1
-            """, [.int8(Int64(Self.countMaximum))])
-        return try result.rows.map {
-            Untold(
-                environment: try $0.decode("environment"), count: try $0.decode("count"),
-                oldestSeconds: try $0.decode("oldest"))
-        }
+            """)
+        return try result.map(Untold.init)
     }
 
     /// Submissions that are older than this and have no outcome, by reason; whether they are paid is not known yet.
@@ -114,20 +105,15 @@ package struct UndeliveredStore: Sendable {
             """
             WITH RECURSIVE \(SubmissionStore.alarmedReasons), looked AS (
                 (SELECT \(SubmissionStore.reasonIfUnsettled) AS reason, \(SubmissionStore.unsettledSince) AS since
-                FROM submissions WHERE \(SubmissionStore.isUnalarmed) ORDER BY \(SubmissionStore.unsettledSince) LIMIT $1)
+                FROM submissions WHERE \(SubmissionStore.isUnalarmed) ORDER BY \(SubmissionStore.unsettledSince) LIMIT \(Self.countMaximum))
                 UNION ALL
                 SELECT reasons.reason, rows.since FROM reasons
-                CROSS JOIN LATERAL (\(SubmissionStore.alarmedRows(of: "reasons.reason", limit: "$1"))) rows
+                CROSS JOIN LATERAL (\(SubmissionStore.alarmedRows(of: "reasons.reason", limit: "\(Self.countMaximum)"))) rows
             )
-            SELECT reason, least(count(*), $1) AS count, extract(epoch FROM now() - min(since))::float8 AS oldest
-            FROM looked WHERE since < now() - $2 * interval '1 millisecond'
+            SELECT reason, least(count(*), \(Self.countMaximum)) AS count, extract(epoch FROM now() - min(since))::float8 AS oldest_seconds
+            FROM looked WHERE since < now() - \(age)
             GROUP BY 1 ORDER BY 1
-            """,
-            [.int8(Int64(Self.countMaximum)), .int8(age.wholeMilliseconds)])
-        return try result.rows.map { row in
-            Undecided(
-                reason: ReasonCode(rawValue: try row.decode("reason")), count: try row.decode("count"),
-                oldestSeconds: try row.decode("oldest"))
-        }
+            """)
+        return try result.map(Undecided.init)
     }
 }

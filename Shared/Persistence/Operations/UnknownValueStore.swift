@@ -43,20 +43,17 @@ package enum UnknownValueStore {
             """
             INSERT INTO unknown_values AS known (app, field, value, is_named, effect, environment, transaction_id)
             SELECT DISTINCT ON (new.app, new.field, new.value) new.*
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[])
+            FROM unnest(
+                \(values.map(\.app)), \(values.map(\.field)), \(values.map(\.text)), \(values.map(\.isNamed)),
+                \(values.map(\.effect.rawValue)), \(values.map(\.example.environment)),
+                \(values.map(\.example.transactionId)))
                 AS new (app, field, value, is_named, effect, environment, transaction_id)
             -- Nobody waits for the row of what everybody has.
             WHERE NOT EXISTS (SELECT FROM unknown_values k WHERE (k.app, k.field, k.value) = (new.app, new.field, new.value)
-                AND k.is_named = new.is_named AND k.last_seen_at > now() - $8 * interval '1 minute')
+                AND k.is_named = new.is_named AND k.last_seen_at > now() - \(Limit.minutes) * interval '1 minute')
             ORDER BY new.app, new.field, new.value
             ON CONFLICT (app, field, value) DO UPDATE SET last_seen_at = now(), is_named = excluded.is_named
-            """,
-            [
-                .textArray(values.map(\.app)), .textArray(values.map(\.field)), .textArray(values.map(\.text)),
-                .boolArray(values.map(\.isNamed)), .textArray(values.map(\.effect.rawValue)),
-                .textArray(values.map(\.example.environment.rawValue)),
-                .textArray(values.map(\.example.transactionId)), .int8(Limit.minutes),
-            ])
+            """)
     }
 }
 
@@ -89,15 +86,10 @@ extension BacklogStore {
     package func unknownValues() async throws -> [UnknownValue] {
         let result = try await pool.query(
             """
-            SELECT app, field, value, is_named, effect, environment || ' ' || transaction_id AS example
-            FROM unknown_values WHERE last_seen_at > now() - $1 * interval '1 day'
-            ORDER BY first_seen_at DESC, app, field, value LIMIT $2
-            """, [.int8(UnknownValueStore.Limit.days), .int8(UnknownValueStore.Limit.listed)])
-        return try result.rows.map { row in
-            UnknownValue(
-                app: try row.decode("app"), field: try row.decode("field"), text: try row.decode("value"),
-                isNamed: try row.decode("is_named"), effect: try row.decode("effect"),
-                example: try row.decode("example"))
-        }
+            SELECT app, field, value AS text, is_named, effect, environment || ' ' || transaction_id AS example
+            FROM unknown_values WHERE last_seen_at > now() - \(UnknownValueStore.Limit.days) * interval '1 day'
+            ORDER BY first_seen_at DESC, app, field, value LIMIT \(UnknownValueStore.Limit.listed)
+            """)
+        return try result.map(UnknownValue.init)
     }
 }

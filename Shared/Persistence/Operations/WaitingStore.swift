@@ -63,13 +63,10 @@ package struct WaitingStore: Sendable {
             """
             SELECT reason, count(*) AS count, count(*) FILTER (WHERE due_at <= now()) AS due,
                 greatest(extract(epoch FROM now() - min(since)), 0)::float8 AS oldest
-            FROM (\(Self.rows(kind))) rows GROUP BY reason ORDER BY count(*) DESC, reason LIMIT 100
-            """, [.int8(Self.countMaximum)])
-        return try result.rows.map { row in
-            Group(
-                kind: kind, reason: try row.decode("reason"), count: try row.decode("count"),
-                due: try row.decode("due"),
-                oldestSeconds: try row.decode("oldest"))
+            FROM (\(Self.rows(kind, limit: Int(Self.countMaximum)))) rows GROUP BY reason ORDER BY count(*) DESC, reason LIMIT 100
+            """)
+        return try result.map { (reason: String, count: Int64, due: Int64, oldestSeconds: Double) in
+            Group(kind: kind, reason: reason, count: count, due: due, oldestSeconds: oldestSeconds)
         }
     }
 
@@ -78,75 +75,63 @@ package struct WaitingStore: Sendable {
     /// - Throws: `PostgresError`.
     package func rows(_ kind: Kind, limit: Int) async throws -> [Row] {
         let result = try await pool.query(
-            "SELECT * FROM (\(Self.rows(kind))) rows ORDER BY due_at, id", [.int8(Int64(limit))])
-        return try result.rows.map { row in
-            Row(
-                id: try row.decode("id"), app: try row.decodeIfPresent("app"), reason: try row.decode("reason"),
-                attempts: try row.decode("attempts"), since: try row.decode("since"), dueAt: try row.decode("due_at"))
-        }
+            "SELECT * FROM (\(Self.rows(kind, limit: limit))) rows ORDER BY due_at, id")
+        return try result.map(Row.init)
     }
 
     /// Each is read from the index of what is due, in its order.
-    private static func rows(_ kind: Kind) -> String {
+    private static func rows(_ kind: Kind, limit: Int) -> SQL {
         switch kind {
-        case .submissions: submissions
-        case .events: events
-        case .deliveries: deliveries
-        case .sweep: sweep
-        case .appleCalls: appleCalls
-        case .forwards: forwards
-        case .claims: claims
-        case .forgetting: forgetting
+        case .submissions:
+            """
+            SELECT id, app, coalesce(reason, 'no_verdict') AS reason, attempts::bigint AS attempts,
+                coalesce(reopened_at, received_at) AS since, due_at
+            FROM submissions WHERE due_at IS NOT NULL ORDER BY due_at LIMIT \(limit)
+            """
+        case .events:
+            """
+            SELECT o.event_id AS id, e.app, coalesce(e.type, 'unknown') AS reason, o.attempts::bigint AS attempts,
+                o.queued_at AS since, o.due_at
+            FROM (SELECT * FROM event_outbox ORDER BY due_at LIMIT \(limit)) o LEFT JOIN events e ON e.id = o.event_id
+            """
+        case .deliveries:
+            """
+            SELECT d.event_id AS id, NULL::text AS app, d.endpoint_id || ': ' || coalesce(d.last_error,
+                    'HTTP ' || d.last_status, 'not tried yet') AS reason, d.attempts::bigint AS attempts,
+                d.created_at AS since, d.due_at
+            FROM webhook_deliveries d WHERE due_at IS NOT NULL ORDER BY due_at LIMIT \(limit)
+            """
+        case .sweep:
+            """
+            SELECT id::text AS id, nullif(app, '') AS app, kind || ', ' || cause || coalesce(': ' || last_error, '') AS reason,
+                failures::bigint AS attempts, coalesce(asked_at, finished_at, created_at) AS since, due_at
+            FROM sweep_tasks WHERE due_at IS NOT NULL ORDER BY priority, due_at LIMIT \(limit)
+            """
+        case .appleCalls:
+            """
+            SELECT transaction_id AS id, app, kind || ', ' || state || coalesce(': ' || outcome, '') AS reason,
+                attempts::bigint AS attempts, created_at AS since, due_at
+            FROM apple_calls WHERE due_at IS NOT NULL ORDER BY due_at LIMIT \(limit)
+            """
+        case .forwards:
+            """
+            SELECT notification_uuid AS id, app, coalesce(last_error, 'HTTP ' || last_status, 'not tried yet') AS reason,
+                attempts::bigint AS attempts, created_at AS since, due_at
+            FROM notification_forwards WHERE due_at IS NOT NULL ORDER BY due_at LIMIT \(limit)
+            """
+        case .claims:
+            """
+            SELECT c.transaction_id AS id, NULL::text AS app, 'fulfillment takes it up' AS reason, 0::bigint AS attempts,
+                a.created_at AS since, c.due_at
+            FROM operator_claims c JOIN audit_log a ON a.id = c.audit_id
+            WHERE c.due_at IS NOT NULL ORDER BY c.due_at LIMIT \(limit)
+            """
+        case .forgetting:
+            """
+            SELECT id, app, coalesce(waits_for, 'fulfillment takes it up') AS reason, attempts::bigint AS attempts,
+                requested_at AS since, due_at
+            FROM forget_requests WHERE due_at IS NOT NULL ORDER BY due_at LIMIT \(limit)
+            """
         }
     }
-
-    private static let submissions = """
-        SELECT id, app, coalesce(reason, 'no_verdict') AS reason, attempts::bigint AS attempts,
-            coalesce(reopened_at, received_at) AS since, due_at
-        FROM submissions WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1
-        """
-
-    private static let events = """
-        SELECT o.event_id AS id, e.app, coalesce(e.type, 'unknown') AS reason, o.attempts::bigint AS attempts,
-            o.queued_at AS since, o.due_at
-        FROM (SELECT * FROM event_outbox ORDER BY due_at LIMIT $1) o LEFT JOIN events e ON e.id = o.event_id
-        """
-
-    private static let deliveries = """
-        SELECT d.event_id AS id, NULL::text AS app, d.endpoint_id || ': ' || coalesce(d.last_error,
-                'HTTP ' || d.last_status, 'not tried yet') AS reason, d.attempts::bigint AS attempts,
-            d.created_at AS since, d.due_at
-        FROM webhook_deliveries d WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1
-        """
-
-    private static let sweep = """
-        SELECT id::text AS id, nullif(app, '') AS app, kind || ', ' || cause || coalesce(': ' || last_error, '') AS reason,
-            failures::bigint AS attempts, coalesce(asked_at, finished_at, created_at) AS since, due_at
-        FROM sweep_tasks WHERE due_at IS NOT NULL ORDER BY priority, due_at LIMIT $1
-        """
-
-    private static let appleCalls = """
-        SELECT transaction_id AS id, app, kind || ', ' || state || coalesce(': ' || outcome, '') AS reason,
-            attempts::bigint AS attempts, created_at AS since, due_at
-        FROM apple_calls WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1
-        """
-
-    private static let forwards = """
-        SELECT notification_uuid AS id, app, coalesce(last_error, 'HTTP ' || last_status, 'not tried yet') AS reason,
-            attempts::bigint AS attempts, created_at AS since, due_at
-        FROM notification_forwards WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1
-        """
-
-    private static let claims = """
-        SELECT c.transaction_id AS id, NULL::text AS app, 'fulfillment takes it up' AS reason, 0::bigint AS attempts,
-            a.created_at AS since, c.due_at
-        FROM operator_claims c JOIN audit_log a ON a.id = c.audit_id
-        WHERE c.due_at IS NOT NULL ORDER BY c.due_at LIMIT $1
-        """
-
-    private static let forgetting = """
-        SELECT id, app, coalesce(waits_for, 'fulfillment takes it up') AS reason, attempts::bigint AS attempts,
-            requested_at AS since, due_at
-        FROM forget_requests WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1
-        """
 }

@@ -36,13 +36,13 @@ extension SubmissionStore {
     private static let reasonsMaximum = 100
 
     /// Since when a row has been without an outcome; the words of the indexes submissions_unalarmed and submissions_alarmed.
-    static let unsettledSince = "coalesce(reopened_at, received_at)"
+    static let unsettledSince: SQL = "coalesce(reopened_at, received_at)"
     /// Why; the words of the index submissions_alarmed.
-    static let reasonIfUnsettled = "coalesce(reason, '\(ReasonCode.noVerdict.rawValue)')"
+    static let reasonIfUnsettled: SQL = "coalesce(reason, '\(unescaped: ReasonCode.noVerdict.rawValue)')"
     /// Those that an alarm can still be raised for; the words of the index submissions_unalarmed.
-    static let isUnalarmed = "due_at IS NOT NULL AND alarmed_at IS NULL"
+    static let isUnalarmed: SQL = "due_at IS NOT NULL AND alarmed_at IS NULL"
     /// Those that have one; the words of the index submissions_alarmed.
-    static let isAlarmed = "due_at IS NOT NULL AND alarmed_at IS NOT NULL"
+    static let isAlarmed: SQL = "due_at IS NOT NULL AND alarmed_at IS NOT NULL"
 
     /// Marks the oldest submissions without an outcome that are older than `age` and not marked yet.
     ///
@@ -58,16 +58,12 @@ extension SubmissionStore {
             UPDATE submissions SET alarmed_at = now()
             WHERE id = ANY(ARRAY(
                 SELECT id FROM submissions
-                WHERE \(Self.isUnalarmed) AND \(Self.unsettledSince) <= now() - $1 * interval '1 millisecond'
-                ORDER BY \(Self.unsettledSince) LIMIT $2 FOR UPDATE SKIP LOCKED))
-            RETURNING id, \(Self.reasonIfUnsettled) AS reason,
-                extract(epoch FROM now() - \(Self.unsettledSince))::float8 AS age
-            """, [.int8(age.wholeMilliseconds), .int8(Int64(limit))])
-        return try result.rows.map { row in
-            Alarm(
-                submissionId: try row.decode("id"), reason: ReasonCode(rawValue: try row.decode("reason")),
-                ageSeconds: try row.decode("age"))
-        }
+                WHERE \(Self.isUnalarmed) AND \(Self.unsettledSince) <= now() - \(age)
+                ORDER BY \(Self.unsettledSince) LIMIT \(limit) FOR UPDATE SKIP LOCKED))
+            RETURNING id AS submission_id, \(Self.reasonIfUnsettled) AS reason,
+                extract(epoch FROM now() - \(Self.unsettledSince))::float8 AS age_seconds
+            """)
+        return try result.map(Alarm.init)
     }
 
     /// What has an alarm and still no outcome, by reason: at most ``alarmedCountMaximum`` of each, the oldest exactly.
@@ -77,22 +73,18 @@ extension SubmissionStore {
         let result = try await pool.query(
             """
             WITH RECURSIVE \(Self.alarmedReasons)
-            SELECT known.reason, oldest.count, extract(epoch FROM now() - oldest.since)::float8 AS oldest
-            FROM (SELECT reason FROM reasons LIMIT $2) known
+            SELECT known.reason, oldest.count, extract(epoch FROM now() - oldest.since)::float8 AS oldest_seconds
+            FROM (SELECT reason FROM reasons LIMIT \(Self.reasonsMaximum)) known
             CROSS JOIN LATERAL (
-                SELECT count(*) AS count, min(since) AS since FROM (\(Self.alarmedRows(of: "known.reason", limit: "$1"))) s
+                SELECT count(*) AS count, min(since) AS since FROM (\(Self.alarmedRows(of: "known.reason", limit: "\(Self.alarmedCountMaximum)"))) s
             ) oldest
             ORDER BY known.reason
-            """, [.int8(Int64(Self.alarmedCountMaximum)), .int8(Int64(Self.reasonsMaximum))])
-        return try result.rows.map { row in
-            Alarmed(
-                reason: ReasonCode(rawValue: try row.decode("reason")), count: try row.decode("count"),
-                oldestSeconds: try row.decode("oldest"))
-        }
+            """)
+        return try result.map(Alarmed.init)
     }
 
     /// The reasons of what has an alarm, as a recursive `reasons (reason)`: from one to the next in the index.
-    static let alarmedReasons = """
+    static let alarmedReasons: SQL = """
         reasons AS (
             (SELECT \(reasonIfUnsettled) AS reason FROM submissions
             WHERE \(isAlarmed) ORDER BY \(reasonIfUnsettled) LIMIT 1)
@@ -105,7 +97,7 @@ extension SubmissionStore {
         """
 
     /// `since` of the oldest rows of a reason that have an alarm.
-    static func alarmedRows(of reason: String, limit: String) -> String {
+    static func alarmedRows(of reason: SQL, limit: SQL) -> SQL {
         """
         SELECT \(unsettledSince) AS since FROM submissions
         WHERE \(isAlarmed) AND \(reasonIfUnsettled) = \(reason)

@@ -14,7 +14,7 @@ extension SubmissionStore {
     }
 
     /// The time of the oldest, as `oldest`: the first of what has no alarm, and the first of each reason of what has one.
-    static let oldestUnsettledStatement = """
+    static let oldestUnsettledStatement: SQL = """
         WITH RECURSIVE \(alarmedReasons)
         SELECT min(since) AS oldest FROM (
             (SELECT \(unsettledSince) AS since FROM submissions WHERE \(isUnalarmed) ORDER BY \(unsettledSince) LIMIT 1)

@@ -190,7 +190,7 @@ package struct SubmissionStore: Sendable {
     }
 
     /// The proof of a row of `submissions`, whole, as SQL; NULL where it or its header is missing, and never a part of it.
-    static let wholeProof = """
+    static let wholeProof: SQL = """
         CASE WHEN submissions.proof_at IS NULL THEN submissions.proof ELSE (
             SELECT coalesce(apart.proof, (SELECT known.header || '.' || apart.rest FROM proof_headers known
                 WHERE known.fingerprint = apart.header))
@@ -199,7 +199,7 @@ package struct SubmissionStore: Sendable {
         """
 
     /// Whether a row of `submissions` has its proof still, as SQL.
-    static let hasProof = """
+    static let hasProof: SQL = """
         (submissions.proof IS DISTINCT FROM '' AND (submissions.proof_at IS NULL OR EXISTS (
             SELECT FROM submission_proofs apart
             WHERE apart.received_at = submissions.proof_at AND apart.submission_id = submissions.id)))
@@ -210,8 +210,7 @@ package struct SubmissionStore: Sendable {
     /// - Returns: nil when there is no such submission, or its header is missing.
     /// - Throws: `PostgresError`.
     package func proof(of id: String) async throws -> String? {
-        let result = try await pool.query(
-            "SELECT \(Self.wholeProof) AS proof FROM submissions WHERE id = $1", [.text(id)])
-        return try result.rows.first?.decodeIfPresent("proof", as: String.self)
+        let result = try await pool.query("SELECT \(Self.wholeProof) AS proof FROM submissions WHERE id = \(id)")
+        return try result.rows.first?.decode(String?.self) ?? nil
     }
 }
