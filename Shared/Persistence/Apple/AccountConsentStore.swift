@@ -29,26 +29,28 @@ package struct AccountConsentStore: Sendable {
         try await pool.withTransaction { connection in
             let result = try await connection.query(
                 """
-                INSERT INTO account_consents AS k (app, account, consented) VALUES ($1, $2, $3)
+                INSERT INTO account_consents AS k (app, account, consented) VALUES (\(app), \(account), \(isGiven))
                 ON CONFLICT (account, app) DO UPDATE SET consented = excluded.consented,
                     changed_at = CASE WHEN k.consented = excluded.consented AND NOT EXISTS (
                         SELECT FROM forget_requests r
                         WHERE r.account = k.account AND r.app = k.app AND r.requested_at >= k.changed_at)
                     THEN k.changed_at ELSE now() END
                 RETURNING changed_at
-                """, [.text(app), .text(account.text), .bool(isGiven)])
+                """)
             try await AppleCallStore.reconsider(app: app, account: account, on: connection)
             guard let row = result.rows.first else {
                 throw PostgresError(code: .decodingFailed, reason: "account_consents gave no row")
             }
-            return Consent(isGiven: isGiven, changedAt: try row.decode("changed_at"))
+            return Consent(isGiven: isGiven, changedAt: try row.decode(Date.self))
         }
     }
 
-    /// What an account said: `$1` its name, `$2` the app; no row where nobody said anything.
-    static let statement = "SELECT consented, changed_at FROM account_consents WHERE account = $1 AND app = $2"
-
-    static func consent(_ row: PostgresRow) throws -> Consent {
-        Consent(isGiven: try row.decode("consented"), changedAt: try row.decode("changed_at"))
+    /// What an account said; nil where nobody said anything.
+    static func consent(
+        _ account: Account, app: String, on connection: PostgresConnection
+    ) async throws -> Consent? {
+        try await connection.query(
+            "SELECT consented AS is_given, changed_at FROM account_consents WHERE account = \(account) AND app = \(app)"
+        ).map(Consent.init).first
     }
 }

@@ -67,7 +67,7 @@ package struct SpendStore: Sendable {
     }
 
     /// The part of a spend that only its row knows, as JSON.
-    private struct Answer: Codable {
+    private struct Answer: Codable, Sendable {
         let items: [Catalogue.ItemGrant]
         let balances: [Catalogue.ItemGrant]
     }
@@ -119,36 +119,34 @@ package struct SpendStore: Sendable {
         let result = try await connection.query(
             """
             SELECT id, request_sha256, reference, answer, created_at FROM spends
-            WHERE account = $1 AND app = $2 AND environment = $3 AND idempotency_key = $4
-            """, AccountStore.key(request.customer) + [.text(request.key)])
+            WHERE \(AccountStore.isOf(request.customer)) AND idempotency_key = \(request.key)
+            """)
         guard let row = result.rows.first else { return nil }
-        guard try row.decode("request_sha256", as: String.self) == request.sha256 else { return .keyReused }
-        let answer = try MessageCoding.decode(Answer.self, from: Array(row.decode("answer", as: String.self).utf8))
+        let (id, sha256, reference, answer, createdAt) = try row.decode(
+            (Int64, String, String?, JSONColumn<Answer>, Date).self)
+        guard sha256 == request.sha256 else { return .keyReused }
         return .repeated(
             Spend(
-                id: try row.decode("id"), items: answer.items, balances: answer.balances,
-                reference: try row.decodeIfPresent("reference"), createdAt: try row.decode("created_at")))
+                id: id, items: answer.value.items, balances: answer.value.balances, reference: reference,
+                createdAt: createdAt))
     }
 
     /// Writes the request down; nil when its key is taken.
     private static func insert(
         _ request: Request, _ balances: [Catalogue.ItemGrant], on connection: PostgresConnection
     ) async throws -> Spend? {
-        let answer = try MessageCoding.encode(Answer(items: request.items, balances: balances))
+        let answer = String(
+            decoding: try MessageCoding.encode(Answer(items: request.items, balances: balances)), as: UTF8.self)
         let result = try await connection.query(
             """
             INSERT INTO spends (account, app, environment, idempotency_key, request_sha256, reference, answer)
-            VALUES ($1, $2, $3, $4, $5, $6, $7)
+            VALUES (\(request.customer.account), \(request.customer.app), \(request.customer.environment),
+                \(request.key), \(request.sha256), \(request.reference), \(json: answer))
             ON CONFLICT (account, app, environment, idempotency_key) DO NOTHING RETURNING id, created_at
-            """,
-            AccountStore.key(request.customer) + [
-                .text(request.key), .text(request.sha256), .text(request.reference),
-                .jsonb(String(decoding: answer, as: UTF8.self)),
-            ])
-        return try result.rows.first.map { row in
+            """)
+        return try result.map { (id: Int64, createdAt: Date) in
             Spend(
-                id: try row.decode("id"), items: request.items, balances: balances, reference: request.reference,
-                createdAt: try row.decode("created_at"))
-        }
+                id: id, items: request.items, balances: balances, reference: request.reference, createdAt: createdAt)
+        }.first
     }
 }

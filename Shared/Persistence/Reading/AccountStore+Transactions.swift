@@ -66,7 +66,7 @@ extension AccountStore {
         package let isGrantedElsewhere: Bool
 
         /// The columns that ``init(_:)`` reads.
-        static let columns = """
+        static let columns: SQL = """
             transaction_id, original_transaction_id, product_id, product_type, quantity, state, reason, purchase_date,
             expires_date, revocation_date, revocation_type, revocation_percentage, revoked_at, ownership,
             price_milliunits, currency, storefront, test_purchase, created_at, granted_at, granted_elsewhere
@@ -117,9 +117,7 @@ extension AccountStore {
         of customer: Customer, after: Position? = nil, limit: Int
     ) async throws -> TransactionPage {
         let limit = min(max(1, limit), Self.pageMaximum)
-        let result = try await pool.query(
-            Self.pageStatement,
-            Self.key(customer) + [.int8(after?.microseconds), .text(after?.transactionId), .int8(Int64(limit) + 1)])
+        let result = try await pool.query(Self.page(of: customer, after: after, limit: limit + 1))
         let rows = result.rows.prefix(limit)
         let next: Position? =
             if result.rows.count > limit, let last = rows.last {
@@ -133,11 +131,13 @@ extension AccountStore {
 
     // One row more than a page tells whether there is another. The order is written only once per transaction id and
     // environment, so time and id are a row's own.
-    private static let pageStatement = """
-        SELECT \(Transaction.columns), (extract(epoch FROM created_at) * 1000000)::int8 AS microseconds
-        FROM orders WHERE account = $1 AND app = $2 AND environment = $3
-            AND ($4::int8 IS NULL OR (created_at, transaction_id)
-                < (timestamptz 'epoch' + $4::int8 * interval '1 microsecond', $5::text))
-        ORDER BY created_at DESC, transaction_id DESC LIMIT $6
+    private static func page(of customer: Customer, after: Position?, limit: Int) -> SQL {
         """
+        SELECT \(Transaction.columns), (extract(epoch FROM created_at) * 1000000)::int8 AS microseconds
+        FROM orders WHERE \(isOf(customer))
+            AND (\(after?.microseconds) IS NULL OR (created_at, transaction_id)
+                < (timestamptz 'epoch' + \(after?.microseconds) * interval '1 microsecond', \(after?.transactionId)))
+        ORDER BY created_at DESC, transaction_id DESC LIMIT \(limit)
+        """
+    }
 }

@@ -52,21 +52,10 @@ package struct AccountStore: Sendable {
         /// Whether it may be used: neither ended, by the database's clock, nor taken back.
         package let isActive: Bool
 
-        /// The columns that ``init(_:)`` reads.
-        static let columns = """
-            entitlement, transaction_id, granted_at, expires_at, revoked_at, revoked_because,
+        static let columns: SQL = """
+            entitlement AS name, transaction_id, granted_at, expires_at, revoked_at, revoked_because,
             revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) AS is_active
             """
-
-        init(_ row: PostgresRow) throws {
-            name = try row.decode("entitlement")
-            transactionId = try row.decode("transaction_id")
-            grantedAt = try row.decode("granted_at")
-            expiresAt = try row.decodeIfPresent("expires_at")
-            revokedAt = try row.decodeIfPresent("revoked_at")
-            revokedBecause = try row.decodeIfPresent("revoked_because")
-            isActive = try row.decode("is_active")
-        }
     }
 
     /// A subscription that an account may use, or could.
@@ -78,11 +67,10 @@ package struct AccountStore: Sendable {
         /// When it came to stand there.
         package let changedAt: Date
 
-        init(_ row: PostgresRow) throws {
-            let standing = try row.decode("standing", as: String.self)
-            self.standing = try MessageCoding.decode(SubscriptionStanding.self, from: Array(standing.utf8))
-            isShared = try row.decode("is_shared")
-            changedAt = try row.decode("changed_at")
+        init(_ standing: JSONColumn<SubscriptionStanding>, _ isShared: Bool, _ changedAt: Date) {
+            self.standing = standing.value
+            self.isShared = isShared
+            self.changedAt = changedAt
         }
     }
 
@@ -100,31 +88,28 @@ package struct AccountStore: Sendable {
     /// seen event `version` finds all of its effects here, and none of a later one.
     ///
     /// - Parameter includesExpired: whether entitlements that have ended or were taken back are read too.
-    /// - Throws: `PostgresError`; `DecodingError` for a standing that no fulfillment wrote.
+    /// - Throws: `PostgresError`.
     package func account(_ customer: Customer, includesExpired: Bool = false) async throws -> Account {
-        let key = Self.key(customer)
-        return try await pool.withTransaction { connection in
+        try await pool.withTransaction { connection in
             try await Snapshot.begin(on: connection)
-            let version = try await connection.query(Self.versionStatement, key)
-            let entitlements = try await connection.query(
-                Self.entitlementsStatement,
-                key + [.bool(includesExpired), .int8(Int64(Self.entitlementsMaximum) + 1)])
+            let version = try await connection.query(Self.version(of: customer))
+            let entitlements = try await connection.query(Self.entitlements(of: customer, includesExpired))
+                .map(Entitlement.init)
             let balances = try await connection.query(
-                Self.balancesStatement, key + [.int8(Int64(Self.balancesMaximum) + 1)])
-            let subscriptions = try await connection.query(
-                Self.subscriptionsStatement, key + [.int8(Int64(Self.subscriptionsMaximum) + 1)])
-            let consent = try await connection.query(AccountConsentStore.statement, Array(key.prefix(2)))
+                """
+                SELECT item, amount FROM balances WHERE \(Self.isOf(customer))
+                ORDER BY item LIMIT \(Self.balancesMaximum + 1)
+                """
+            ).map(Balance.init)
+            let subscriptions = try await connection.query(Self.subscriptions(of: customer)).map(Subscription.init)
             return Account(
-                version: try version.rows.first?.decode("last_sequence") ?? 0,
-                entitlements: try entitlements.rows.prefix(Self.entitlementsMaximum).map(Entitlement.init),
-                balances: try balances.rows.prefix(Self.balancesMaximum).map { row in
-                    Balance(item: try row.decode("item"), amount: try row.decode("amount"))
-                },
-                subscriptions: try subscriptions.rows.prefix(Self.subscriptionsMaximum).map(Subscription.init),
-                consent: try consent.rows.first.map(AccountConsentStore.consent),
-                isComplete: entitlements.rows.count <= Self.entitlementsMaximum
-                    && balances.rows.count <= Self.balancesMaximum
-                    && subscriptions.rows.count <= Self.subscriptionsMaximum)
+                version: try version.rows.first?.decode(Int64.self) ?? 0,
+                entitlements: Array(entitlements.prefix(Self.entitlementsMaximum)),
+                balances: Array(balances.prefix(Self.balancesMaximum)),
+                subscriptions: Array(subscriptions.prefix(Self.subscriptionsMaximum)),
+                consent: try await AccountConsentStore.consent(customer.account, app: customer.app, on: connection),
+                isComplete: entitlements.count <= Self.entitlementsMaximum && balances.count <= Self.balancesMaximum
+                    && subscriptions.count <= Self.subscriptionsMaximum)
         }
     }
 
@@ -132,44 +117,41 @@ package struct AccountStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func version(of customer: Customer) async throws -> Int64 {
-        let result = try await pool.query(Self.versionStatement, Self.key(customer))
-        return try result.rows.first?.decode("last_sequence") ?? 0
+        try await pool.query(Self.version(of: customer)).rows.first?.decode(Int64.self) ?? 0
     }
 
-    /// `$1` to `$3` of every statement here.
-    static func key(_ customer: Customer) -> [PostgresValue] {
-        [.text(customer.account.text), .text(customer.app), .text(customer.environment.rawValue)]
+    static func isOf(_ customer: Customer) -> SQL {
+        "account = \(customer.account) AND app = \(customer.app) AND environment = \(customer.environment)"
     }
 
-    private static let versionStatement = """
-        SELECT last_sequence FROM account_sequences WHERE account = $1 AND app = $2 AND environment = $3
-        """
+    private static func version(of customer: Customer) -> SQL {
+        "SELECT last_sequence FROM account_sequences WHERE \(isOf(customer))"
+    }
 
     // What is in use comes first, so that it is there even when there are more rows than are read.
-    private static let entitlementsStatement = """
-        SELECT \(Entitlement.columns)
-        FROM entitlements WHERE account = $1 AND app = $2 AND environment = $3
-            AND ($4 OR revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))
-        ORDER BY is_active DESC, entitlement, granted_at DESC, transaction_id LIMIT $5
+    private static func entitlements(of customer: Customer, _ includesExpired: Bool) -> SQL {
         """
+        SELECT \(Entitlement.columns) FROM entitlements
+        WHERE \(isOf(customer)) AND (\(includesExpired) OR revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))
+        ORDER BY is_active DESC, entitlement, granted_at DESC, transaction_id LIMIT \(entitlementsMaximum + 1)
+        """
+    }
 
     // Own ones and shared ones are found by an index each; none is both, since an owner has no share.
-    private static let subscriptionsStatement = """
+    private static func subscriptions(of customer: Customer) -> SQL {
+        """
         SELECT standing, is_shared, changed_at FROM (
             SELECT standing, false AS is_shared, changed_at, access_until, original_transaction_id
-            FROM subscriptions WHERE account = $1 AND app = $2 AND environment = $3
+            FROM subscriptions WHERE \(isOf(customer))
             UNION ALL
             SELECT s.standing, true, s.changed_at, s.access_until, s.original_transaction_id
             FROM lineage_shares l JOIN subscriptions s USING (environment, original_transaction_id)
-            WHERE l.account = $1 AND l.app = $2 AND l.environment = $3 AND s.app = l.app
-                AND s.account IS DISTINCT FROM l.account
+            WHERE l.account = \(customer.account) AND l.app = \(customer.app) AND l.environment = \(customer.environment)
+                AND s.app = l.app AND s.account IS DISTINCT FROM l.account
         ) AS found
-        ORDER BY access_until DESC, original_transaction_id LIMIT $4
+        ORDER BY access_until DESC, original_transaction_id LIMIT \(subscriptionsMaximum + 1)
         """
-
-    private static let balancesStatement = """
-        SELECT item, amount FROM balances WHERE account = $1 AND app = $2 AND environment = $3 ORDER BY item LIMIT $4
-        """
+    }
 }
 
 /// One moment of the database for several statements.

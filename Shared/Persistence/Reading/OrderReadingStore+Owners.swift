@@ -55,19 +55,14 @@ extension OrderReadingStore {
     ) async throws -> [Binding] {
         let result = try await connection.query(
             """
-            SELECT from_account, to_account, cause, policy, submission_id, created_at FROM binding_history
+            SELECT from_account AS "from", to_account AS "to", cause, policy, submission_id, created_at FROM binding_history
             WHERE environment = $1 AND original_transaction_id = ANY(\(LineageStore.originals)) AND app = $3
             ORDER BY id LIMIT $4
             """,
             [
                 .text(key.environment.rawValue), .text(originalTransactionId), .text(app), .int8(Int64(rowsMaximum)),
             ])
-        return try result.rows.map { row in
-            Binding(
-                from: try row.decodeIfPresent("from_account"), to: try row.decode("to_account"),
-                cause: try row.decode("cause"), policy: try row.decodeIfPresent("policy"),
-                submissionId: try row.decodeIfPresent("submission_id"), createdAt: try row.decode("created_at"))
-        }
+        return try result.map(Binding.init)
     }
 
     static func claims(_ key: OrderKey, on connection: PostgresConnection) async throws -> [OperatorClaim] {
@@ -75,13 +70,9 @@ extension OrderReadingStore {
             """
             SELECT c.account, a.actor, a.reason, c.created_at, c.due_at IS NOT NULL AS is_pending
             FROM operator_claims c JOIN audit_log a ON a.id = c.audit_id
-            WHERE c.environment = $1 AND c.transaction_id = $2 ORDER BY c.audit_id LIMIT $3
-            """, parameters(key) + [.int8(Int64(rowsMaximum))])
-        return try result.rows.map { row in
-            OperatorClaim(
-                account: try row.decode("account"), actor: try row.decode("actor"), reason: try row.decode("reason"),
-                createdAt: try row.decode("created_at"), isPending: try row.decode("is_pending"))
-        }
+            WHERE c.environment = \(key.environment) AND c.transaction_id = \(key.transactionId) ORDER BY c.audit_id LIMIT \(rowsMaximum)
+            """)
+        return try result.map(OperatorClaim.init)
     }
 
     static func subscription(
@@ -90,9 +81,9 @@ extension OrderReadingStore {
         let result = try await connection.query(
             """
             SELECT standing, false AS is_shared, changed_at FROM subscriptions
-            WHERE environment = $1 AND original_transaction_id = $2 AND app = $3
-            """, [.text(key.environment.rawValue), .text(originalTransactionId), .text(app)])
-        return try result.rows.first.map(AccountStore.Subscription.init)
+            WHERE environment = \(key.environment) AND original_transaction_id = \(originalTransactionId) AND app = \(app)
+            """)
+        return try result.map(AccountStore.Subscription.init).first
     }
 
     static func proceeds(
@@ -102,14 +93,11 @@ extension OrderReadingStore {
         guard key.environment == .production else { return nil }
         let result = try await connection.query(
             """
-            SELECT gross, tax, commission, estimated_proceeds, refunded_proceeds, tax_known FROM order_proceeds
-            WHERE transaction_id = $1 AND app = $2 AND estimated_proceeds IS NOT NULL
-            """, [.text(key.transactionId), .text(app)])
-        return try result.rows.first.map { row in
-            Proceeds(
-                gross: try row.decode("gross"), tax: try row.decode("tax"), commission: try row.decode("commission"),
-                estimated: try row.decode("estimated_proceeds"),
-                refunded: try row.decodeIfPresent("refunded_proceeds") ?? 0, isTaxKnown: try row.decode("tax_known"))
-        }
+            SELECT gross, tax, commission, estimated_proceeds AS estimated, coalesce(refunded_proceeds, 0) AS refunded,
+                tax_known AS is_tax_known
+            FROM order_proceeds
+            WHERE transaction_id = \(key.transactionId) AND app = \(app) AND estimated_proceeds IS NOT NULL
+            """)
+        return try result.map(Proceeds.init).first
     }
 }

@@ -14,10 +14,13 @@ extension OrderReadingStore {
         package let createdAt: Date
     }
 
-    /// Finds the order's own id by any of its ids; `$1` is the environment, `$2` the id.
-    static let ownId = """
-        (SELECT order_transaction_id FROM order_transactions WHERE environment = $1 AND transaction_id = $2)
+    /// Finds the order's own id by any of its ids.
+    static func ownId(_ anyKey: OrderKey) -> SQL {
         """
+        (SELECT order_transaction_id FROM order_transactions
+            WHERE environment = \(anyKey.environment) AND transaction_id = \(anyKey.transactionId))
+        """
+    }
 
     /// The ids of an order, the own one first, the others sorted.
     ///
@@ -26,18 +29,14 @@ extension OrderReadingStore {
         // Two indexes: the primary key has the own id, a smaller one the few others.
         let result = try await connection.query(
             """
-            SELECT transaction_id, submission_id, created_at FROM (
+            SELECT transaction_id AS text, submission_id, created_at FROM (
                 SELECT transaction_id, submission_id, created_at FROM order_transactions
-                WHERE environment = $1 AND transaction_id = $2
+                WHERE environment = \(key.environment) AND transaction_id = \(key.transactionId)
                 UNION ALL
                 SELECT transaction_id, submission_id, created_at FROM order_transactions
-                WHERE environment = $1 AND order_transaction_id = $2 AND transaction_id <> order_transaction_id) ids
-            ORDER BY transaction_id <> $2, transaction_id COLLATE "C" LIMIT $3
-            """, parameters(key) + [.int8(Int64(rowsMaximum))])
-        return try result.rows.map { row in
-            TransactionId(
-                text: try row.decode("transaction_id"), submissionId: try row.decode("submission_id"),
-                createdAt: try row.decode("created_at"))
-        }
+                WHERE environment = \(key.environment) AND order_transaction_id = \(key.transactionId) AND transaction_id <> order_transaction_id) ids
+            ORDER BY transaction_id <> \(key.transactionId), transaction_id COLLATE "C" LIMIT \(rowsMaximum)
+            """)
+        return try result.map(TransactionId.init)
     }
 }

@@ -151,11 +151,11 @@ package struct OrderReadingStore: Sendable {
     /// Proofs, event bodies and what endpoints answered are left out.
     ///
     /// - Parameter anyKey: any of Apple's transaction ids of the purchase.
-    /// - Throws: `PostgresError`; `DecodingError` for a standing that no fulfillment wrote.
+    /// - Throws: `PostgresError`.
     package func story(of anyKey: OrderKey, app: String) async throws -> Story? {
         try await pool.withTransaction { connection in
             try await Snapshot.begin(on: connection)
-            let found = try await connection.query(Self.orderStatement, Self.parameters(anyKey) + [.text(app)])
+            let found = try await connection.query(Self.order(anyKey, app))
             guard let row = found.rows.first else { return nil }
             let order = try AccountStore.Transaction(row)
             // Every other table names the order by its own id.
@@ -183,14 +183,13 @@ package struct OrderReadingStore: Sendable {
         }
     }
 
-    static func parameters(_ key: OrderKey) -> [PostgresValue] {
-        [.text(key.environment.rawValue), .text(key.transactionId)]
-    }
-
-    private static let orderStatement = """
+    private static func order(_ anyKey: OrderKey, _ app: String) -> SQL {
+        """
         SELECT \(AccountStore.Transaction.columns), account, app_account_token, signed_date, correlation_id,
             submission_id, catalogue_version, is_price_expected,
-            (SELECT reference FROM purchase_intents i WHERE i.id = app_account_token AND i.app = orders.app) AS reference
-        FROM orders WHERE environment = $1 AND transaction_id = \(ownId) AND app = $3
+            (SELECT reference FROM purchase_intents i
+                WHERE i.id = app_account_token AND i.app = orders.app AND i.account = orders.account) AS reference
+        FROM orders WHERE environment = \(anyKey.environment) AND transaction_id = \(ownId(anyKey)) AND app = \(app)
         """
+    }
 }
