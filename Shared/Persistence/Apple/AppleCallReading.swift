@@ -40,10 +40,10 @@ package struct AppleCallReading: Sendable {
     package func orders(_ transactionId: String, environment: StoreEnvironment?) async throws -> [OrderKey] {
         let result = try await pool.query(
             """
-            SELECT environment, order_transaction_id FROM order_transactions
-            WHERE transaction_id = $1 AND ($2::text IS NULL OR environment = $2) ORDER BY environment
-            """, [.text(transactionId), .text(environment?.rawValue)])
-        return try result.rows.map { try $0.orderKey("order_transaction_id") }
+            SELECT environment, order_transaction_id AS transaction_id FROM order_transactions
+            WHERE transaction_id = \(transactionId) AND (\(environment) IS NULL OR environment = \(environment)) ORDER BY environment
+            """)
+        return try result.map(OrderKey.init)
     }
 
     /// What is known of the use of an order; nil where there is none.
@@ -64,21 +64,9 @@ package struct AppleCallReading: Sendable {
             """
             SELECT kind, state, transaction_id, created_at, finished_at, due_at, attempts, status, code, outcome,
                 requested_at, deadline_at, request_reason, body, api_version
-            FROM apple_calls WHERE environment = $1 AND order_transaction_id = $2 ORDER BY id
-            """, [.text(order.environment.rawValue), .text(order.transactionId)])
-        return try result.rows.map { row in
-            Call(
-                kind: try row.decode("kind"), state: try row.decode("state"),
-                transactionId: try row.decode("transaction_id"), createdAt: try row.decode("created_at"),
-                finishedAt: try row.decodeIfPresent("finished_at"), dueAt: try row.decodeIfPresent("due_at"),
-                attempts: Int(try row.decode("attempts", as: Int32.self)),
-                status: try row.decodeIfPresent("status", as: Int32.self).map(Int.init),
-                code: try row.decodeIfPresent("code"), outcome: try row.decodeIfPresent("outcome"),
-                requestedAt: try row.decodeIfPresent("requested_at"),
-                deadlineAt: try row.decodeIfPresent("deadline_at"),
-                requestReason: try row.decodeIfPresent("request_reason"), body: try row.decodeIfPresent("body"),
-                apiVersion: try row.decodeIfPresent("api_version", as: Int32.self).map(Int.init))
-        }
+            FROM apple_calls WHERE environment = \(order.environment) AND order_transaction_id = \(order.transactionId) ORDER BY id
+            """)
+        return try result.map(Call.init)
     }
 
     /// How refund requests fare.
@@ -112,16 +100,13 @@ package struct AppleCallReading: Sendable {
                 FROM apple_calls c
                 LEFT JOIN orders o ON (o.environment, o.transaction_id) = (c.environment, c.order_transaction_id)
                 LEFT JOIN account_consents k ON (k.account, k.app) = (o.account, o.app)
-                WHERE c.kind = 'consumption' AND c.created_at > now() - $1 * interval '1 day'
+                WHERE c.kind = 'consumption' AND c.created_at > now() - \(days) * interval '1 day'
             ) requests
-            """, [.int8(Int64(days))])
-        guard let row = result.rows.first else {
+            """)
+        guard let requests = try result.map(RefundRequests.init).first else {
             throw PostgresError(code: .decodingFailed, reason: "an aggregate gave no row")
         }
-        return RefundRequests(
-            open: try row.decode("open"), secondsLeft: try row.decodeIfPresent("seconds_left"),
-            withoutConsent: try row.decode("without_consent"), failed: try row.decode("failed"),
-            answered: try row.decode("answered"))
+        return requests
     }
 
     /// Calls that Apple refused, or that were given up, within the last days, by kind; refund requests apart.
@@ -133,11 +118,11 @@ package struct AppleCallReading: Sendable {
             SELECT kind, count(*) AS count, min(format('%s %s (%s)', environment, transaction_id, coalesce(outcome, state)))
                 AS example
             FROM apple_calls
-            WHERE kind <> 'consumption' AND state IN ('refused', 'lapsed') AND finished_at > now() - $1 * interval '1 day'
+            WHERE kind <> 'consumption' AND state IN ('refused', 'lapsed') AND finished_at > now() - \(days) * interval '1 day'
             GROUP BY kind ORDER BY kind
-            """, [.int8(Int64(days))])
-        return try result.rows.map { row in
-            (try row.decode("kind"), try row.decode("count"), try row.decode("example"))
+            """)
+        return try result.map { (kind: String, count: Int64, example: String) in
+            (kind: kind, count: count, example: example)
         }
     }
 }

@@ -96,24 +96,25 @@ extension AppleCallStore {
         guard !apps.isEmpty else { return [] }
         let result = try await pool.query(
             """
-            UPDATE apple_calls c SET due_at = now() + $4 * interval '1 millisecond', attempts = attempts + 1
+            UPDATE apple_calls c SET due_at = now() + \(lease), attempts = attempts + 1
             FROM (
-                SELECT id FROM apple_calls WHERE state = 'ready' AND kind = $1 AND due_at <= now() AND app = ANY($2)
-                ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED) due
+                SELECT id FROM apple_calls WHERE state = 'ready' AND kind = \(kind) AND due_at <= now() AND app = ANY(\(apps))
+                ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED) due
             WHERE c.id = due.id
-            RETURNING c.id, c.kind, c.environment, c.app, c.transaction_id, c.attempts - 1 AS attempts, c.answer,
-                c.account_token, extract(epoch FROM now() - c.created_at)::float8 AS age,
-                extract(epoch FROM c.deadline_at - now())::float8 AS left_over
-            """,
-            [.text(kind.rawValue), .textArray(apps), .int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
-        return try result.rows.map { row in
+            RETURNING c.id, c.kind, c.environment, c.app, c.transaction_id, c.attempts - 1 AS attempts,
+                extract(epoch FROM now() - c.created_at)::float8 AS age_seconds,
+                extract(epoch FROM c.deadline_at - now())::float8 AS seconds_left, c.answer, c.account_token AS token
+            """)
+        return try result.map {
+            (
+                id: Int64, kind: Kind, environment: StoreEnvironment, app: String, transactionId: String,
+                attempts: Int, ageSeconds: Double, secondsLeft: Double?, answer: JSONColumn<ConsumptionAnswer>?,
+                token: UUID?
+            ) in
             Due(
-                id: try row.decode("id"), kind: try row.known("kind"), environment: try row.environment(),
-                app: try row.decode("app"), transactionId: try row.decode("transaction_id"),
-                attempts: Int(try row.decode("attempts", as: Int32.self)), ageSeconds: try row.decode("age"),
-                secondsLeft: try row.decodeIfPresent("left_over"),
-                answer: try row.jsonIfPresent("answer", as: ConsumptionAnswer.self),
-                token: try row.decodeIfPresent("account_token"))
+                id: id, kind: kind, environment: environment, app: app, transactionId: transactionId,
+                attempts: attempts, ageSeconds: ageSeconds, secondsLeft: secondsLeft, answer: answer?.value,
+                token: token)
         }
     }
 
@@ -128,20 +129,15 @@ extension AppleCallStore {
         _ = try await pool.query(
             """
             UPDATE apple_calls c SET state = new.state, status = new.status, code = new.code, outcome = new.outcome,
-                due_at = CASE WHEN new.state = 'ready' THEN now() + new.delay * interval '1 millisecond' END,
+                due_at = CASE WHEN new.state = 'ready' THEN now() + new.delay END,
                 finished_at = CASE WHEN new.state <> 'ready' THEN now() END,
                 body = coalesce(new.body, c.body), api_version = coalesce(new.api_version, c.api_version)
-            FROM unnest($1::int8[], $2::text[], $3::int8[], $4::int4[], $5::int8[], $6::text[], $7::text[], $8::int4[])
+            FROM unnest(
+                \(outcomes.map(\.id)), \(outcomes.map(\.state)), \(outcomes.map(\.delay)), \(outcomes.map(\.status)),
+                \(outcomes.map(\.code)), \(outcomes.map(\.reason)), \(outcomes.map(\.body)), \(outcomes.map(\.apiVersion)))
                 AS new (id, state, delay, status, code, outcome, body, api_version)
             WHERE c.id = new.id AND (c.state = 'ready' OR c.state = 'asked' AND new.state = 'done')
-            """,
-            [
-                .int8Array(outcomes.map(\.id)), .textArray(outcomes.map(\.state.rawValue)),
-                .int8Array(outcomes.map { $0.delay?.wholeMilliseconds }),
-                .int4Array(outcomes.map { $0.status.map(Int32.init) }), .int8Array(outcomes.map(\.code)),
-                .textArray(outcomes.map(\.reason)), .textArray(outcomes.map(\.body)),
-                .int4Array(outcomes.map { $0.apiVersion.map(Int32.init) }),
-            ])
+            """)
     }
 
     /// JSON as a column has it.

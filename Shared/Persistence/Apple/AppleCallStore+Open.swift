@@ -3,7 +3,7 @@ import Postgres
 /// Refund requests without an answer at Apple, for monitoring; and how long what is over stays.
 extension AppleCallStore {
     /// What open refund requests wait for.
-    package enum Waiting: String, Sendable, Hashable, CaseIterable {
+    package enum Waiting: String, Sendable, Hashable, CaseIterable, PostgresDecodable {
         /// The account has not agreed that Apple is told: by the rules nothing is said.
         case consent
         /// Fulfillment, which makes the answer.
@@ -30,16 +30,12 @@ extension AppleCallStore {
             SELECT waiting, count(*) AS count, extract(epoch FROM min(ends) - now())::float8 AS seconds_left FROM (
                 SELECT CASE WHEN c.state = 'ready' THEN 'call' WHEN k.consented THEN 'answer' ELSE 'consent' END AS waiting,
                     \(Self.end) AS ends
-                FROM (SELECT * FROM apple_calls WHERE due_at IS NOT NULL AND kind = 'consumption' LIMIT $1) c
+                FROM (SELECT * FROM apple_calls WHERE due_at IS NOT NULL AND kind = 'consumption' LIMIT \(UndeliveredStore.countMaximum)) c
                 LEFT JOIN orders o ON (o.environment, o.transaction_id) = (c.environment, c.order_transaction_id)
                 LEFT JOIN account_consents k ON (k.account, k.app) = (o.account, o.app)) requests
             GROUP BY waiting ORDER BY waiting
-            """, [.int8(Int64(UndeliveredStore.countMaximum))])
-        return try result.rows.map {
-            OpenRequests(
-                waiting: try $0.known("waiting"), count: try $0.decode("count"),
-                secondsLeft: try $0.decode("seconds_left"))
-        }
+            """)
+        return try result.map(OpenRequests.init)
     }
 
     /// Removes calls that ended longer ago than `age`, the oldest first; what is still to be made stays, however old it is.
@@ -51,10 +47,10 @@ extension AppleCallStore {
             """
             DELETE FROM apple_calls WHERE id IN (
                 SELECT id FROM apple_calls
-                WHERE finished_at < now() - $1 * interval '1 millisecond' AND state NOT IN ('asked', 'ready')
-                ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+                WHERE finished_at < now() - \(age) AND state NOT IN ('asked', 'ready')
+                ORDER BY finished_at LIMIT \(limit) FOR UPDATE SKIP LOCKED)
             RETURNING 1 AS one
-            """, [.int8(age.wholeMilliseconds), .int8(Int64(limit))])
+            """)
         return result.rows.count
     }
 }

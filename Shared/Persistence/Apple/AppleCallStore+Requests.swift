@@ -38,7 +38,7 @@ extension AppleCallStore {
     /// - Throws: `PostgresError`.
     package static func ask(_ requests: [Request], on connection: PostgresConnection) async throws -> Int {
         guard !requests.isEmpty else { return 0 }
-        _ = try await connection.query("SELECT pg_advisory_xact_lock($1)::text", [.int8(advisoryLock)])
+        _ = try await connection.query("SELECT pg_advisory_xact_lock(\(advisoryLock))::text")
         var count = 0
         // One after the other, so that each sees those before it; the earliest first.
         for request in requests.sorted(by: { $0.requestedAt < $1.requestedAt }) {
@@ -46,20 +46,17 @@ extension AppleCallStore {
                 """
                 INSERT INTO apple_calls (kind, environment, app, transaction_id, order_transaction_id, state, due_at,
                     requested_at, deadline_at, request_reason)
-                SELECT 'consumption', $1, $2, $3, $4, 'asked', now(), $5, $5 + $7 * interval '1 millisecond', $6
+                SELECT 'consumption', \(request.order.environment), \(request.app), \(request.transactionId),
+                    \(request.order.transactionId), 'asked', now(), \(request.requestedAt),
+                    \(request.requestedAt) + \(Limit.answerTime), \(request.reason)
                 WHERE NOT EXISTS (SELECT FROM apple_calls
-                    WHERE kind = 'consumption' AND environment = $1 AND transaction_id = $3
-                        AND (requested_at > $5 - $7 * interval '1 millisecond'
-                                AND requested_at < $5 + $7 * interval '1 millisecond'
-                            OR state = 'done' AND requested_at < $5 AND finished_at > $5))
+                    WHERE kind = 'consumption' AND environment = \(request.order.environment) AND transaction_id = \(request.transactionId)
+                        AND (requested_at > \(request.requestedAt) - \(Limit.answerTime)
+                                AND requested_at < \(request.requestedAt) + \(Limit.answerTime)
+                            OR state = 'done' AND requested_at < \(request.requestedAt) AND finished_at > \(request.requestedAt)))
                 ON CONFLICT DO NOTHING
                 RETURNING 1 AS one
-                """,
-                [
-                    .text(request.order.environment.rawValue), .text(request.app), .text(request.transactionId),
-                    .text(request.order.transactionId), .timestamptz(request.requestedAt), .text(request.reason),
-                    .int8(Limit.answerTime.wholeMilliseconds),
-                ])
+                """)
             count += new.rows.count
         }
         return count
@@ -87,8 +84,8 @@ extension AppleCallStore {
     }
 
     /// When a request is over: at Apple's deadline, or a while after it came where that was too late.
-    static let end = """
-        greatest(c.deadline_at, c.created_at + \(Limit.lateTime.wholeMilliseconds) * interval '1 millisecond')
+    static let end: SQL = """
+        greatest(c.deadline_at, c.created_at + \(unescaped: "\(Limit.lateTime.wholeMilliseconds)") * interval '1 millisecond')
         """
 
     /// Requests whose answer is due to be made, locked in the caller's transaction; what another has taken is passed over.
@@ -103,12 +100,13 @@ extension AppleCallStore {
             LEFT JOIN orders o ON (o.environment, o.transaction_id) = (c.environment, c.order_transaction_id)
             LEFT JOIN account_consents k ON (k.account, k.app) = (o.account, o.app)
             WHERE c.state = 'asked' AND c.due_at <= now()
-            ORDER BY c.due_at LIMIT $1 FOR UPDATE OF c SKIP LOCKED
-            """, [.int8(Int64(limit))])
-        return try result.rows.map { row in
+            ORDER BY c.due_at LIMIT \(limit) FOR UPDATE OF c SKIP LOCKED
+            """)
+        return try result.map {
+            (id: Int64, environment: StoreEnvironment, orderId: String, isOver: Bool, hasConsent: Bool) in
             Asked(
-                id: try row.decode("id"), order: try row.orderKey("order_transaction_id"),
-                hasConsent: try row.decode("has_consent"), isOver: try row.decode("is_over"))
+                id: id, order: OrderKey(environment: environment, transactionId: orderId), hasConsent: hasConsent,
+                isOver: isOver)
         }
     }
 
@@ -121,16 +119,16 @@ extension AppleCallStore {
         switch decision {
         case .answer(let answer):
             _ = try await connection.query(
-                "UPDATE apple_calls SET state = 'ready', due_at = now(), answer = $2 WHERE id = $1",
-                [.int8(id), .jsonb(try json(answer))])
+                "UPDATE apple_calls SET state = 'ready', due_at = now(), answer = \(json: json(answer)) WHERE id = \(id)"
+            )
         case .wait:
             _ = try await connection.query(
-                "UPDATE apple_calls c SET due_at = \(end) WHERE id = $1", [.int8(id)])
+                "UPDATE apple_calls c SET due_at = \(end) WHERE id = \(id)")
         case .lapse(let why):
             _ = try await connection.query(
                 """
-                UPDATE apple_calls SET state = 'lapsed', due_at = NULL, finished_at = now(), outcome = $2 WHERE id = $1
-                """, [.int8(id), .text(why)])
+                UPDATE apple_calls SET state = 'lapsed', due_at = NULL, finished_at = now(), outcome = \(why) WHERE id = \(id)
+                """)
         }
     }
 
@@ -143,13 +141,13 @@ extension AppleCallStore {
         _ = try await connection.query(
             """
             WITH found AS (
-                SELECT c.id FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+                SELECT c.id FROM \(SQL.rows(of: orders.sorted())) AS asked (environment, transaction_id)
                 JOIN apple_calls c
                     ON (c.environment, c.order_transaction_id) = (asked.environment, asked.transaction_id)
                 WHERE c.kind = 'consumption' AND c.state IN ('asked', 'ready') ORDER BY c.id FOR UPDATE OF c
             )
             UPDATE apple_calls c SET state = 'asked', answer = NULL, due_at = now() FROM found WHERE c.id = found.id
-            """, OrderStore.keyColumns(orders.sorted()))
+            """)
     }
 
     /// Has the open requests of an account looked at again, in the transaction that changes its consent.
@@ -164,9 +162,9 @@ extension AppleCallStore {
             """
             UPDATE apple_calls c SET state = 'asked', answer = NULL, due_at = now()
             FROM orders o
-            WHERE o.account = $1 AND o.app = $2
+            WHERE o.account = \(account) AND o.app = \(app)
                 AND (c.environment, c.order_transaction_id) = (o.environment, o.transaction_id)
                 AND c.kind = 'consumption' AND c.state IN ('asked', 'ready')
-            """, [.text(account.text), .text(app)])
+            """)
     }
 }

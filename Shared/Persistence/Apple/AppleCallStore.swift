@@ -15,7 +15,7 @@ package struct AppleCallStore: Sendable {
     }
 
     /// What a call does.
-    package enum Kind: String, Sendable, Hashable, CaseIterable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable, PostgresEncodable, PostgresDecodable {
         /// Send Consumption Information: the answer to a refund request.
         case consumption
         /// Set App Account Token.
@@ -25,7 +25,7 @@ package struct AppleCallStore: Sendable {
     }
 
     /// Where a call stands.
-    package enum State: String, Sendable, Hashable, CaseIterable {
+    package enum State: String, Sendable, Hashable, CaseIterable, PostgresEncodable {
         /// A refund request without an answer yet.
         case asked
         /// To be made.
@@ -84,16 +84,12 @@ package struct AppleCallStore: Sendable {
             """
             INSERT INTO apple_calls (kind, environment, app, transaction_id, order_transaction_id, account_token, state, due_at)
             SELECT kind, environment, app, transaction_id, order_transaction_id, account_token, 'ready',
-                now() + $7 * interval '1 millisecond'
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::uuid[])
+                now() + \(delay)
+            FROM unnest(
+                \(sorted.map(\.kind)), \(sorted.map(\.order.environment)), \(sorted.map(\.app)),
+                \(sorted.map(\.transactionId)), \(sorted.map(\.order.transactionId)), \(sorted.map(\.token)))
                 AS new (kind, environment, app, transaction_id, order_transaction_id, account_token)
             ON CONFLICT DO NOTHING
-            """,
-            [
-                .textArray(sorted.map(\.kind.rawValue)), .textArray(sorted.map(\.order.environment.rawValue)),
-                .textArray(sorted.map(\.app)), .textArray(sorted.map(\.transactionId)),
-                .textArray(sorted.map(\.order.transactionId)), .uuidArray(sorted.map(\.token)),
-                .int8(delay.wholeMilliseconds),
-            ])
+            """)
     }
 }

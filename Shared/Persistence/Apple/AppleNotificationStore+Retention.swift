@@ -2,11 +2,13 @@ import Postgres
 
 /// The list of Apple's notifications is as long as retention of notifications says.
 extension AppleNotificationStore {
-    /// The oldest notifications beyond an age, as SQL: `$1` milliseconds, `$2` how many.
-    static let ended = """
-        SELECT app, notification_uuid FROM apple_notifications
-        WHERE recorded_at < now() - $1 * interval '1 millisecond' ORDER BY recorded_at LIMIT $2
+    /// The oldest notifications beyond an age, as SQL.
+    static func ended(_ age: Duration, _ limit: Int) -> SQL {
         """
+        SELECT app, notification_uuid FROM apple_notifications
+        WHERE recorded_at < now() - \(age) ORDER BY recorded_at LIMIT \(limit)
+        """
+    }
 
     /// Removes those that were recorded longer ago than `age`, the oldest first, but for those that still go on to an older
     /// consumer.
@@ -17,12 +19,12 @@ extension AppleNotificationStore {
         try await NotificationForwardStore(pool: pool).removeEnded(olderThan: age, limit: limit)
         let result = try await pool.query(
             """
-            DELETE FROM apple_notifications n USING (\(Self.ended)) old
+            DELETE FROM apple_notifications n USING (\(Self.ended(age, limit))) old
             WHERE (n.app, n.notification_uuid) = (old.app, old.notification_uuid)
                 AND NOT EXISTS (SELECT FROM notification_forwards f
                     WHERE (f.app, f.notification_uuid) = (n.app, n.notification_uuid))
             RETURNING 1 AS one
-            """, [.int8(age.wholeMilliseconds), .int8(Int64(limit))])
+            """)
         return result.rows.count
     }
 }
@@ -34,8 +36,8 @@ extension NotificationForwardStore {
     fileprivate func removeEnded(olderThan age: Duration, limit: Int) async throws {
         _ = try await pool.query(
             """
-            DELETE FROM notification_forwards f USING (\(AppleNotificationStore.ended)) old
+            DELETE FROM notification_forwards f USING (\(AppleNotificationStore.ended(age, limit))) old
             WHERE (f.app, f.notification_uuid) = (old.app, old.notification_uuid) AND f.state <> 'pending'
-            """, [.int8(age.wholeMilliseconds), .int8(Int64(limit))])
+            """)
     }
 }

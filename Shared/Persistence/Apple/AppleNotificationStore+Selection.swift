@@ -42,35 +42,25 @@ extension AppleNotificationStore {
     package func select(_ selection: Selection, limit: Int) async throws -> [Chosen] {
         let result = try await pool.query(
             """
-            SELECT n.app, n.notification_uuid, n.environment, n.type, n.subtype, n.signed_date, n.recorded_at,
+            SELECT n.app, n.notification_uuid AS uuid, n.environment, n.type, n.subtype, n.signed_date, n.recorded_at,
                 n.submission_id, submissions.state,
                 submissions.id IS NOT NULL AND \(SubmissionStore.hasProof) AS is_whole
             FROM apple_notifications n LEFT JOIN submissions ON submissions.id = n.submission_id
-            WHERE \(Self.condition) ORDER BY n.recorded_at, n.app, n.notification_uuid LIMIT $8
-            """, Self.parameters(selection) + [.int8(Int64(limit))])
-        return try result.rows.map { row in
-            Chosen(
-                app: try row.decode("app"), uuid: try row.decode("notification_uuid"),
-                environment: try row.environment(), type: try row.decode("type"),
-                subtype: try row.decodeIfPresent("subtype"), signedDate: try row.decodeIfPresent("signed_date"),
-                recordedAt: try row.decode("recorded_at"), submissionId: try row.decode("submission_id"),
-                state: try row.decodeIfPresent("state", as: String.self) == nil ? nil : try row.submissionState(),
-                isWhole: try row.decode("is_whole"))
-        }
+            WHERE \(Self.condition(selection)) ORDER BY n.recorded_at, n.app, n.notification_uuid LIMIT \(limit)
+            """)
+        return try result.map(Chosen.init)
     }
 
-    private static let condition = """
-        (cardinality($1::text[]) = 0 OR n.notification_uuid = ANY($1)) AND ($2::text IS NULL OR n.app = $2)
-            AND ($3::text IS NULL OR n.environment = $3) AND ($4::text IS NULL OR n.type = $4)
-            AND ($5::text IS NULL OR n.subtype = $5) AND ($6::timestamptz IS NULL OR n.recorded_at >= $6)
-            AND ($7::timestamptz IS NULL OR n.recorded_at < $7)
-        """
-
-    private static func parameters(_ selection: Selection) -> [PostgresValue] {
-        [
-            .textArray(selection.uuids), .text(selection.app), .text(selection.environment?.rawValue),
-            .text(selection.type), .text(selection.subtype), .timestamptz(selection.since),
-            .timestamptz(selection.until),
-        ]
+    private static func condition(_ selection: Selection) -> SQL {
+        let uuids = SQL.once(selection.uuids)
+        return """
+            (cardinality(\(uuids)) = 0 OR n.notification_uuid = ANY(\(uuids)))
+                AND (\(selection.app) IS NULL OR n.app = \(selection.app))
+                AND (\(selection.environment) IS NULL OR n.environment = \(selection.environment))
+                AND (\(selection.type) IS NULL OR n.type = \(selection.type))
+                AND (\(selection.subtype) IS NULL OR n.subtype = \(selection.subtype))
+                AND (\(selection.since) IS NULL OR n.recorded_at >= \(selection.since))
+                AND (\(selection.until) IS NULL OR n.recorded_at < \(selection.until))
+            """
     }
 }

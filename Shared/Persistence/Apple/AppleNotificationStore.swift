@@ -49,17 +49,13 @@ package struct AppleNotificationStore: Sendable {
         let result = try await connection.query(
             """
             INSERT INTO apple_notifications (app, notification_uuid, environment, type, subtype, signed_date, submission_id)
-            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[])
+            SELECT * FROM unnest(
+                \(sorted.map(\.app)), \(sorted.map(\.uuid)), \(sorted.map(\.environment)), \(sorted.map(\.type)),
+                \(sorted.map(\.subtype)), \(sorted.map(\.signedDate)), \(sorted.map(\.submissionId)))
             ON CONFLICT DO NOTHING
             RETURNING app, notification_uuid
-            """,
-            [
-                .textArray(sorted.map(\.app)), .textArray(sorted.map(\.uuid)),
-                .textArray(sorted.map(\.environment.rawValue)), .textArray(sorted.map(\.type)),
-                .textArray(sorted.map(\.subtype)), .timestamptzArray(sorted.map(\.signedDate)),
-                .textArray(sorted.map(\.submissionId)),
-            ])
-        return try result.rows.map { (try $0.decode("app"), try $0.decode("notification_uuid")) }
+            """)
+        return try result.map { (app: String, uuid: String) in (app: app, uuid: uuid) }
     }
 
     /// When a type came last, of each app and environment.
@@ -78,13 +74,9 @@ package struct AppleNotificationStore: Sendable {
         let result = try await pool.query(
             """
             SELECT app, environment, max(recorded_at) AS recorded_at,
-                extract(epoch FROM now() - max(recorded_at))::float8 AS age
-            FROM apple_notifications WHERE type = $1 GROUP BY app, environment ORDER BY app, environment
-            """, [.text(type)])
-        return try result.rows.map { row in
-            Last(
-                app: try row.decode("app"), environment: try row.environment(),
-                recordedAt: try row.decode("recorded_at"), ageSeconds: try row.decode("age"))
-        }
+                extract(epoch FROM now() - max(recorded_at))::float8 AS age_seconds
+            FROM apple_notifications WHERE type = \(type) GROUP BY app, environment ORDER BY app, environment
+            """)
+        return try result.map(Last.init)
     }
 }

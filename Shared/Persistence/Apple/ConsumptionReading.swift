@@ -23,35 +23,33 @@ package enum ConsumptionReading {
     ///
     /// - Throws: `PostgresError`.
     package static func find(_ order: OrderKey, on connection: PostgresConnection) async throws -> Found? {
-        let key: [PostgresValue] = [.text(order.environment.rawValue), .text(order.transactionId)]
-        guard let row = try await connection.query(orderStatement, key).rows.first else { return nil }
-        let items = try await connection.query(itemsStatement, key).rows.map { row in
-            ConsumptionFacts.Item(
-                item: try row.decode("item"), granted: try row.decode("granted"), balance: try row.decode("balance"),
-                grantedLater: try row.decode("granted_later"))
-        }
+        guard let row = try await connection.query(select(order)).rows.first else { return nil }
+        let (app, productId, type, account, purchaseDate, wasGranted, consented, now, entitledUntil, spendsHere) =
+            try row.decode((String, String, String, Account?, Date, Bool, Bool?, Date, Date?, Bool).self)
         return Found(
-            order: order, app: try row.decode("app"), productId: try row.decode("product_id"),
-            account: try row.accountIfPresent(), consented: try row.decodeIfPresent("consented"),
+            order: order, app: app, productId: productId, account: account, consented: consented,
             facts: ConsumptionFacts(
-                productType: try row.known("product_type"), wasGranted: try row.decode("was_granted"), items: items,
-                spendsHere: try row.decode("spends_here"), purchaseDate: try row.decode("purchase_date"),
-                entitledUntil: try row.decodeIfPresent("entitled_until")),
-            now: try row.decode("now"))
+                productType: ProductType(rawValue: type), wasGranted: wasGranted,
+                items: try await connection.query(selectItems(of: order)).map(ConsumptionFacts.Item.init),
+                spendsHere: spendsHere, purchaseDate: purchaseDate, entitledUntil: entitledUntil),
+            now: now)
     }
 
-    private static let orderStatement = """
+    private static func select(_ order: OrderKey) -> SQL {
+        """
         SELECT o.app, o.product_id, o.product_type, o.account, o.purchase_date, o.granted_at IS NOT NULL AS was_granted,
             k.consented, now() AS now,
             (SELECT max(expires_at) FROM entitlements e
                 WHERE (e.environment, e.transaction_id) = (o.environment, o.transaction_id)) AS entitled_until,
             EXISTS (SELECT FROM spends s WHERE s.app = o.app AND s.environment = o.environment) AS spends_here
         FROM orders o LEFT JOIN account_consents k ON (k.account, k.app) = (o.account, o.app)
-        WHERE o.environment = $1 AND o.transaction_id = $2
+        WHERE o.environment = \(order.environment) AND o.transaction_id = \(order.transactionId)
         """
+    }
 
     // Later purchases are found by the account's orders: the ledger has no index by account.
-    private static let itemsStatement = """
+    private static func selectItems(of order: OrderKey) -> SQL {
+        """
         SELECT g.item, g.amount AS granted, coalesce(b.amount, 0) AS balance, coalesce((
             SELECT sum(l.amount)::int8 FROM orders o
             JOIN ledger_entries l ON (l.environment, l.transaction_id) = (o.environment, o.transaction_id)
@@ -60,6 +58,7 @@ package enum ConsumptionReading {
                 AND l.transaction_id <> g.transaction_id), 0) AS granted_later
         FROM ledger_entries g
         LEFT JOIN balances b ON (b.account, b.app, b.environment, b.item) = (g.account, g.app, g.environment, g.item)
-        WHERE g.environment = $1 AND g.transaction_id = $2 AND g.kind = 'grant' ORDER BY g.item
+        WHERE g.environment = \(order.environment) AND g.transaction_id = \(order.transactionId) AND g.kind = 'grant' ORDER BY g.item
         """
+    }
 }

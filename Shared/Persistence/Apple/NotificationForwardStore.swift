@@ -67,9 +67,9 @@ package struct NotificationForwardStore: Sendable {
         let sorted = notifications.sorted { ($0.app, $0.uuid) < ($1.app, $1.uuid) }
         _ = try await connection.query(
             """
-            INSERT INTO notification_forwards (app, notification_uuid) SELECT * FROM unnest($1::text[], $2::text[])
+            INSERT INTO notification_forwards (app, notification_uuid) SELECT * FROM unnest(\(sorted.map(\.app)), \(sorted.map(\.uuid)))
             ON CONFLICT DO NOTHING
-            """, [.textArray(sorted.map(\.app)), .textArray(sorted.map(\.uuid))])
+            """)
     }
 
     /// Leases what is due, the oldest first.
@@ -84,24 +84,19 @@ package struct NotificationForwardStore: Sendable {
             """
             WITH due AS (
                 SELECT app, notification_uuid FROM notification_forwards
-                WHERE due_at <= now() AND app = ANY($1) ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
+                WHERE due_at <= now() AND app = ANY(\(apps)) ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
             ), leased AS (
-                UPDATE notification_forwards f SET due_at = now() + $3 * interval '1 millisecond', attempts = attempts + 1
+                UPDATE notification_forwards f SET due_at = now() + \(lease), attempts = attempts + 1
                 FROM due WHERE (f.app, f.notification_uuid) = (due.app, due.notification_uuid)
                 RETURNING f.app, f.notification_uuid, f.attempts - 1 AS attempts, f.created_at
             )
-            SELECT l.app, l.notification_uuid, l.attempts, l.created_at, \(SubmissionStore.wholeProof) AS signed_payload
+            SELECT l.app, l.notification_uuid AS uuid, nullif(\(SubmissionStore.wholeProof), '') AS signed_payload, l.attempts,
+                l.created_at
             FROM leased l JOIN apple_notifications n USING (app, notification_uuid)
             LEFT JOIN submissions ON submissions.id = n.submission_id
             ORDER BY l.created_at
-            """, [.textArray(apps), .int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
-        return try result.rows.map { row in
-            let payload = try row.decodeIfPresent("signed_payload", as: String.self)
-            return Due(
-                app: try row.decode("app"), uuid: try row.decode("notification_uuid"),
-                signedPayload: payload.flatMap { $0.isEmpty ? nil : $0 },
-                attempts: Int(try row.decode("attempts", as: Int32.self)), createdAt: try row.decode("created_at"))
-        }
+            """)
+        return try result.map(Due.init)
     }
 
     /// Writes down what came of attempts.
@@ -112,17 +107,14 @@ package struct NotificationForwardStore: Sendable {
         _ = try await pool.query(
             """
             UPDATE notification_forwards f SET state = new.state, last_status = new.status, last_error = new.error,
-                due_at = CASE WHEN new.state = 'pending' THEN now() + new.delay * interval '1 millisecond' END,
+                due_at = CASE WHEN new.state = 'pending' THEN now() + new.delay END,
                 finished_at = CASE WHEN new.state <> 'pending' THEN now() END
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::int8[], $5::int4[], $6::text[])
+            FROM unnest(
+                \(outcomes.map(\.app)), \(outcomes.map(\.uuid)), \(outcomes.map(\.state)), \(outcomes.map(\.delay)),
+                \(outcomes.map(\.status)), \(outcomes.map(\.error)))
                 AS new (app, uuid, state, delay, status, error)
             WHERE (f.app, f.notification_uuid) = (new.app, new.uuid) AND f.state = 'pending'
-            """,
-            [
-                .textArray(outcomes.map(\.app)), .textArray(outcomes.map(\.uuid)), .textArray(outcomes.map(\.state)),
-                .int8Array(outcomes.map { $0.delay?.wholeMilliseconds }),
-                .int4Array(outcomes.map { $0.status.map(Int32.init) }), .textArray(outcomes.map(\.error)),
-            ])
+            """)
     }
 
     /// How many wait, by app.
@@ -132,10 +124,8 @@ package struct NotificationForwardStore: Sendable {
         let result = try await pool.query(
             """
             SELECT app, count(*) AS count FROM (
-                SELECT app FROM notification_forwards WHERE due_at IS NOT NULL LIMIT $1) rows GROUP BY app
-            """, [.int8(Int64(DueRowsStore.countMaximum))])
-        var counts: [String: Int64] = [:]
-        for row in result.rows { counts[try row.decode("app")] = try row.decode("count", as: Int64.self) }
-        return counts
+                SELECT app FROM notification_forwards WHERE due_at IS NOT NULL LIMIT \(DueRowsStore.countMaximum)) rows GROUP BY app
+            """)
+        return Dictionary(try result.map { (app: String, count: Int64) in (app, count) }) { first, _ in first }
     }
 }
