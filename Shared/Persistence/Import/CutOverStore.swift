@@ -22,9 +22,14 @@ package struct CutOverStore: Sendable {
     package static func all(on connection: PostgresConnection) async throws -> CutOvers {
         let result = try await connection.query("SELECT environment, app, product_id, cut_over, is_told FROM cut_overs")
         guard !result.rows.isEmpty else { return CutOvers() }
-        var byKey: [CutOvers.Key: CutOver] = [:]
-        for row in result.rows { byKey[try key(row)] = try cutOver(row) }
-        return CutOvers(byKey)
+        let all = try result.map {
+            (environment: StoreEnvironment, app: String, productId: String, date: Date?, isTold: Bool) in
+            (
+                CutOvers.Key(environment: environment, app: app, productId: productId),
+                CutOver(date: date, isAnnounced: isTold)
+            )
+        }
+        return CutOvers(Dictionary(all) { $1 })
     }
 
     /// A row, and who wrote it.
@@ -45,12 +50,16 @@ package struct CutOverStore: Sendable {
             SELECT c.environment, c.app, c.product_id, c.cut_over, c.is_told, c.changed_at,
                 coalesce(a.actor, '') AS actor, coalesce(a.reason, '') AS reason
             FROM cut_overs c LEFT JOIN audit_log a ON a.id = c.audit_id
-            WHERE $1::text IS NULL OR c.app = $1 ORDER BY c.app, c.environment, c.product_id
-            """, [.text(app)])
-        return try result.rows.map { row in
+            WHERE \(app) IS NULL OR c.app = \(app) ORDER BY c.app, c.environment, c.product_id
+            """)
+        return try result.map {
+            (
+                environment: StoreEnvironment, app: String, productId: String, date: Date?, isTold: Bool,
+                changedAt: Date, actor: String, reason: String
+            ) in
             Row(
-                key: try Self.key(row), cutOver: try Self.cutOver(row), changedAt: try row.decode("changed_at"),
-                actor: try row.decode("actor"), reason: try row.decode("reason"))
+                key: CutOvers.Key(environment: environment, app: app, productId: productId),
+                cutOver: CutOver(date: date, isAnnounced: isTold), changedAt: changedAt, actor: actor, reason: reason)
         }
     }
 
@@ -58,7 +67,7 @@ package struct CutOverStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func exists(app: String) async throws -> Bool {
-        try await pool.query("SELECT 1 AS one FROM cut_overs WHERE app = $1 LIMIT 1", [.text(app)]).rows.first != nil
+        try await pool.query("SELECT 1 AS one FROM cut_overs WHERE app = \(app) LIMIT 1").rows.first != nil
     }
 
     /// What setting a cut-over does not change: orders that were recorded before otherwise than it says.
@@ -104,14 +113,10 @@ package struct CutOverStore: Sendable {
         _ = try await connection.query(
             """
             INSERT INTO cut_overs (environment, app, product_id, cut_over, is_told, audit_id)
-            VALUES ($1, $2, $3, $4, $5, $6)
+            VALUES (\(key.environment), \(key.app), \(key.productId), \(cutOver.date), \(cutOver.isAnnounced), \(line.id))
             ON CONFLICT (app, environment, product_id) DO UPDATE SET cut_over = excluded.cut_over,
                 is_told = excluded.is_told, audit_id = excluded.audit_id, changed_at = now()
-            """,
-            [
-                .text(key.environment.rawValue), .text(key.app), .text(key.productId), .timestamptz(cutOver.date),
-                .bool(cutOver.isAnnounced), .int8(line.id),
-            ])
+            """)
         return line.id
     }
 
@@ -119,30 +124,17 @@ package struct CutOverStore: Sendable {
         let result = try await pool.query(
             """
             SELECT count(*) FILTER (WHERE granted_at IS NOT NULL AND NOT granted_elsewhere
-                    AND purchase_date < coalesce($4, 'infinity')) AS here,
-                count(*) FILTER (WHERE granted_elsewhere AND state <> 'parked' AND purchase_date >= $4
-                    AND product_type <> 'non_consumable') AS elsewhere
-            FROM orders WHERE environment = $1 AND app = $2 AND ($3 = '' OR product_id = $3)
-            """,
-            [
-                .text(key.environment.rawValue), .text(key.app), .text(key.productId), .timestamptz(cutOver.date),
-            ])
-        guard let row = result.rows.first else { return Recorded(grantedHere: 0, grantedElsewhere: 0) }
-        return Recorded(grantedHere: try row.decode("here"), grantedElsewhere: try row.decode("elsewhere"))
+                    AND purchase_date < coalesce(\(cutOver.date), 'infinity')) AS granted_here,
+                count(*) FILTER (WHERE granted_elsewhere AND state <> 'parked' AND purchase_date >= \(cutOver.date)
+                    AND product_type <> 'non_consumable') AS granted_elsewhere
+            FROM orders WHERE environment = \(key.environment) AND app = \(key.app) AND (\(key.productId) = '' OR product_id = \(key.productId))
+            """)
+        return try result.map(Recorded.init).first ?? Recorded(grantedHere: 0, grantedElsewhere: 0)
     }
 
     private static func subject(_ cutOver: CutOver, _ key: CutOvers.Key) -> String {
         let product = key.productId.isEmpty ? "" : " \(key.productId)"
         let date = cutOver.date.map { "\($0.milliseconds)" } ?? "open"
         return "\(key.environment.rawValue) \(key.app)\(product) \(date)"
-    }
-
-    private static func key(_ row: PostgresRow) throws -> CutOvers.Key {
-        CutOvers.Key(
-            environment: try row.environment(), app: try row.decode("app"), productId: try row.decode("product_id"))
-    }
-
-    private static func cutOver(_ row: PostgresRow) throws -> CutOver {
-        CutOver(date: try row.decodeIfPresent("cut_over"), isAnnounced: try row.decode("is_told"))
     }
 }

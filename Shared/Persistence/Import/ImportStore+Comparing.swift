@@ -58,39 +58,41 @@ extension ImportStore {
     /// - Parameters:
     ///   - line: the last one before.
     ///   - limit: the most lines; each may have several orders, as a receipt does.
-    /// - Throws: `PostgresError`; `DecodingError` for items that no import wrote.
+    /// - Throws: `PostgresError`.
     package func compared(of id: Int64, after line: Int64, limit: Int) async throws -> [Compared] {
-        let result = try await pool.query(Self.comparedStatement, [.int8(id), .int8(line), .int8(Int64(limit))])
-        return try result.rows.map(Self.compared)
+        try await pool.query(Self.comparing(id, after: line, limit)).map(Self.comparison)
     }
 
-    private static func compared(_ row: PostgresRow) throws -> Compared {
+    private static func comparison(
+        _ line: Int64, _ transactionId: String?, _ productId: String?, _ quantity: Int32?,
+        _ items: JSONColumn<[String: Int64]>?, _ isGranted: Bool, _ account: Account?,
+        _ submissionState: SubmissionState, _ submissionReason: ReasonCode?, _ environment: StoreEnvironment?,
+        _ orderId: String?, _ state: OrderState?, _ reason: ReasonCode?, _ owner: Account?,
+        _ orderedProductId: String?, _ orderedQuantity: Int32?, _ isShared: Bool
+    ) -> Compared {
         var claim = Claim()
-        claim.transactionId = try row.decodeIfPresent("line_transaction_id")
-        claim.productId = try row.decodeIfPresent("line_product_id")
-        claim.quantity = try row.decodeIfPresent("line_quantity")
-        claim.items = try row.jsonIfPresent("items", as: [String: Int64].self)
-        claim.isGranted = try row.decode("is_granted")
-        let account = try row.decode("line_account", as: String.self)
-        let order = try row.decodeIfPresent("transaction_id", as: String.self).map { id in
-            Compared.Order(
-                key: OrderKey(environment: try row.environment(), transactionId: id), state: try row.orderState(),
-                reason: try row.decodeIfPresent("reason", as: String.self).map(ReasonCode.init),
-                account: try row.accountIfPresent(), isShared: try row.decode("is_shared"),
-                productId: try row.decode("product_id"), quantity: try row.decode("quantity"))
+        claim.transactionId = transactionId
+        claim.productId = productId
+        claim.quantity = quantity
+        claim.items = items?.value
+        claim.isGranted = isGranted
+        var order: Compared.Order?
+        if let environment, let orderId, let state, let orderedProductId, let orderedQuantity {
+            order = Compared.Order(
+                key: OrderKey(environment: environment, transactionId: orderId), state: state, reason: reason,
+                account: owner, isShared: isShared, productId: orderedProductId, quantity: orderedQuantity)
         }
         return Compared(
-            line: try row.decode("line"), account: account.isEmpty ? nil : Account(stored: account), claim: claim,
-            submissionState: try row.known("submission_state"),
-            submissionReason: try row.decodeIfPresent("submission_reason", as: String.self).map(ReasonCode.init),
-            order: order)
+            line: line, account: account, claim: claim, submissionState: submissionState,
+            submissionReason: submissionReason, order: order)
     }
 
     // Of what a line names by a number, that order alone; else all that its proof holds.
-    private static let comparedStatement = """
+    private static func comparing(_ id: Int64, after line: Int64, _ limit: Int) -> SQL {
+        """
         WITH lines AS MATERIALIZED (
-            SELECT * FROM import_lines WHERE import_id = $1 AND line > $2 AND submission_id IS NOT NULL
-            ORDER BY line LIMIT $3
+            SELECT * FROM import_lines WHERE import_id = \(id) AND line > \(line) AND submission_id IS NOT NULL
+            ORDER BY line LIMIT \(limit)
         ), named AS (
             SELECT l.line, i.environment, i.order_transaction_id
             FROM lines l JOIN submissions s ON s.id = l.submission_id
@@ -102,7 +104,7 @@ extension ImportStore {
             GROUP BY 1, 2, 3
         )
         SELECT l.line, l.transaction_id AS line_transaction_id, l.product_id AS line_product_id,
-            l.quantity AS line_quantity, l.items, l.is_granted, s.account AS line_account,
+            l.quantity AS line_quantity, l.items, l.is_granted, nullif(s.account, '') AS line_account,
             s.state AS submission_state, s.reason AS submission_reason, o.environment, o.transaction_id, o.state,
             o.reason, o.account, o.product_id, o.quantity, EXISTS (
                 SELECT FROM lineage_shares h WHERE h.account = s.account AND h.app = s.app
@@ -113,6 +115,7 @@ extension ImportStore {
         LEFT JOIN orders o ON (o.environment, o.transaction_id) = (n.environment, n.order_transaction_id)
         ORDER BY l.line, o.environment, o.transaction_id
         """
+    }
 
     /// A purchase that several lines name.
     package struct Repeated: Sendable, Hashable {
@@ -128,16 +131,16 @@ extension ImportStore {
     package func grantedRepeatedly(in id: Int64, limit: Int) async throws -> [Repeated] {
         let result = try await pool.query(
             """
-            SELECT i.environment, i.order_transaction_id AS transaction_id, count(DISTINCT n.line) AS count,
-                (array_agg(DISTINCT n.line))[:20] AS lines
-            FROM (\(Self.named)) n JOIN import_lines l USING (import_id, line)
+            SELECT i.environment, i.order_transaction_id AS transaction_id,
+                (array_agg(DISTINCT n.line))[:20] AS lines, count(DISTINCT n.line) AS count
+            FROM (\(Self.named(by: id))) n JOIN import_lines l USING (import_id, line)
             JOIN order_transactions i
                 ON (i.environment, i.transaction_id) = (n.environment, n.transaction_id)
             WHERE l.is_granted AND n.line_transaction_id = n.transaction_id
-            GROUP BY 1, 2 HAVING count(DISTINCT n.line) > 1 ORDER BY 1, 2 LIMIT $2
-            """, [.int8(id), .int8(Int64(limit))])
-        return try result.rows.map { row in
-            Repeated(key: try row.orderKey(), lines: try row.decode("lines"), count: try row.decode("count"))
+            GROUP BY 1, 2 HAVING count(DISTINCT n.line) > 1 ORDER BY 1, 2 LIMIT \(limit)
+            """)
+        return try result.map { (environment: StoreEnvironment, id: String, lines: [Int64], count: Int64) in
+            Repeated(key: OrderKey(environment: environment, transactionId: id), lines: lines, count: count)
         }
     }
 
@@ -162,16 +165,16 @@ extension ImportStore {
                     AS t (environment text, transaction_id text)
                 JOIN order_transactions i
                     ON (i.environment, i.transaction_id) = (coalesce(t.environment, 'production'), t.transaction_id)
-                WHERE m.app = $1
+                WHERE m.app = \(app)
             )
             SELECT o.environment, o.transaction_id, o.account, o.product_id
             FROM orders o LEFT JOIN named n USING (environment, transaction_id)
-            WHERE o.app = $1 AND o.granted_elsewhere AND o.state = 'granted' AND n.transaction_id IS NULL
-            ORDER BY 1, 2 LIMIT $2
-            """, [.text(app), .int8(Int64(limit))])
-        return try result.rows.map { row in
+            WHERE o.app = \(app) AND o.granted_elsewhere AND o.state = 'granted' AND n.transaction_id IS NULL
+            ORDER BY 1, 2 LIMIT \(limit)
+            """)
+        return try result.map { (environment: StoreEnvironment, id: String, account: Account?, productId: String) in
             Unnamed(
-                key: try row.orderKey(), account: try row.accountIfPresent(), productId: try row.decode("product_id"))
+                key: OrderKey(environment: environment, transactionId: id), account: account, productId: productId)
         }
     }
 }

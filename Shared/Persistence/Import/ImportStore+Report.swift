@@ -4,7 +4,7 @@ package import PurchaseModel
 /// What became of an import's lines.
 extension ImportStore {
     /// What became of a line.
-    package enum Fate: String, Codable, Sendable, Hashable, CaseIterable {
+    package enum Fate: String, Codable, Sendable, Hashable, CaseIterable, PostgresDecodable {
         /// Genuine, and recorded because of the import.
         case recorded
         /// Genuine, and in the books before.
@@ -37,15 +37,11 @@ extension ImportStore {
     package func groups(of id: Int64) async throws -> [Group] {
         let result = try await pool.query(
             """
-            WITH lines AS (\(Self.fates))
+            WITH lines AS (\(Self.fates(of: id)))
             SELECT fate, reason, count(*) AS count, min(line) AS first_line FROM lines
             GROUP BY fate, reason ORDER BY count(*) DESC, fate, reason
-            """, [.int8(id)])
-        return try result.rows.map { row in
-            Group(
-                fate: try row.known("fate"), reason: try row.decodeIfPresent("reason"),
-                count: try row.decode("count"), firstLine: try row.decode("first_line"))
-        }
+            """)
+        return try result.map(Group.init)
     }
 
     /// Orders that an import brought, by how they stand.
@@ -61,18 +57,14 @@ extension ImportStore {
     package func brought(by id: Int64) async throws -> [Brought] {
         let result = try await pool.query(
             """
-            SELECT o.state, o.granted_elsewhere, count(*) AS count
-            FROM (SELECT DISTINCT i.environment, i.order_transaction_id FROM (\(Self.named)) n
+            SELECT o.state, o.granted_elsewhere AS is_granted_elsewhere, count(*) AS count
+            FROM (SELECT DISTINCT i.environment, i.order_transaction_id FROM (\(Self.named(by: id))) n
                 JOIN order_transactions i USING (environment, transaction_id)
                 WHERE i.submission_id = n.submission_id) brought
             JOIN orders o ON (o.environment, o.transaction_id) = (brought.environment, brought.order_transaction_id)
             GROUP BY 1, 2 ORDER BY 1, 2
-            """, [.int8(id)])
-        return try result.rows.map { row in
-            Brought(
-                state: try row.orderState(), isGrantedElsewhere: try row.decode("granted_elsewhere"),
-                count: try row.decode("count"))
-        }
+            """)
+        return try result.map(Brought.init)
     }
 
     /// A line that is not in the books, and why.
@@ -94,33 +86,31 @@ extension ImportStore {
     package func unrecorded(of id: Int64, after line: Int64, limit: Int) async throws -> [Unrecorded] {
         let result = try await pool.query(
             """
-            WITH lines AS (\(Self.fates))
+            WITH lines AS (\(Self.fates(of: id)))
             SELECT line, fate, coalesce(reason, '') AS reason, coalesce(detail, '') AS detail, transaction_id,
                 submission_id
-            FROM lines WHERE line > $2 AND fate IN ('in_doubt', 'rejected', 'refused', 'undecided')
-            ORDER BY line LIMIT $3
-            """, [.int8(id), .int8(line), .int8(Int64(limit))])
-        return try result.rows.map { row in
-            Unrecorded(
-                line: try row.decode("line"), fate: try row.known("fate"), reason: try row.decode("reason"),
-                detail: try row.decode("detail"), transactionId: try row.decodeIfPresent("transaction_id"),
-                submissionId: try row.decodeIfPresent("submission_id"))
-        }
+            FROM lines WHERE line > \(line) AND fate IN ('in_doubt', 'rejected', 'refused', 'undecided')
+            ORDER BY line LIMIT \(limit)
+            """)
+        return try result.map(Unrecorded.init)
     }
 
     /// The transactions that the outcomes of an import's submissions name.
-    static let named = """
+    static func named(by id: Int64) -> SQL {
+        """
         SELECT l.import_id, l.line, l.submission_id, l.transaction_id AS line_transaction_id,
             coalesce(t.environment, 'production') AS environment, t.transaction_id
         FROM import_lines l JOIN submissions s ON s.id = l.submission_id
         CROSS JOIN LATERAL jsonb_to_recordset(s.outcome -> 'transactions') AS t (environment text, transaction_id text)
-        WHERE l.import_id = $1
+        WHERE l.import_id = \(id)
         """
+    }
 
     /// Each line with what became of it.
     ///
     /// A transaction id has the submission that told of it first.
-    private static let fates = """
+    private static func fates(of id: Int64) -> SQL {
+        """
         SELECT l.line, l.submission_id, l.transaction_id, coalesce(l.flaw, s.reason) AS reason,
             coalesce(l.detail, s.outcome ->> 'detail') AS detail,
             CASE WHEN l.flaw IS NOT NULL THEN 'refused'
@@ -136,6 +126,7 @@ extension ImportStore {
                 WHEN s.state = 'fulfilled' THEN 'known'
                 ELSE 'rejected' END AS fate
         FROM import_lines l LEFT JOIN submissions s ON s.id = l.submission_id
-        WHERE l.import_id = $1
+        WHERE l.import_id = \(id)
         """
+    }
 }

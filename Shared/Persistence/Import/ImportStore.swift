@@ -78,20 +78,20 @@ package struct ImportStore: Sendable {
         on connection: PostgresConnection
     ) async throws -> Import {
         let known = try await connection.query(
-            "SELECT \(columns) FROM imports WHERE app = $1 AND fingerprint = $2", [.text(app), .bytea(fingerprint)])
-        if let row = known.rows.first { return try read(row) }
+            "SELECT \(columns) FROM imports WHERE app = \(app) AND fingerprint = \(fingerprint)")
+        if let known = try known.map(Import.init).first { return known }
         let line = try await AuditLog.write(
             "import", of: "\(app) \(source)", actor: actor, reason: reason, on: connection)
         let made = try await connection.query(
             """
-            INSERT INTO imports (app, source, fingerprint, audit_id) VALUES ($1, $2, $3, $4)
+            INSERT INTO imports (app, source, fingerprint, audit_id) VALUES (\(app), \(source), \(fingerprint), \(line.id))
             ON CONFLICT ON CONSTRAINT imports_read_a_file_once DO NOTHING RETURNING \(columns)
-            """, [.text(app), .text(source), .bytea(fingerprint), .int8(line.id)])
-        guard let row = made.rows.first else {
+            """)
+        guard let new = try made.map(Import.init).first else {
             throw PostgresError(
                 code: .statementFailed, reason: "another process began the same import meanwhile", sqlState: "40001")
         }
-        return try read(row)
+        return new
     }
 
     /// Imports, the newest first.
@@ -99,17 +99,16 @@ package struct ImportStore: Sendable {
     /// - Throws: `PostgresError`.
     package func imports(app: String? = nil, limit: Int = 100) async throws -> [Import] {
         let result = try await pool.query(
-            "SELECT \(Self.columns) FROM imports WHERE $1::text IS NULL OR app = $1 ORDER BY id DESC LIMIT $2",
-            [.text(app), .int8(Int64(limit))])
-        return try result.rows.map(Self.read)
+            "SELECT \(Self.columns) FROM imports WHERE \(app) IS NULL OR app = \(app) ORDER BY id DESC LIMIT \(limit)")
+        return try result.map(Import.init)
     }
 
     /// An import by its number; nil where there is none.
     ///
     /// - Throws: `PostgresError`.
     package func find(_ id: Int64) async throws -> Import? {
-        let result = try await pool.query("SELECT \(Self.columns) FROM imports WHERE id = $1", [.int8(id)])
-        return try result.rows.first.map(Self.read)
+        let result = try await pool.query("SELECT \(Self.columns) FROM imports WHERE id = \(id)")
+        return try result.map(Import.init).first
     }
 
     /// Writes down lines that are done with, and how far the import has come with them, in one transaction.
@@ -123,53 +122,45 @@ package struct ImportStore: Sendable {
     package func record(
         _ lines: [Line], through end: Int64, of id: Int64, after done: Int64, isLast: Bool
     ) async throws -> Bool {
-        let rows = try Rows(lines)
+        let columns = try Self.columns(of: lines)
         return try await pool.withTransaction { connection in
-            try await Self.record(rows, through: end, of: id, after: done, isLast, on: connection)
+            try await Self.record(columns, through: end, of: id, after: done, isLast, on: connection)
         }
     }
 
     @inline(never)
     private static func record(
-        _ rows: Rows, through end: Int64, of id: Int64, after done: Int64, _ isLast: Bool,
+        _ columns: SQL, through end: Int64, of id: Int64, after done: Int64, _ isLast: Bool,
         on connection: PostgresConnection
     ) async throws -> Bool {
         let moved = try await connection.query(
             """
-            UPDATE imports SET lines_done = $3, finished_at = CASE WHEN $4 THEN coalesce(finished_at, now()) END
-            WHERE id = $1 AND lines_done = $2 RETURNING id
-            """, [.int8(id), .int8(done), .int8(end), .bool(isLast)])
+            UPDATE imports SET lines_done = \(end), finished_at = CASE WHEN \(isLast) THEN coalesce(finished_at, now()) END
+            WHERE id = \(id) AND lines_done = \(done) RETURNING id
+            """)
         guard !moved.rows.isEmpty else { return false }
         _ = try await connection.query(
             """
             INSERT INTO import_lines (import_id, line, submission_id, flaw, detail, transaction_id, product_id, quantity,
                 items, is_granted)
-            SELECT $1, * FROM unnest($2::int8[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::int4[],
-                $9::jsonb[], $10::bool[])
-            """, [.int8(id)] + rows.columns)
+            SELECT \(id), * FROM unnest(\(columns))
+            """)
         return true
     }
 
-    /// Lines as columns.
-    private struct Rows: Sendable {
-        let columns: [PostgresValue]
-
-        init(_ lines: [Line]) throws {
-            let claims = lines.map { line in
-                if case .posted(_, let claim) = line.content { claim } else { Claim() }
-            }
-            let items = try claims.map { claim in
-                try claim.items.map { String(decoding: try MessageCoding.encode($0), as: UTF8.self) }
-            }
-            columns = [
-                .int8Array(lines.map(\.number)),
-                .textArray(lines.map { if case .posted(let id, _) = $0.content { id } else { nil } }),
-                .textArray(lines.map { if case .refused(let flaw, _) = $0.content { flaw } else { nil } }),
-                .textArray(lines.map { if case .refused(_, let detail) = $0.content { detail } else { nil } }),
-                .textArray(claims.map(\.transactionId)), .textArray(claims.map(\.productId)),
-                .int4Array(claims.map(\.quantity)), .jsonbArray(items), .boolArray(claims.map(\.isGranted)),
-            ]
+    /// Lines as columns of `import_lines`, from the second on.
+    private static func columns(of lines: [Line]) throws -> SQL {
+        let claims = lines.map { if case .posted(_, let claim) = $0.content { claim } else { Claim() } }
+        let ids: [String?] = lines.map { if case .posted(let id, _) = $0.content { id } else { nil } }
+        let flaws: [String?] = lines.map { if case .refused(let flaw, _) = $0.content { flaw } else { nil } }
+        let details: [String?] = lines.map { if case .refused(_, let detail) = $0.content { detail } else { nil } }
+        let items = try claims.map { claim in
+            try claim.items.map { String(decoding: try MessageCoding.encode($0), as: UTF8.self) }
         }
+        return """
+            \(lines.map(\.number)), \(ids), \(flaws), \(details), \(claims.map(\.transactionId)),
+                \(claims.map(\.productId)), \(claims.map(\.quantity)), \(json: items), \(claims.map(\.isGranted))
+            """
     }
 
     /// Those of these submissions that have no outcome yet.
@@ -178,8 +169,8 @@ package struct ImportStore: Sendable {
     package func unsettled(of submissionIds: [String]) async throws -> Set<String> {
         guard !submissionIds.isEmpty else { return [] }
         let result = try await pool.query(
-            "SELECT id FROM submissions WHERE id = ANY($1) AND state = 'received'", [.textArray(submissionIds)])
-        return Set(try result.rows.map { try $0.decode("id", as: String.self) })
+            "SELECT id FROM submissions WHERE id = ANY(\(submissionIds)) AND state = 'received'")
+        return Set(try result.map { (id: String) in id })
     }
 
     /// How many submissions of an import have no outcome yet.
@@ -189,17 +180,10 @@ package struct ImportStore: Sendable {
         let result = try await pool.query(
             """
             SELECT count(DISTINCT s.id) AS count FROM import_lines l JOIN submissions s ON s.id = l.submission_id
-            WHERE l.import_id = $1 AND s.state = 'received'
-            """, [.int8(id)])
-        return try result.rows.first?.decode("count", as: Int64.self) ?? 0
+            WHERE l.import_id = \(id) AND s.state = 'received'
+            """)
+        return try result.rows.first?.decode(Int64.self) ?? 0
     }
 
-    private static let columns = "id, app, source, lines_done, started_at, finished_at"
-
-    private static func read(_ row: PostgresRow) throws -> Import {
-        Import(
-            id: try row.decode("id"), app: try row.decode("app"), source: try row.decode("source"),
-            linesDone: try row.decode("lines_done"), startedAt: try row.decode("started_at"),
-            finishedAt: try row.decodeIfPresent("finished_at"))
-    }
+    private static let columns: SQL = "id, app, source, lines_done, started_at, finished_at"
 }
