@@ -73,13 +73,7 @@ extension RateStore {
                 id <> max(id) OVER (PARTITION BY program, storefront, kind, valid_from) AS is_replaced
             FROM commission_rates r ORDER BY storefront NULLS FIRST, program DESC, kind, r.valid_from, id
             """)
-        return try result.rows.map { row in
-            CommissionRate(
-                program: try row.decode("program"), storefront: try row.decodeIfPresent("storefront"),
-                kind: try row.decode("kind"), validFrom: RevenueDay(written: try row.decode("valid_from")),
-                ratePpm: try row.decode("rate_ppm"), auditId: try row.decodeIfPresent("audit_id"),
-                isReplaced: try row.decode("is_replaced"))
-        }
+        return try result.map(CommissionRate.init)
     }
 
     private func taxes() async throws -> [TaxRate] {
@@ -89,13 +83,7 @@ extension RateStore {
                 id <> max(id) OVER (PARTITION BY storefront, valid_from) AS is_replaced
             FROM tax_rates r ORDER BY storefront, r.valid_from, id
             """)
-        return try result.rows.map { row in
-            TaxRate(
-                storefront: try row.decode("storefront"),
-                validFrom: RevenueDay(written: try row.decode("valid_from")), ratePpm: try row.decode("rate_ppm"),
-                isIncluded: try row.decode("is_included"), auditId: try row.decodeIfPresent("audit_id"),
-                isReplaced: try row.decode("is_replaced"))
-        }
+        return try result.map(TaxRate.init)
     }
 
     private func programs() async throws -> [AppProgram] {
@@ -105,11 +93,6 @@ extension RateStore {
                 id <> max(id) OVER (PARTITION BY app, valid_from) AS is_replaced
             FROM app_commission_programs r ORDER BY app, r.valid_from, id
             """)
-        return try result.rows.map { row in
-            AppProgram(
-                app: try row.decode("app"), program: try row.decode("program"),
-                validFrom: RevenueDay(written: try row.decode("valid_from")),
-                auditId: try row.decodeIfPresent("audit_id"), isReplaced: try row.decode("is_replaced"))
-        }
+        return try result.map(AppProgram.init)
     }
 }

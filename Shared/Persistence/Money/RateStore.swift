@@ -49,36 +49,35 @@ package struct RateStore: Sendable {
     /// - Throws: `PostgresError`; for a rate beyond 0 to 1,000,000 or a storefront that is no three capital letters, too.
     package func add(_ row: NewRow, from day: RevenueDay, actor: String, reason: String) async throws -> Int64 {
         let (insertion, values, subject) = Self.statement(of: row)
-        let places = (0..<values.count).map { "$\($0 + 3)" }.joined(separator: ", ")
         return try await pool.withTransaction { connection in
             let line = try await AuditLog.write(
                 "set_rate", of: "\(subject) from \(day)", actor: actor, reason: reason, on: connection)
             _ = try await connection.query(
-                "\(insertion) VALUES ($1, $2::date, \(places))", [.int8(line.id), .text(day.description)] + values)
+                "\(insertion) VALUES (\(line.id), \(day.description)::date, \(values))")
             return line.id
         }
     }
 
     private static func statement(
         of row: NewRow
-    ) -> (insertion: String, values: [PostgresValue], subject: String) {
+    ) -> (insertion: SQL, values: SQL, subject: String) {
         switch row {
         case .commission(let program, let storefront, let kind, let ppm):
             (
                 "INSERT INTO commission_rates (audit_id, valid_from, program, storefront, kind, rate_ppm)",
-                [.text(program.rawValue), .text(storefront), .text(kind.rawValue), .int4(ppm)],
+                "\(program.rawValue), \(storefront), \(kind.rawValue), \(ppm)",
                 "commission \(program.rawValue) \(kind.rawValue) \(storefront ?? "everywhere else") \(ppm) ppm"
             )
         case .tax(let storefront, let ppm, let isIncluded):
             (
                 "INSERT INTO tax_rates (audit_id, valid_from, storefront, rate_ppm, is_included)",
-                [.text(storefront), .int4(ppm), .bool(isIncluded)],
+                "\(storefront), \(ppm), \(isIncluded)",
                 "tax \(storefront) \(ppm) ppm, \(isIncluded ? "included" : "not included")"
             )
         case .program(let app, let program):
             (
                 "INSERT INTO app_commission_programs (audit_id, valid_from, app, program)",
-                [.text(app), .text(program.rawValue)],
+                "\(app), \(program.rawValue)",
                 "program \(app) \(program.rawValue)"
             )
         }

@@ -1,5 +1,7 @@
+package import Postgres
+
 /// A day of the calendar in UTC, as the money views count days: `2026-03-15`.
-package struct RevenueDay: Codable, Sendable, Hashable, Comparable, CustomStringConvertible {
+package struct RevenueDay: Codable, Sendable, Hashable, Comparable, CustomStringConvertible, PostgresDecodable {
     private enum Limit {
         /// The App Store sold nothing before, and no date here is later.
         static let years = 1970...9999
@@ -19,9 +21,15 @@ package struct RevenueDay: Codable, Sendable, Hashable, Comparable, CustomString
         description = text
     }
 
-    /// A day that the database wrote.
-    init(written text: String) {
-        description = text
+    /// A day that the database wrote as text.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func decode(_ cell: PostgresCell) throws(PostgresError) -> RevenueDay {
+        RevenueDay(description: try String.decode(cell))
+    }
+
+    private init(description: String) {
+        self.description = description
     }
 
     /// By time; the text sorts as the days do.
