@@ -48,12 +48,12 @@ package struct PartitionStore: Sendable {
     package func makeMonths(of table: Table, ahead: Int) async throws -> Bool {
         for month in 0...ahead {
             do {
-                let day = "(date_trunc('month', now() AT TIME ZONE 'UTC') + $1 * interval '1 month')::date"
+                let day: SQL = "(date_trunc('month', now() AT TIME ZONE 'UTC') + \(month) * interval '1 month')::date"
                 if table == .eventPositions {
-                    _ = try await pool.query("SELECT make_positions(\(day)) AS is_made", [.int8(Int64(month))])
+                    _ = try await pool.query("SELECT make_positions(\(day)) AS is_made")
                 } else {
                     _ = try await pool.query(
-                        "SELECT make_month($2, \(day)) AS is_made", [.int8(Int64(month)), .text(table.rawValue)])
+                        "SELECT make_month(\(table.rawValue), \(day)) AS is_made")
                 }
             } catch let error as PostgresError where error.sqlState == LockWait.sqlState {
                 return false
@@ -68,12 +68,10 @@ package struct PartitionStore: Sendable {
     package func ended(of table: Table, before age: Duration) async throws -> [Partition] {
         let result = try await pool.query(
             """
-            SELECT partition_name, ends_at FROM table_months
-            WHERE table_name = $1 AND ends_at < now() - $2 * interval '1 millisecond' ORDER BY ends_at
-            """, [.text(table.rawValue), .int8(age.wholeMilliseconds)])
-        return try result.rows.map {
-            Partition(name: try $0.decode("partition_name"), endsAt: try $0.decode("ends_at"))
-        }
+            SELECT partition_name AS name, ends_at FROM table_months
+            WHERE table_name = \(table.rawValue) AND ends_at < now() - \(age) ORDER BY ends_at
+            """)
+        return try result.map(Partition.init)
     }
 
     /// Drops a partition, unless something in it is still wanted.
@@ -83,10 +81,10 @@ package struct PartitionStore: Sendable {
         do {
             let result =
                 table == .eventPositions
-                ? try await pool.query("SELECT drop_positions($1) AS reason", [.text(partition.name)])
+                ? try await pool.query("SELECT drop_positions(\(partition.name)) AS reason")
                 : try await pool.query(
-                    "SELECT drop_month($1, $2) AS reason", [.text(table.rawValue), .text(partition.name)])
-            guard let reason = try result.rows.first?.decodeIfPresent("reason", as: String.self) else {
+                    "SELECT drop_month(\(table.rawValue), \(partition.name)) AS reason")
+            guard let reason: String = try result.rows.first?.decode(String?.self) ?? nil else {
                 return .dropped
             }
             return .stays(because: reason)
@@ -109,9 +107,8 @@ package struct PartitionStore: Sendable {
     /// - Throws: `PostgresError`.
     package func remove(_ what: Removable, olderThan age: Duration, limit: Int) async throws -> Int {
         let result = try await pool.query(
-            "SELECT drop_submissions($1, now() - $2 * interval '1 millisecond', $3) AS count",
-            [.text(what.rawValue), .int8(age.wholeMilliseconds), .int8(Int64(limit))])
-        return Int(try result.rows.first?.decode("count", as: Int64.self) ?? 0)
+            "SELECT drop_submissions(\(what.rawValue), now() - \(age), \(limit)) AS count")
+        return try result.rows.first?.decode(Int.self) ?? 0
     }
 
     /// For how long rows of each table have a month that they are meant for, in seconds from now; negative, or nil where
@@ -125,9 +122,8 @@ package struct PartitionStore: Sendable {
             GROUP BY table_name
             """)
         var seconds: [Table: Double] = [:]
-        for row in result.rows {
-            guard let table = Table(rawValue: try row.decode("table_name")) else { continue }
-            seconds[table] = try row.decode("seconds")
+        for (name, ahead) in try result.map({ (name: String, ahead: Double) in (name, ahead) }) {
+            if let table = Table(rawValue: name) { seconds[table] = ahead }
         }
         return seconds
     }
