@@ -103,21 +103,18 @@ extension EntitlementStore {
                 SELECT new.environment, new.app, new.account, new.entitlement, new.transaction_id, new.expires_at,
                     CASE WHEN new.is_from_elsewhere AND new.expires_at <= now() THEN now() END,
                     CASE WHEN frozen.is_frozen THEN now() END, CASE WHEN frozen.is_frozen THEN 'consent_rescinded' END
-                FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::bool[])
+                FROM unnest(
+                    \(rows.map(\.grant.key.environment)), \(rows.map(\.grant.app)), \(rows.map(\.grant.account)),
+                    \(rows.map(\.name)), \(rows.map(\.grant.key.transactionId)), \(rows.map(\.grant.expiresDate)),
+                    \(rows.map(\.grant.isFromElsewhere)))
                     AS new (environment, app, account, entitlement, transaction_id, expires_at, is_from_elsewhere)
                 LEFT JOIN orders o USING (environment, transaction_id)
-                CROSS JOIN LATERAL (SELECT \(ConsentStore.isWithdrawn) AS is_frozen OFFSET 0) frozen
+                CROSS JOIN LATERAL (SELECT \(unescaped: ConsentStore.isWithdrawn) AS is_frozen OFFSET 0) frozen
                 RETURNING environment, transaction_id, app, account, entitlement, revoked_at
             )
             SELECT environment, transaction_id, app, account, entitlement FROM written WHERE revoked_at IS NOT NULL
             ORDER BY entitlement
-            """,
-            [
-                .textArray(rows.map(\.grant.key.environment.rawValue)), .textArray(rows.map(\.grant.app)),
-                .textArray(rows.map(\.grant.account.text)), .textArray(rows.map(\.name)),
-                .textArray(rows.map(\.grant.key.transactionId)), .timestamptzArray(rows.map(\.grant.expiresDate)),
-                .boolArray(rows.map(\.grant.isFromElsewhere)),
-            ])
+            """)
         return try names(result)
     }
 }

@@ -60,9 +60,9 @@ extension LedgerStore {
             """
             SELECT environment, app, account, item, amount FROM balances
             WHERE (environment, app, account, item)
-                IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]))
+                IN (SELECT * FROM unnest(\(columns(of: holdings))))
             ORDER BY account, app, environment, item FOR UPDATE
-            """, holdingColumns(holdings))
+            """)
         return try amounts(result)
     }
 

@@ -98,22 +98,21 @@ extension LedgerStore {
                 coalesce(max(l.sequence) FILTER (WHERE l.kind = 'revocation'), 0) AS revocation,
                 coalesce(max(l.sequence) FILTER (WHERE l.kind = 'reversal'), 0) AS reversal,
                 coalesce(max(l.sequence) FILTER (WHERE l.kind = 'correction'), 0) AS correction
-            FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+            FROM \(SQL.rows(of: keys)) AS asked (environment, transaction_id)
             JOIN ledger_entries l USING (environment, transaction_id)
             GROUP BY l.environment, l.transaction_id, l.app, l.account, l.item
             ORDER BY l.account, l.app, l.environment, l.item
-            """, [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.transactionId))])
+            """)
         var lines: [OrderKey: OrderLines] = [:]
         for row in result.rows {
-            let key = try row.orderKey()
-            let holding = try holding(row)
+            let (environment, id, app, account, item, granted, taken, revocation, reversal, correction) =
+                try row.decode(
+                    (StoreEnvironment, String, String, Account, String, Int64, Int64, Int32, Int32, Int32).self)
+            let key = OrderKey(environment: environment, transactionId: id)
+            let holding = holding(environment, app, account, item)
             var order = lines[key] ?? OrderLines()
-            order.sums.append(
-                OrderLines.Sum(
-                    holding: holding, granted: try row.decode("granted"),
-                    taken: try row.decode("taken")))
-            for kind in ["revocation", "reversal", "correction"] {
-                let last: Int32 = try row.decode(kind)
+            order.sums.append(OrderLines.Sum(holding: holding, granted: granted, taken: taken))
+            for (kind, last) in [("revocation", revocation), ("reversal", reversal), ("correction", correction)] {
                 order.sequences[kind] = max(order.sequences[kind] ?? 0, last)
             }
             lines[key] = order

@@ -141,20 +141,20 @@ package enum LedgerStore {
             """
             INSERT INTO balances (environment, app, account, item, amount)
             SELECT environment, app, account, item, 0
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS held (environment, app, account, item)
+            FROM unnest(\(columns(of: sorted))) AS held (environment, app, account, item)
             ORDER BY account, app, environment, item
             ON CONFLICT (account, app, environment, item) DO UPDATE SET amount = balances.amount
             RETURNING environment, app, account, item, amount
-            """, holdingColumns(sorted))
+            """)
         return try amounts(result)
     }
 
     static func amounts(_ result: PostgresResult) throws -> [Holding: Int64] {
-        var amounts: [Holding: Int64] = [:]
-        for row in result.rows {
-            amounts[try holding(row)] = try row.decode("amount")
+        let amounts = try result.map {
+            (environment: StoreEnvironment, app: String, account: Account, item: String, amount: Int64) in
+            (holding(environment, app, account, item), amount)
         }
-        return amounts
+        return Dictionary(amounts) { $1 }
     }
 
     /// Writes lines and adds them to the balances, in the caller's transaction.
@@ -198,8 +198,10 @@ package enum LedgerStore {
         let result = try await connection.query(
             """
             WITH new AS (
-                SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::int8[],
-                    $8::text[], $9::int4[], $10::int8[]) WITH ORDINALITY
+                SELECT * FROM unnest(\(columns(of: entries.map(\.holding))),
+                    \(entries.map(\.cause.order?.transactionId)), \(entries.map(\.cause.spend)),
+                    \(entries.map(\.cause.adjustment)), \(entries.map(\.cause.kind)), \(entries.map(\.sequence)),
+                    \(entries.map(\.amount))) WITH ORDINALITY
                     AS new (environment, app, account, item, transaction_id, spend_id, audit_id, kind, sequence, amount,
                         place)
             ), sums AS (
@@ -208,8 +210,8 @@ package enum LedgerStore {
                 GROUP BY account, app, environment, item ORDER BY account, app, environment, item
                 ON CONFLICT (account, app, environment, item)
                     DO UPDATE SET amount = held.amount + excluded.amount
-                    WHERE CASE WHEN excluded.amount > 0 THEN held.amount <= $11 - excluded.amount
-                        ELSE held.amount >= -$11 - excluded.amount END
+                    WHERE CASE WHEN excluded.amount > 0 THEN held.amount <= \(Limit.balance) - excluded.amount
+                        ELSE held.amount >= -\(Limit.balance) - excluded.amount END
                 RETURNING environment, app, account, item
             ), entries AS (
                 INSERT INTO ledger_entries (environment, transaction_id, spend_id, audit_id, kind, book, sequence, app,
@@ -220,24 +222,21 @@ package enum LedgerStore {
             )
             SELECT environment, app, account, item FROM new
             EXCEPT SELECT environment, app, account, item FROM sums
-            """,
-            holdingColumns(entries.map(\.holding)) + [
-                .textArray(entries.map { $0.cause.order?.transactionId }), .int8Array(entries.map(\.cause.spend)),
-                .int8Array(entries.map(\.cause.adjustment)), .textArray(entries.map(\.cause.kind)),
-                .int4Array(entries.map(\.sequence)), .int8Array(entries.map(\.amount)), .int8(Limit.balance),
-            ])
-        return Set(try result.rows.map(holding))
+            """)
+        return Set(try result.map(holding))
     }
 
-    /// `$1` to `$4`: environment, app, account, item.
-    static func holdingColumns(_ holdings: [Holding]) -> [PostgresValue] {
-        [
-            .textArray(holdings.map(\.customer.environment.rawValue)), .textArray(holdings.map(\.customer.app)),
-            .textArray(holdings.map(\.customer.account.text)), .textArray(holdings.map(\.item)),
-        ]
+    /// For `unnest`: environment, app, account, item.
+    static func columns(of holdings: [Holding]) -> SQL {
+        """
+        \(holdings.map(\.customer.environment)), \(holdings.map(\.customer.app)), \(holdings.map(\.customer.account)),
+            \(holdings.map(\.item))
+        """
     }
 
-    static func holding(_ row: PostgresRow) throws -> Holding {
-        Holding(customer: try row.customer(), item: try row.decode("item"))
+    static func holding(
+        _ environment: StoreEnvironment, _ app: String, _ account: Account, _ item: String
+    ) -> Holding {
+        Holding(customer: Customer(environment: environment, app: app, account: account), item: item)
     }
 }
