@@ -211,10 +211,6 @@ CREATE TABLE orders (
 -- The database itself keeps a purchase from becoming two orders.
 CREATE UNIQUE INDEX orders_purchase_key ON orders (environment, app, purchase_key) WHERE purchase_key IS NOT NULL;
 CREATE UNIQUE INDEX orders_fallback_key ON orders (environment, app, fallback_key) WHERE fallback_key IS NOT NULL;
--- One period is one order, also where Apple signs it under two original ids that two batches have at the same moment. A family
--- member's copy may have the payer's line item; what contradicts another order has no key.
-CREATE UNIQUE INDEX orders_line_item ON orders (environment, app, web_order_line_item_id)
-    WHERE purchase_key LIKE 'p:%' AND ownership IS DISTINCT FROM 'FAMILY_SHARED';
 -- OrderStore.matches: one line item under two original ids.
 CREATE INDEX orders_web_order_line_item ON orders (environment, app, web_order_line_item_id)
     WHERE web_order_line_item_id IS NOT NULL;

@@ -58,7 +58,8 @@ struct PurchaseServerTests {
     func reference(_ reference: String?) async throws {
         let id = UUID()
         let transport = CannedTransport(ServerAnswer(status: 201, body: Data(#"{"id":"\#(id)"}"#.utf8)))
-        let opened = await server(transport).openIntent(account: "anna", productID: "gems.100", reference: reference)
+        let opened = try await server(transport).openIntent(
+            account: "anna", productID: "gems.100", reference: reference)
         guard case .opened(id) = opened else {
             Issue.record("\(opened)")
             return

@@ -1,4 +1,6 @@
 import Foundation
+import NIOHTTP1
+import Postgres
 import Testing
 
 extension EndToEnd {

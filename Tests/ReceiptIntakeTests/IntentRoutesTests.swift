@@ -54,7 +54,7 @@ struct IntentRoutesTests {
                 for reference in ["", longest + "é", "a\nb"] {
                     let refused = try await intake.openIntent("gems100", as: IntentRows.player(), reference: reference)
                     #expect(refused.status == 422)
-                    #expect(refused.problem == "field-invalid", "\(refused.text)")
+                    #expect(refused.slug == "field-invalid", "\(refused.text)")
                     #expect(refused.text.contains("reference"))
                 }
                 #expect(try await IntentRows(pool: database.pool).intents().count == 2)

@@ -156,8 +156,9 @@ struct LoadBatch: Sendable {
         of statements: [Statement], _ loaded: inout Loaded, on connection: PostgresConnection
     ) async throws -> [OrderStore.Match] {
         loaded.bodies = try TransactionBodies(of: statements.map(\.transaction))
-        return try await OrderStore.matches(
-            of: statements.map { ($0.environment, $0.transaction) }, loaded.bodies, on: connection)
+        let all = statements.map { (environment: $0.environment, transaction: $0.transaction) }
+        try await OrderStore.lockLineItems(of: all, on: connection)
+        return try await OrderStore.matches(of: all, loaded.bodies, on: connection)
     }
 
     /// Takes tokens of forgotten accounts out of statements, and notes whose submissions had them.

@@ -181,7 +181,10 @@ extension EventStore {
         let references = try await IntentStore.references(of: Set(drafts.compactMap(\.token)), on: connection)
         let events = drafts.map { draft in
             var payload = draft.payload
-            payload.reference = draft.token.flatMap { references[$0] }
+            // Where the purchase went to another account, the number stays with the one that gave it.
+            if let intent = draft.token.flatMap({ references[$0] }), draft.account ?? intent.account == intent.account {
+                payload.reference = intent.reference
+            }
             // Each event has its own instant, so that ids made in one batch still sort as they were made.
             let now = Date()
             var customer: PurchaseEvent.Customer?

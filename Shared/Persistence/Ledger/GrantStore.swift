@@ -109,7 +109,7 @@ extension EntitlementStore {
                     \(rows.map(\.grant.isFromElsewhere)))
                     AS new (environment, app, account, entitlement, transaction_id, expires_at, is_from_elsewhere)
                 LEFT JOIN orders o USING (environment, transaction_id)
-                CROSS JOIN LATERAL (SELECT \(unescaped: ConsentStore.isWithdrawn) AS is_frozen OFFSET 0) frozen
+                CROSS JOIN LATERAL (SELECT \(ConsentStore.isWithdrawn) AS is_frozen OFFSET 0) frozen
                 RETURNING environment, transaction_id, app, account, entitlement, revoked_at
             )
             SELECT environment, transaction_id, app, account, entitlement FROM written WHERE revoked_at IS NOT NULL

@@ -215,7 +215,7 @@ extension ConsentStore {
     // MARK: - Columns
 
     /// Whether consent to the use of what an order `o` brings was withdrawn after it was bought, in SQL.
-    static let isWithdrawn = """
+    static let isWithdrawn: SQL = """
         EXISTS (SELECT FROM rescinded_consents c WHERE (c.environment, c.app) = (o.environment, o.app)
             AND c.customer IN ('a:' || o.app_transaction_id, 't:' || o.original_transaction_id)
             AND c.signed_date >= o.purchase_date)

@@ -8,7 +8,7 @@ package struct IntentStore: Sendable {
     package static let windowSeconds: Int64 = 86_400
     /// The most orders that are told of an intent; a token that is used once brings one, or a subscription's periods.
     package static let purchasesMaximum = 20
-    /// The first half of the keys of advisory locks here; nothing else locks by two numbers.
+    /// The first half of the keys of advisory locks here.
     private static let lockClass: Int32 = 0x494E_54
 
     private let pool: PostgresPool
@@ -133,22 +133,23 @@ package struct IntentStore: Sendable {
         return (intent, purchases)
     }
 
-    /// The references of intents, by app and id; a token that is no intent's, or one without a reference, is left out.
+    /// The references of intents, with the account that gave each; a token that is no intent's, or one without a reference, is
+    /// left out.
     ///
     /// - Throws: `PostgresError`.
     package static func references(
         of tokens: Set<AppToken>, on connection: PostgresConnection
-    ) async throws -> [AppToken: String] {
+    ) async throws -> [AppToken: (account: Account, reference: String)] {
         guard !tokens.isEmpty else { return [:] }
-        let result = try await connection.query(
+        let rows = try await connection.query(
             """
-            SELECT i.app, i.id, i.reference FROM unnest($1::text[], $2::uuid[]) AS asked (app, id)
+            SELECT i.app, i.id, i.account, i.reference
+            FROM unnest(\(tokens.map(\.app)), \(tokens.map(\.token))) AS asked (app, id)
             JOIN purchase_intents i USING (id, app) WHERE i.reference IS NOT NULL
-            """, [.textArray(tokens.map(\.app)), .uuidArray(tokens.map(\.token))])
-        var references: [AppToken: String] = [:]
-        for row in result.rows {
-            references[AppToken(app: try row.decode("app"), token: try row.decode("id"))] = try row.decode("reference")
+            """
+        ).map { (app: String, id: UUID, account: Account, reference: String) in
+            (AppToken(app: app, token: id), (account: account, reference: reference))
         }
-        return references
+        return Dictionary(uniqueKeysWithValues: rows)
     }
 }
