@@ -22,6 +22,13 @@ struct PayloadFields {
         }
     }
 
+    /// An id of Apple's, which every payload of its kind has.
+    func requiredId(_ name: String) throws(SignedDataRejection) -> String {
+        let text = try required(name)
+        guard Self.isId(text) else { throw Self.invalid(name) }
+        return text
+    }
+
     func requiredDate(_ name: String) throws(SignedDataRejection) -> Date {
         guard let date = try strictDate(name) else { throw SignedDataRejection(.fieldMissing, "no \(name)") }
         return date
@@ -64,6 +71,11 @@ struct PayloadFields {
 
     mutating func string(_ name: String) -> String? {
         read(name) { if case .string(let text) = $0 { text } else { nil } }
+    }
+
+    /// An id of Apple's.
+    mutating func id(_ name: String) -> String? {
+        read(name) { if case .string(let text) = $0, Self.isId(text) { text } else { nil } }
     }
 
     mutating func integer(_ name: String) -> Int64? {
@@ -119,6 +131,11 @@ struct PayloadFields {
         }
         guard (-62_135_769_600_000...253_402_300_799_999).contains(milliseconds) else { return nil }
         return Date(timeIntervalSince1970: milliseconds / 1_000)
+    }
+
+    // Apple's ids are digits. Of other letters one text may have two spellings, which are one to Swift and two to a database.
+    private static func isId(_ text: String) -> Bool {
+        text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
     }
 
     private static func integer(_ value: JSONValue) -> Int64? {

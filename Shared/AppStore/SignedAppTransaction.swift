@@ -110,7 +110,7 @@ extension SignedAppTransaction {
         versionExternalIdentifier = fields.integer("versionExternalIdentifier")
         deviceVerification = fields.string("deviceVerification")
         deviceVerificationNonce = fields.uuid("deviceVerificationNonce")
-        appTransactionId = fields.string("appTransactionId")
+        appTransactionId = fields.id("appTransactionId")
         storeType = fields.string("storeType")
         originalPlatform = fields.string("originalPlatform").map(Platform.init(rawValue:))
         unreadableFields = fields.unreadable

@@ -23,7 +23,7 @@ extension SignedRenewalInfo {
         guard fields.has("autoRenewStatus") || fields.has("autoRenewProductId"), !fields.has("transactionId") else {
             throw SignedDataRejection(.notRenewalInfo, "no autoRenewStatus, or a transactionId")
         }
-        originalTransactionId = try fields.required("originalTransactionId")
+        originalTransactionId = try fields.requiredId("originalTransactionId")
         productId = try fields.required("productId")
         // How long somebody is served depends on these.
         gracePeriodExpiresDate = try fields.strictDate("gracePeriodExpiresDate")
@@ -48,7 +48,7 @@ extension SignedRenewalInfo {
         currency = fields.string("currency")
         eligibleWinBackOfferIds = fields.strings("eligibleWinBackOfferIds")
         appAccountToken = fields.uuid("appAccountToken")
-        appTransactionId = fields.string("appTransactionId")
+        appTransactionId = fields.id("appTransactionId")
         advancedCommerceInfo = fields.raw("advancedCommerceInfo")
         renewalBillingPlanType = fields.string("renewalBillingPlanType")
             .map(SignedTransaction.BillingPlanType.init(rawValue:))

@@ -22,9 +22,9 @@ extension SignedTransaction {
         // What is signed besides transactions (renewal info, notifications, app transactions) has no transaction id.
         switch content.fields["transactionId"] {
         case nil, .null?: throw SignedDataRejection(.notATransaction, "no transactionId")
-        default: transactionId = try fields.required("transactionId")
+        default: transactionId = try fields.requiredId("transactionId")
         }
-        originalTransactionId = try fields.required("originalTransactionId")
+        originalTransactionId = try fields.requiredId("originalTransactionId")
         bundleId = try Self.bundleId(in: fields, app: app, isAppKnown: isAppKnown)
         productId = try fields.required("productId")
         type = ProductType(rawValue: try fields.required("type"))
@@ -43,8 +43,8 @@ extension SignedTransaction {
         }
         try SignedDataEnvironment.check(environment)
 
-        previousOriginalTransactionId = fields.string("previousOriginalTransactionId")
-        webOrderLineItemId = fields.string("webOrderLineItemId")
+        previousOriginalTransactionId = fields.id("previousOriginalTransactionId")
+        webOrderLineItemId = fields.id("webOrderLineItemId")
         subscriptionGroupIdentifier = fields.string("subscriptionGroupIdentifier")
         originalPurchaseDate = fields.date("originalPurchaseDate")
         appAccountToken = fields.uuid("appAccountToken")
@@ -61,7 +61,7 @@ extension SignedTransaction {
         transactionReason = fields.string("transactionReason").map(TransactionReason.init(rawValue:))
         currency = fields.string("currency")
         price = fields.integer("price")
-        appTransactionId = fields.string("appTransactionId")
+        appTransactionId = fields.id("appTransactionId")
         advancedCommerceInfo = fields.raw("advancedCommerceInfo")
         billingPlanType = fields.string("billingPlanType").map(BillingPlanType.init(rawValue:))
         commitmentInfo = fields.object("commitmentInfo").map(CommitmentInfo.init)

@@ -159,6 +159,7 @@ struct HostilePayloadTests {
     func invalidFields() throws {
         let fields = [
             ("transactionId", "2000000000000001"), ("originalTransactionId", "true"), ("bundleId", "[]"),
+            ("transactionId", "\"e\u{301}\""), ("originalTransactionId", "\"\u{E9}\""),
             ("productId", "{}"), ("type", "1"), ("purchaseDate", "\"today\""), ("quantity", "0"), ("quantity", "-1"),
             ("quantity", "1.5"), ("quantity", "\"1\""), ("revocationDate", "\"never\""), ("expiresDate", "false"),
             ("environment", "1"), ("inAppOwnershipType", "1"),
