@@ -14,7 +14,7 @@ package enum RenewalStatementStore {
     ///     content decides, so that the order of arrival does not.
     ///   - touched: lineages whose orders or owner changed, of any type.
     /// - Returns: the lineages to work out anew: those touched that have periods of a subscription which are
-    ///   somebody's, and those of which a statement is news.
+    ///   somebody's, or had some, and those of which a statement is news.
     /// - Throws: `PostgresError`; `EncodingError`, which no statement causes.
     package static func keep(
         _ statements: [RenewalStatement], touched: [LineageKey], on connection: PostgresConnection
@@ -68,6 +68,9 @@ package enum RenewalStatementStore {
             )
             SELECT environment, original_transaction_id FROM subscribed
             UNION SELECT environment, original_transaction_id FROM kept
+            UNION SELECT environment, original_transaction_id
+            FROM \(SQL.rows(of: touched)) AS touched (environment, original_transaction_id)
+            JOIN subscriptions s USING (environment, original_transaction_id)
             """
     }
 }
