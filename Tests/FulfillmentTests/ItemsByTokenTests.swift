@@ -39,6 +39,27 @@ struct ItemsByTokenTests {
         }
     }
 
+    @Test func `a period freed by another's statement with its token says whose the lineage is`() async throws {
+        try await Bench.withOwners { bench in
+            let (anna, late) = (try await bench.token(of: "anna"), UUID())
+            try await bench.notify("n1", Bench.season(1, token: anna))
+            for number in [2, 4] { try await bench.notify("n\(number)", Bench.season(number, token: late)) }
+            #expect(try await bench.standing(of: "v4") == "parked account_token_unknown -")
+            _ = try await AccountTokenStore(pool: bench.pool).register(app: Bench.app, token: late, account: "ben")
+            // Before anybody has looked for orders that wait for the token.
+            var again = Bench.season(2, token: late)
+            again.signedDate += 60
+            try await bench.notify("n2 again", again)
+            try await bench.notify("n3", Bench.season(3, token: anna))
+            _ = try await bench.grantParked()
+            #expect(try await bench.owner(of: "v1") == "ben token")
+            #expect(try await bench.gems(of: "anna") == 20)
+            #expect(try await bench.gems(of: "ben") == 20)
+            #expect(try await bench.inForce() == ["ben vip v1", "ben vip v2", "ben vip v3", "ben vip v4"])
+            try await bench.expectClean()
+        }
+    }
+
     @Test func `the former token's account is told of its items, and the owner of the entitlement`() async throws {
         try await Bench.withOwners { bench in
             let (anna, ben) = (try await bench.token(of: "anna"), try await bench.token(of: "ben"))

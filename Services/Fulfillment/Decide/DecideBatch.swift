@@ -31,7 +31,7 @@ enum DecideBatch {
 
     private static func ownerships(_ loaded: Loaded) -> [LineageKey: Ownership] {
         let catalogue = loaded.catalogue
-        let periods = periods(loaded)
+        let (periods, freed) = (periods(loaded), freed(loaded))
         return Dictionary(
             uniqueKeysWithValues: loaded.lineages.map { key, lineage in
                 var ownership = Ownership(lineage) { transaction in
@@ -49,9 +49,35 @@ enum DecideBatch {
                         ownership.history.isInUse = true
                     }
                 }
+                for evidence in freed[key] ?? [] where ownership.owner(of: evidence.statements[0]) != .tokenUnknown {
+                    ownership.apply(evidence, tokens: loaded.tokens, now: loaded.now)
+                }
                 ownership.noteWaiting()
                 return (key, ownership)
             })
+    }
+
+    /// What orders bring that wait, and of which the batch says nothing: one with the token of another period's statement is
+    /// decided by that, and says as much about its lineage.
+    private static func freed(_ loaded: Loaded) -> [LineageKey: [LineageEvidence]] {
+        let said = Set(
+            loaded.evidence.values.joined().flatMap(\.statements).compactMap { $0.order?.key })
+        let orders = loaded.orders.values.filter { order in
+            order.state == .parked && order.productType != .consumable && !said.contains(order.key)
+        }
+        let freed = orders.sorted { $0.key < $1.key }.compactMap { order -> (LineageKey, LineageEvidence)? in
+            guard let transaction = order.purchase?.transaction, transaction.environment != nil,
+                transaction.isVouchedFor, let token = transaction.appToken, loaded.tokens[token] != nil,
+                loaded.lineages[order.lineage]?.app == order.app
+            else { return nil }
+            let statement = LineageEvidence.Statement(transaction: transaction, order: order, isClaimed: false)
+            return (
+                order.lineage,
+                LineageEvidence(
+                    statements: [statement], evidence: nil, submissionId: nil, correlationId: order.correlationId)
+            )
+        }
+        return Dictionary(grouping: freed, by: \.0).mapValues { $0.map(\.1) }
     }
 
     /// The periods of the batch with all that is known of each: not as single statements have them, or it would matter
