@@ -49,7 +49,8 @@ struct ForgettingStory: Sendable {
             bench.now = { Bench.day(15) }
             let token = try await bench.token(of: name)
             let opening = try await IntentStore(pool: pool).open(
-                UUID(), app: Bench.app, account: name, productId: "gems.100", limit: 10)
+                UUID(), app: Bench.app, account: name, productId: "gems.100",
+                reference: #"order "1\2" of \#(name)"#, limit: 10)
             guard case .opened(let intent) = opening else { throw Unwritten() }
             let story = ForgettingStory(
                 bench: bench, name: name, token: token, intent: intent.id, bensToken: try await bench.token(of: "ben"))
