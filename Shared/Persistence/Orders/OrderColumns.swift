@@ -16,10 +16,11 @@ struct OrderColumn: Sendable {
         case replaced
         /// Written when the order is granted for the first time, and never again.
         case atGrant
-        /// A key that is known is never lost, but for a consumable's, which needs none.
-        case neverCleared
-        /// The same, and the first that is known stays.
-        case firstStays
+        /// It follows from the row, but stays where the purchase contradicts another order, which may have that key.
+        case key
+        /// The same, and a second that Apple states otherwise by less than a day, as when daylight saving time ends, stays the first:
+        /// another period may have the new one.
+        case keyByDate
         /// Part of the order's key.
         case never
     }
@@ -62,11 +63,10 @@ struct OrderColumn: Sendable {
         text("app_transaction_id", \.appTransactionId), text("web_order_line_item_id", \.lineItem),
         OrderColumn(
             name: "purchase_key", type: "text", values: { .textArray($0.map(\.purchaseKeys.key?.text)) },
-            update: .neverCleared),
-        // Of a second that Apple states otherwise later, another period may have the key.
+            update: .key),
         OrderColumn(
             name: "fallback_key", type: "text", values: { .textArray($0.map(\.purchaseKeys.fallback?.text)) },
-            update: .firstStays),
+            update: .keyByDate),
         // In production nobody pays nothing, whatever a message says.
         OrderColumn(name: "test_purchase", type: "text") {
             .textArray($0.map { $0.key.environment == .sandbox ? $0.transaction.testPurchase?.rawValue : nil })

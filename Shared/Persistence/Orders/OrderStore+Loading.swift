@@ -160,8 +160,9 @@ extension OrderStore {
         return statements
     }
 
-    /// The types that this version knows; what is of another has no keys, and contradicts nothing by that.
-    private static let knownTypes = (ProductType.known + [.unstated]).map { "'\($0.rawValue)'" }.joined(separator: ", ")
+    /// The types of which an order has keys; one of another contradicts nothing by having none.
+    static let typesWithKeys = (ProductType.known + [.unstated]).filter { $0 != .consumable }
+        .map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
     static let columns = """
         o.environment, o.transaction_id, o.app, o.original_transaction_id, o.state, o.reason, o.account,
@@ -169,8 +170,8 @@ extension OrderStore {
         o.app_account_token, o.transaction ->> 'transaction_reason' AS transaction_reason, o.test_purchase, o.submission_id, o.correlation_id, o.web_order_line_item_id,
         o.granted_elsewhere, o.ownership IS NOT DISTINCT FROM 'FAMILY_SHARED' AS is_family_copy,
         o.ownership IS NOT DISTINCT FROM 'PURCHASED' AS is_purchased,
-        (o.purchase_key IS NOT NULL OR o.fallback_key IS NOT NULL OR o.product_type = 'consumable'
-            OR o.product_type NOT IN (\(knownTypes))) AS has_keys
+        (o.purchase_key IS NOT NULL OR o.fallback_key IS NOT NULL
+            OR o.product_type NOT IN (\(typesWithKeys))) AS has_keys
         """
 
     static func order(_ row: PostgresRow, purchase: Purchase?) throws -> StoredOrder {

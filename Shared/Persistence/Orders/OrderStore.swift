@@ -150,10 +150,8 @@ package enum OrderStore {
             return switch column.update {
             case .replaced: "\(name) = new.\(name)"
             case .atGrant: "\(name) = CASE WHEN new.is_grant THEN new.\(name) ELSE o.\(name) END"
-            case .neverCleared:
-                "\(name) = CASE WHEN new.product_type <> 'consumable' THEN coalesce(new.\(name), o.\(name)) END"
-            case .firstStays:
-                "\(name) = CASE WHEN new.product_type <> 'consumable' THEN coalesce(o.\(name), new.\(name)) END"
+            case .key: "\(name) = \(updatedKey(name))"
+            case .keyByDate: "\(name) = \(updatedKey(name, staysWhere: isOfSameDay))"
             case .never: nil
             }
         }.joined(separator: ", ")
@@ -165,6 +163,25 @@ package enum OrderStore {
             WHERE (o.environment, o.transaction_id) = (new.environment, new.transaction_id)
             """
     }()
+
+    /// What an update makes of a purchase key: none of a type that has none, and what contradicts another order keeps its own.
+    ///
+    /// One that follows from statements that came one after another was not looked for: where another order has it, there is none.
+    private static func updatedKey(_ name: String, staysWhere isSame: String = "false") -> String {
+        """
+        CASE WHEN new.product_type NOT IN (\(typesWithKeys)) THEN NULL
+            WHEN new.purchase_key IS NULL AND new.fallback_key IS NULL THEN o.\(name)
+            WHEN new.\(name) = o.\(name) OR \(isSame) THEN o.\(name)
+            WHEN NOT EXISTS (SELECT FROM orders other WHERE (other.environment, other.app, other.\(name))
+                = (new.environment, new.app, new.\(name))) THEN new.\(name) END
+        """
+    }
+
+    private static let isOfSameDay = """
+        regexp_replace(new.fallback_key, '-?[0-9]+$', '') = regexp_replace(o.fallback_key, '-?[0-9]+$', '')
+            AND abs(substring(new.fallback_key FROM '-?[0-9]+$')::numeric
+                - substring(o.fallback_key FROM '-?[0-9]+$')::numeric) <= 86400
+        """
 
     /// `$1` and `$2`.
     static func keyColumns(_ keys: [OrderKey]) -> [PostgresValue] {

@@ -14,6 +14,8 @@ struct StatementPart: Sendable {
     var precedence = Precedence.signed
     /// Whether a statement that does not state it says that it is not so.
     var isDenied: @Sendable (Transaction) -> Bool = { _ in false }
+    /// Whether a statement's word counts before every other's for which this is not so.
+    var isPreferred: @Sendable (Transaction) -> Bool = { _ in true }
 
     /// Which of two statements counts.
     enum Precedence: Sendable {
@@ -33,6 +35,10 @@ struct StatementPart: Sendable {
         let right = source(of: second, second.source)
         guard let right else { return (false, left) }
         guard let left else { return (true, right) }
+        let isSecondPreferred = isPreferred(second)
+        guard isPreferred(first) == isSecondPreferred else {
+            return isSecondPreferred ? (true, right) : (false, left)
+        }
         if isLess(left, right) { return (true, right) }
         if isLess(right, left) { return (false, left) }
         return (isBefore(first, second), left)
@@ -59,8 +65,8 @@ extension StatementPart {
     static let all: [StatementPart] =
         [
             // What every statement tells.
-            StatementPart("original_transaction_id", \.originalTransactionId), StatementPart("product_id", \.productId),
-            StatementPart("quantity", \.quantity), StatementPart("purchase_date", \.purchaseDate),
+            original, StatementPart("product_id", \.productId), StatementPart("quantity", \.quantity),
+            StatementPart("purchase_date", \.purchaseDate),
             StatementPart(
                 name: "product_type", isPresent: { $0.productType != .unstated },
                 isBefore: { $0.productType.rawValue < $1.productType.rawValue },
@@ -81,6 +87,12 @@ extension StatementPart {
             StatementPart("test_purchase", \.testPurchase) { $0.rawValue },
             StatementPart("commitment", \.commitment) { "\($0)" }, StatementPart("evidence", \.evidence),
         ] + [price, offer, revocation, revocationShare]
+
+    // What names no environment may be the sandbox's transaction of the same id: it moves no lineage.
+    private static let original = StatementPart(
+        name: "original_transaction_id", isPresent: { _ in true },
+        isBefore: { $0.originalTransactionId < $1.originalTransactionId },
+        copy: { $1.originalTransactionId = $0.originalTransactionId }, isPreferred: { $0.environment != nil })
 
     private static let price = StatementPart(
         name: "price", isPresent: { $0.priceMilliunits != nil },
