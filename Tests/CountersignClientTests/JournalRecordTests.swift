@@ -16,6 +16,10 @@ struct JournalRecordTests {
     static let records: [JournalRecord] = [
         .intent(PurchaseIntent(id: intent, account: "anna \"\u{e9}\n", productID: "gems.100", isKnownToServer: true)),
         .intent(PurchaseIntent(id: intent, account: "a", productID: "p", isKnownToServer: false, state: .paid("7"))),
+        .intent(
+            PurchaseIntent(
+                id: intent, account: "a", productID: "p", isKnownToServer: true, reference: "order \"1\"",
+                state: .pending)),
         .intentEnded(intent, .cancelled), .intentEnded(intent, .pending), .intentEnded(intent, .open),
         .paid(signed, intent: intent, buyer: .account("anna")), .paid(plain, intent: nil, buyer: .named),
         .paid(plain, intent: nil, buyer: .doubtful), .paid(plain, intent: nil, buyer: .unknown),

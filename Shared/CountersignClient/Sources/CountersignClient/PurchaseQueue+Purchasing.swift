@@ -13,13 +13,14 @@ extension PurchaseQueue {
     /// - Parameter buyer: the account that the app showed when the button was pressed. Where another one has logged in since, or
     ///   nobody is, nothing is bought: a log-in may reach the queue before the purchase that was begun ahead of it.
     /// - Parameter reference: your own number of the order, which comes back in the server's events and answers; of 1 to 255
-    ///   characters. Apple never sees it. It goes with the intent: a purchase without one (`QueueConfiguration.intents`) has none.
+    ///   characters, none of them a control character. Apple never sees it. The server has it with the intent: of a purchase
+    ///   without one (`QueueConfiguration.intents`) this device alone knows it.
     /// - Throws: `PurchaseError`; its `isNothingPaid` says whether the person can have been charged.
     public func purchase(
         _ productID: String, for buyer: String, quantity: Int = 1, offer: SubscriptionOffer? = nil,
         reference: String? = nil
     ) async throws -> PurchaseResult {
-        let account = try await readiness(for: productID, quantity, buyer)
+        let account = try await readiness(for: productID, quantity, buyer, reference)
         let intent = try await openIntent(account: account, productID: productID, reference: reference)
         let token = intent.isKnownToServer ? intent.id : nil
         let signed = try await signedOffer(offer, account: account, productID: productID, token: token)
@@ -66,7 +67,9 @@ extension PurchaseQueue {
         return ended
     }
 
-    func readiness(for productID: String, _ quantity: Int, _ buyer: String) async throws -> String {
+    func readiness(
+        for productID: String, _ quantity: Int, _ buyer: String, _ reference: String?
+    ) async throws -> String {
         guard !isStopped, isStarted else { throw PurchaseError(.stopped, "the queue is not started, or was stopped") }
         guard let account = machine.account else { throw PurchaseError(.accountRequired, "nobody is logged in") }
         guard buyer == account else { throw PurchaseError(.accountChanged, "another account has logged in since") }
@@ -74,6 +77,9 @@ extension PurchaseQueue {
         guard lengths.contains(productID.count), lengths.contains(account.count),
             (1...QueueLimits.quantityMaximum).contains(quantity)
         else { throw PurchaseError(.orderInvalid, "product id, account or quantity is out of range") }
+        if let reference, !Self.isReference(reference) {
+            throw PurchaseError(.orderInvalid, "the reference is out of range, or has control characters")
+        }
         guard await store.canMakePayments() else {
             throw PurchaseError(.paymentsNotAllowed, "the store says that this person cannot pay")
         }
@@ -87,19 +93,33 @@ extension PurchaseQueue {
         return account
     }
 
+    /// Whether the server takes it as the number of an order: the same rule as there.
+    static func isReference(_ text: String) -> Bool {
+        let scalars = text.unicodeScalars
+        return (1...QueueLimits.nameLengthMaximum).contains(scalars.count)
+            && scalars.allSatisfy { scalar in
+                switch scalar.properties.generalCategory {
+                case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
+                default: true
+                }
+            }
+    }
+
     private func openIntent(
         account: String, productID: String, reference: String?
     ) async throws -> PurchaseIntent {
         let reason: String
         switch await server.openIntent(account: account, productID: productID, reference: reference) {
         case .opened(let id):
-            return PurchaseIntent(id: id, account: account, productID: productID, isKnownToServer: true)
+            return PurchaseIntent(
+                id: id, account: account, productID: productID, isKnownToServer: true, reference: reference)
         case .refused(let detail): throw PurchaseError(.serverRefused, detail)
         case .unavailable(let detail): reason = detail
         }
         guard configuration.intents == .preferred else { throw PurchaseError(.serverUnavailable, reason) }
         log(.warning, "no intent, bought without a token: \(reason)")
-        return PurchaseIntent(id: UUID(), account: account, productID: productID, isKnownToServer: false)
+        return PurchaseIntent(
+            id: UUID(), account: account, productID: productID, isKnownToServer: false, reference: reference)
     }
 
     /// The offer, signed for the intent: Apple takes a signature for no other token.

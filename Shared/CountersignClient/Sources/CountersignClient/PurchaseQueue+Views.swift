@@ -15,11 +15,13 @@ extension PurchaseQueue {
     package func beginView(
         _ productID: String, for buyer: String, reference: String? = nil
     ) async throws -> StoreOrder {
-        let account = try await readiness(for: productID, 1, buyer)
-        var intent = PurchaseIntent(id: UUID(), account: account, productID: productID, isKnownToServer: false)
+        let account = try await readiness(for: productID, 1, buyer, reference)
+        var intent = PurchaseIntent(
+            id: UUID(), account: account, productID: productID, isKnownToServer: false, reference: reference)
         switch await server.openIntent(account: account, productID: productID, reference: reference) {
         case .opened(let id):
-            intent = PurchaseIntent(id: id, account: account, productID: productID, isKnownToServer: true)
+            intent = PurchaseIntent(
+                id: id, account: account, productID: productID, isKnownToServer: true, reference: reference)
         case .refused(let detail), .unavailable(let detail):
             log(.warning, "no intent, the view sells without a token: \(detail)")
         }

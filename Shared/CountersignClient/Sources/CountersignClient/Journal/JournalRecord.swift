@@ -58,11 +58,12 @@ private struct RecordFields: Codable {
     var origin: String?
     var signed: String?
     var buyer: String?
+    var reference: String?
 
     enum CodingKeys: String, CodingKey {
         case kind, intent, account, product, state, transaction, original, quantity, token, username, environment,
             origin, signed
-        case buyer
+        case buyer, reference
         case isKnownToServer = "known_to_server"
         case isRevoked = "revoked"
     }
@@ -75,6 +76,7 @@ private struct RecordFields: Codable {
             account = value.account
             product = value.productID
             isKnownToServer = value.isKnownToServer
+            reference = value.reference
             state = value.state.text
             transaction = value.state.transactionID
         case .intentEnded(let id, let ended):
@@ -127,7 +129,7 @@ private struct RecordFields: Codable {
             return .intent(
                 PurchaseIntent(
                     id: intent, account: account, productID: product, isKnownToServer: isKnownToServer ?? true,
-                    state: state))
+                    reference: reference, state: state))
         case "intent_ended":
             guard let intent, let state = intentState else { return nil }
             return .intentEnded(intent, state)

@@ -12,6 +12,8 @@ struct PurchaseIntent: Hashable, Sendable {
     let productID: String
     /// Whether the server gave the UUID; else only this journal knows whose it is, and the store is given none.
     let isKnownToServer: Bool
+    /// The app's own number of the order.
+    var reference: String?
     var state: State = .open
 
     /// How far an intent is.

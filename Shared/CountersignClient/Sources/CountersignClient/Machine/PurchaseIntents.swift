@@ -39,6 +39,12 @@ struct PurchaseIntents: Sendable {
         all.removeAll { $0.id == id }
     }
 
+    /// The app's own number of the order that an account's transaction came of.
+    func reference(of transactionID: String, for account: String?) -> String? {
+        guard let account else { return nil }
+        return all.last { $0.account == account && $0.state.transactionID == transactionID }?.reference
+    }
+
     /// Whose a transaction is, and the intent that it was bought with, where one is known.
     ///
     /// - Parameter ordered: the intent of the payment sheet that gave it.

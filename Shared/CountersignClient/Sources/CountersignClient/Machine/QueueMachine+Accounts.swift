@@ -58,7 +58,8 @@ extension QueueMachine {
                 let isWaiting = purchase.phase == .paid && purchase.poster(account) == nil
                 return PendingPurchase(
                     transactionID: key.id, productID: purchase.transaction.productID, account: purchase.buyer.account,
-                    outcome: isWaiting ? .processing(purchase.wanted) : purchase.outcome, attempts: purchase.attempts)
+                    reference: purchase.reference, outcome: isWaiting ? .processing(purchase.wanted) : purchase.outcome,
+                    attempts: purchase.attempts)
             }
     }
 }

@@ -174,6 +174,7 @@ struct QueueMachine: Sendable {
             intents.end(intent, .paid(transaction.id))
             purchase.occasion = occasion(of: intent)
         }
+        purchase.reference = intents.reference(of: transaction.id, for: purchase.buyer.account)
         let isNews =
             purchase.buyer != known.buyer || token != known.transaction.accountToken || known.isForRestoreOnly
             || purchase.transaction.username != known.transaction.username
@@ -222,6 +223,8 @@ struct QueueMachine: Sendable {
     }
 
     mutating func add(_ purchase: TrackedPurchase) {
+        var purchase = purchase
+        purchase.reference = intents.reference(of: purchase.transaction.id, for: purchase.buyer.account)
         purchases[purchase.key] = purchase
         order.append(purchase.key)
     }

@@ -3,6 +3,8 @@ struct TrackedPurchase: Sendable {
     var transaction: StoreTransaction
     var buyer: Buyer
     var phase: Phase = .paid
+    /// The app's own number of the order, where it is the buyer's.
+    var reference: String?
     /// Who asked for it by a restore: possession counts then.
     var restoredFor: String?
     /// Whether it is here for a restore only: it is in no journal, and goes with whoever asked.
@@ -88,9 +90,11 @@ struct TrackedPurchase: Sendable {
     }
 
     func report(by account: String?, isFinished: Bool) -> PurchaseReport {
-        PurchaseReport(
+        // Whoever else brings it does not learn the number.
+        let reference = account == nil || account == buyer.account ? reference : nil
+        return PurchaseReport(
             transactionID: transaction.id, productID: transaction.productID, account: account, outcome: outcome,
-            submissionID: submissionID, isFinished: isFinished, occasion: occasion)
+            reference: reference, submissionID: submissionID, isFinished: isFinished, occasion: occasion)
     }
 }
 

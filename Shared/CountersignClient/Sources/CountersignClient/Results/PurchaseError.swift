@@ -23,7 +23,7 @@ public struct PurchaseError: Error, Sendable, Hashable {
         case paymentsNotAllowed = "payments_not_allowed"
         /// The store does not sell the product. Nothing was paid.
         case productUnavailable = "product_unavailable"
-        /// Product id, quantity or account are none. Nothing was paid.
+        /// Product id, quantity, account or reference are none. Nothing was paid.
         case orderInvalid = "order_invalid"
         /// The server gave no intent: no network, or it does not work. Nothing was paid.
         case serverUnavailable = "server_unavailable"

@@ -24,6 +24,8 @@ public struct PurchaseReport: Sendable, Hashable {
     public var account: String?
     /// Where it stands.
     public var outcome: PurchaseOutcome
+    /// The number that the app gave the order; nil where there is none, or this account did not give it.
+    public var reference: String?
     /// The id of the purchase at the server, for support.
     public var submissionID: String?
     /// Whether the store was told that it is finished, or will be.
@@ -44,12 +46,13 @@ public struct PurchaseReport: Sendable, Hashable {
     /// A report.
     public init(
         transactionID: String, productID: String, account: String?, outcome: PurchaseOutcome,
-        submissionID: String? = nil, isFinished: Bool, occasion: Occasion = .recovered
+        reference: String? = nil, submissionID: String? = nil, isFinished: Bool, occasion: Occasion = .recovered
     ) {
         self.transactionID = transactionID
         self.productID = productID
         self.account = account
         self.outcome = outcome
+        self.reference = reference
         self.submissionID = submissionID
         self.isFinished = isFinished
         self.occasion = occasion
@@ -118,16 +121,22 @@ public struct PendingPurchase: Sendable, Hashable {
     public var productID: String
     /// Whose it is, where that is known.
     public var account: String?
+    /// The number that the app gave the order.
+    public var reference: String?
     /// Where it stands.
     public var outcome: PurchaseOutcome
     /// How often it was posted since the launch.
     public var attempts: Int
 
     /// A pending purchase.
-    public init(transactionID: String, productID: String, account: String?, outcome: PurchaseOutcome, attempts: Int) {
+    public init(
+        transactionID: String, productID: String, account: String?, reference: String? = nil, outcome: PurchaseOutcome,
+        attempts: Int
+    ) {
         self.transactionID = transactionID
         self.productID = productID
         self.account = account
+        self.reference = reference
         self.outcome = outcome
         self.attempts = attempts
     }
