@@ -11,6 +11,8 @@ public struct QueueLimits: Sendable, Hashable {
     /// The most readers of ``PurchaseQueue/updates()`` at a time.
     public static let updateReadersMaximum = 16
 
+    /// How long the stream of an account's events may say nothing, in seconds; the server's heartbeat is 15.
+    public static let streamSilence = 60.0
     /// The most accounts whose last answer is kept on the device.
     public static let accountsKeptMaximum = 20
 

@@ -10,8 +10,9 @@ import Dispatch
 extension PurchaseQueue {
     /// What an account has: what is known of it at once, then what the server says, then each change, for as long as somebody reads.
     ///
-    /// The server is asked with `at_least` and answers when something has changed. Where it cannot be reached, what was known last
-    /// comes once more as stale, and it is asked again with growing pauses.
+    /// The server's stream of the account's events says that something has changed; where there is none, it is asked with
+    /// `at_least` and answers then. Where it cannot be reached, what was known last comes once more as stale, and it is asked
+    /// again with growing pauses.
     public func account(_ name: String) -> AsyncStream<PlayerAccount> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: PlayerAccount.self, bufferingPolicy: .bufferingNewest(1))
@@ -46,35 +47,88 @@ extension PurchaseQueue {
         }
     }
 
-    private func follow(_ name: String, _ tell: @Sendable (PlayerAccount) -> Void) async {
-        var known = await knownAccount(name)
-        if let known { tell(known) }
-        var failures = 0
+    private func follow(_ name: String, _ tell: @escaping @Sendable (PlayerAccount) -> Void) async {
+        var following = Following(name: name, known: await knownAccount(name), tell: tell)
+        if let known = following.known { tell(known) }
         while !Task.isCancelled, !isStopped {
-            let isFirst = known?.isStale ?? true
-            switch await server.account(
-                name, environment: configuration.environment, atLeast: isFirst ? nil : (known?.version ?? 0) + 1)
-            {
-            case .told(let answer, let account):
-                failures = 0
-                known = account
-                _ = await accountAnswers { file -> Data? in
-                    file.keep(answer, of: name)
-                    return nil
-                }
-                tell(account)
-            case .unchanged: failures = 0
-            case .unavailable(let retryAfter):
-                failures += 1
-                if known?.isStale == false {
-                    known?.isStale = true
-                    if let known { tell(known) }
-                }
-                let least = min(retryAfter ?? 0, configuration.limits.retryAfterMaximum)
-                let seconds = backOff.seconds(.backOff(failures, atLeast: least), chance: Double.random(in: 0...1))
-                guard (try? await time.sleep(seconds: seconds)) != nil else { return }
+            // The stream first, so that nothing happens unseen between the answer and the stream's first event.
+            let changes = await server.changes(of: name, environment: configuration.environment)
+            var isReached = await ask(&following, atLeast: nil)
+            if let changes, isReached {
+                await read(changes, &following)
+                // A stream that ends at once is no success: the next one waits longer.
+                following.failures += 1
+                isReached = false
             }
+            var questions = 0
+            while isReached, questions < Self.questionsWithoutStream, !Task.isCancelled, !isStopped {
+                questions += 1
+                isReached = await ask(&following, atLeast: (following.known?.version ?? 0) + 1)
+            }
+            guard !isReached else { continue }
+            let seconds = backOff.seconds(
+                .backOff(max(following.failures, 1), atLeast: following.retryAfter), chance: Double.random(in: 0...1))
+            guard (try? await time.sleep(seconds: seconds)) != nil else { return }
         }
+    }
+
+    /// How often is asked, each time for as long as the server waits, before a stream is tried again.
+    private static let questionsWithoutStream = 60
+
+    /// What is known of an account while somebody follows it.
+    private struct Following {
+        let name: String
+        var known: PlayerAccount?
+        let tell: @Sendable (PlayerAccount) -> Void
+        /// Failures one after the other.
+        var failures = 0
+        /// Seconds, as the server said.
+        var retryAfter = 0.0
+    }
+
+    /// Reads a stream until it ends, and asks for the account as often as it has changed.
+    private func read(_ changes: AsyncThrowingStream<String, any Error>, _ following: inout Following) async {
+        do {
+            for try await line in changes {
+                // Not the first line, which comes with every stream.
+                if !line.isEmpty, !line.hasPrefix("retry:") { following.failures = 0 }
+                guard let version = PurchaseServer.version(ofEvent: line), version > following.known?.version ?? 0
+                else { continue }
+                guard await ask(&following, atLeast: version) else { return }
+            }
+        } catch {
+            log(.debug, "the stream of an account ended: \(String(describing: error).prefix(200))")
+        }
+    }
+
+    /// Asks what the account has, and tells it.
+    ///
+    /// - Returns: whether there was an answer, also that nothing is new.
+    private func ask(_ following: inout Following, atLeast: Int64?) async -> Bool {
+        let name = following.name
+        switch await server.account(name, environment: configuration.environment, atLeast: atLeast) {
+        case .told(let answer, let account):
+            let isNews = account != following.known
+            following.known = account
+            _ = await accountAnswers { file -> Data? in
+                file.keep(answer, of: name)
+                return nil
+            }
+            if isNews { following.tell(account) }
+        case .unchanged: break
+        case .unavailable(let retryAfter):
+            following.failures += 1
+            following.retryAfter = min(retryAfter ?? 0, configuration.limits.retryAfterMaximum)
+            if following.known?.isStale == false {
+                following.known?.isStale = true
+                if let known = following.known { following.tell(known) }
+            }
+            return false
+        }
+        // A stream's beginning is judged by what comes after it.
+        if atLeast != nil { following.failures = 0 }
+        following.retryAfter = 0
+        return true
     }
 
     private func endFollowing(_ number: Int) {
@@ -123,6 +177,36 @@ extension PurchaseServer {
         }
     }
 
+    /// The lines of the stream of an account's events from now on; nil where there is none now.
+    func changes(
+        of name: String, environment: StoreEnvironment
+    ) async -> AsyncThrowingStream<String, any Error>? {
+        let query = [
+            URLQueryItem(name: "app", value: app), URLQueryItem(name: "environment", value: environment.rawValue),
+        ]
+        for isRefreshing in [false, true] {
+            guard let token = try? await credentials.token(of: name, isRefreshing: isRefreshing) else { return nil }
+            var wanted = request(
+                "GET", url("v1/accounts/\(Self.encoded(name))/events", query, wait: 0), nil, token: token, wait: 0)
+            wanted.headers["accept"] = "text/event-stream"
+            wanted.timeout = QueueLimits.streamSilence
+            do {
+                return try await transport.lines(wanted)
+            } catch ServerAnswerError.refused(status: 401) {
+                continue
+            } catch {
+                return nil
+            }
+        }
+        return nil
+    }
+
+    /// The number of the event in a line of a stream; nil for every other line.
+    static func version(ofEvent line: String) -> Int64? {
+        guard line.hasPrefix("data:") else { return nil }
+        return (try? JSONDecoder().decode(EventBody.self, from: Data(line.dropFirst(5).utf8)))?.customer?.sequence
+    }
+
     /// An account's id within an address.
     private static func encoded(_ name: String) -> String {
         let digits = Array("0123456789ABCDEF")
@@ -136,5 +220,14 @@ extension PurchaseServer {
                 text.append(digits[Int(byte & 15)])
             }
         }
+    }
+}
+
+/// An event, as far as the queue reads it.
+private struct EventBody: Decodable {
+    let customer: Customer?
+
+    struct Customer: Decodable {
+        let sequence: Int64
     }
 }

@@ -118,7 +118,7 @@ struct PurchaseServer: Sendable {
         return .failure(.credentialsRefused(detail))
     }
 
-    private func request(_ method: String, _ url: URL, _ body: Data?, token: String, wait: Int) -> ServerRequest {
+    func request(_ method: String, _ url: URL, _ body: Data?, token: String, wait: Int) -> ServerRequest {
         var headers = ["authorization": "Bearer \(token)", "accept": "application/json"]
         if body != nil { headers["content-type"] = "application/json" }
         return ServerRequest(
@@ -127,7 +127,7 @@ struct PurchaseServer: Sendable {
     }
 
     /// - Parameter path: percent-encoded where it has to be.
-    private func url(_ path: String, _ query: [URLQueryItem], wait: Int) -> URL {
+    func url(_ path: String, _ query: [URLQueryItem], wait: Int) -> URL {
         guard var parts = URLComponents(url: address, resolvingAgainstBaseURL: false) else { return address }
         let base = parts.percentEncodedPath
         parts.percentEncodedPath = (base.hasSuffix("/") ? base : base + "/") + path

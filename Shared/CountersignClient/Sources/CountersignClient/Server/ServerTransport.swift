@@ -12,6 +12,20 @@ public protocol ServerTransport: Sendable {
     ///
     /// - Throws: any error where there was no answer; the queue then tries again later.
     func send(_ request: ServerRequest) async throws -> ServerAnswer
+
+    /// Sends a request whose answer goes on for hours (server-sent events), and gives its lines as they come.
+    ///
+    /// The stream ends with the answer, and the answer when nobody reads the stream any more. Its timeout is how long nothing
+    /// may come.
+    ///
+    /// - Returns: the lines; nil where this transport has no such thing, and the queue asks by ``send(_:)`` instead.
+    /// - Throws: ``ServerAnswerError/refused(status:)`` for every other status than 200, and any error where there was no answer.
+    func lines(_ request: ServerRequest) async throws -> AsyncThrowingStream<String, any Error>?
+}
+
+extension ServerTransport {
+    /// None: a client of your own needs no more than ``send(_:)``.
+    public func lines(_ request: ServerRequest) async throws -> AsyncThrowingStream<String, any Error>? { nil }
 }
 
 /// A request to the server.

@@ -29,11 +29,7 @@ public final class URLSessionTransport: ServerTransport {
     ///
     /// - Throws: `URLError`, or `ServerAnswerError` for an answer that is too long or no HTTP.
     public func send(_ request: ServerRequest) async throws -> ServerAnswer {
-        var wanted = URLRequest(url: request.url, timeoutInterval: request.timeout)
-        wanted.httpMethod = request.method
-        for (name, value) in request.headers { wanted.setValue(value, forHTTPHeaderField: name) }
-        wanted.httpBody = request.body
-        let (body, response) = try await data(for: wanted)
+        let (body, response) = try await data(for: URLRequest(request))
         guard let response = response as? HTTPURLResponse else { throw ServerAnswerError.notHTTP }
         guard body.count <= request.answerMaximum else { throw ServerAnswerError.tooLong(bytes: body.count) }
         var headers: [String: String] = [:]
@@ -43,7 +39,19 @@ public final class URLSessionTransport: ServerTransport {
         return ServerAnswer(status: response.statusCode, headers: headers, body: body)
     }
 
-    // The asynchronous calls of URLSession want iOS 15.
+    /// Sends a request whose answer goes on.
+    ///
+    /// - Throws: `URLError`, or `ServerAnswerError` for another status than 200.
+    public func lines(_ request: ServerRequest) async throws -> AsyncThrowingStream<String, any Error>? {
+        let reader = LineReader(maximum: request.answerMaximum)
+        // A session of its own: on Linux a task has no delegate.
+        let session = URLSession(configuration: session.configuration, delegate: reader, delegateQueue: nil)
+        // Of its one task.
+        defer { session.finishTasksAndInvalidate() }
+        return try await reader.lines(of: session.dataTask(with: URLRequest(request)))
+    }
+
+    // `data(for:)` is not in Foundation on Linux.
     private func data(for request: URLRequest) async throws -> (Data, URLResponse) {
         let holder = TaskHolder()
         return try await withTaskCancellationHandler {
@@ -69,6 +77,8 @@ public enum ServerAnswerError: Error, Sendable, Hashable {
     case tooLong(bytes: Int)
     /// It is none of HTTP.
     case notHTTP
+    /// It has this status where only 200 goes on.
+    case refused(status: Int)
 }
 
 /// Answers a redirect by itself: a token goes to the configured server and to no other.
@@ -81,9 +91,18 @@ private final class NoRedirects: NSObject, URLSessionTaskDelegate {
     }
 }
 
+extension URLRequest {
+    fileprivate init(_ request: ServerRequest) {
+        self.init(url: request.url, timeoutInterval: request.timeout)
+        httpMethod = request.method
+        for (name, value) in request.headers { setValue(value, forHTTPHeaderField: name) }
+        httpBody = request.body
+    }
+}
+
 /// The task of a request, which may be cancelled before it is there.
 // Safety: both properties are used with the lock held.
-private final class TaskHolder: @unchecked Sendable {
+final class TaskHolder: @unchecked Sendable {
     private let lock = NSLock()
     private var task: URLSessionTask?
     private var isCancelled = false
