@@ -201,18 +201,28 @@ class StackSettings:
             "TRUSTED_FOREIGN_ROOTS": "allowed",  # The simulator's.
             "LOG_FORMAT": os.environ.get("COUNTERSIGN_LOG_FORMAT", "json"),
             "LOG_LEVEL": os.environ.get("COUNTERSIGN_LOG_LEVEL", "info")}
+        if self.xcode_certificates():
+            values["XCODE_CERTIFICATES"] = ",".join(self.xcode_certificates())
         if self.address != LOOPBACKS[0]:  # Which is what the services take by themselves.
             values |= {"HTTP_HOST": self.address, "ADMIN_HOST": self.address}
         if self.broker == "tansu" and not self.kafka:
             values["KAFKA_FETCH_WAIT"] = "0.01"  # Tansu lets a lone record wait for half of this, whenever it comes.
         return {f"COUNTERSIGN_{key}": str(value) for key, value in values.items()}
 
+    def xcode_certificates(self):
+        """Fingerprints of the Xcodes whose purchases are taken, where somebody made that file."""
+        file = self.config / "xcode-certificates"
+        return re.split(r"[\s,]+", file.read_text().strip()) if file.exists() else []
+
     def trusted_roots(self, own, apple, simulator):
-        """Those of a file in the configuration, where somebody made one; else Apple's and the simulator's."""
+        """Those of a file in the configuration, where somebody made one; else Apple's and the simulator's.
+
+        Beside what Xcode signs nothing of Apple's is taken.
+        """
         own, simulator = self.config / own, self.folder / "simulator" / simulator
         if own.exists():
             return ",".join(re.split(r"[\s,]+", own.read_text().strip()))
-        return ",".join([apple] + ([simulator.read_text().strip()] if simulator.exists() else []))
+        return ",".join(([] if self.xcode_certificates() else [apple]) + ([simulator.read_text().strip()] if simulator.exists() else []))
 
     def environment_of(self, name):
         values = {**os.environ, **self.environment(), **self.kafka_login(re.sub(r"-\d+$", "", name))}

@@ -24,8 +24,8 @@ struct Assembly {
             EventMetrics.families + WorkerMetrics.families + SettingsReloadMetrics.families
                 + ForeignRootReport.families)
         ForeignRootReport.tell(
-            [.signedData: configuration.roots, .receipts: configuration.receiptRoots], metrics: context.metrics,
-            logger: logger)
+            [.signedData: configuration.roots, .receipts: configuration.receiptRoots], xcode: configuration.xcode,
+            metrics: context.metrics, logger: logger)
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
         let monitor = try KafkaMonitor(kafka: configuration.kafka, context: context)
@@ -38,9 +38,9 @@ struct Assembly {
         let gate = LookupGate()
         let access = try AppStoreAccess(
             settings: configuration.appStore, apps: configuration.apps, roots: configuration.roots,
-            receiptRoots: configuration.receiptRoots, receiptSHA1Until: configuration.receiptSHA1Until,
-            expired: configuration.expired, revoked: revocations?.known, sweepShare: configuration.sweep.share,
-            logger: logger
+            receiptRoots: configuration.receiptRoots, xcode: configuration.xcode,
+            receiptSHA1Until: configuration.receiptSHA1Until, expired: configuration.expired,
+            revoked: revocations?.known, sweepShare: configuration.sweep.share, logger: logger
         ) { gate.set(isClosed: $0) }
         let parts = Parts(
             configuration: configuration, context: context, producer: producer, monitor: monitor,

@@ -22,6 +22,7 @@ import TrustedRootSettings
 /// | `COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES` | SHA-256 fingerprints of certificates that no chain may have | none |
 /// | `COUNTERSIGN_RECEIPT_SHA1_UNTIL` | the day (UTC, `2025-07-01`) from which on receipts signed over SHA-1 are refused, by their creation date; `none` refuses none | 2025-07-01 |
 /// | `COUNTERSIGN_TRUSTED_FOREIGN_ROOTS` | `allowed`: roots that are not Apple's may be among both | `refused` |
+/// | `COUNTERSIGN_XCODE_CERTIFICATES` | development servers: SHA-256 fingerprints of certificates of Xcode whose signed transactions are taken, as the sandbox's; refuses the start where a root of Apple's is trusted | none |
 /// | `COUNTERSIGN_BATCH_MAXIMUM` | submissions judged and acknowledged together | 256 |
 /// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message, with revocations that were learnt, with what the sweep asks and finds, and with the calls that fulfillment queues | none: such proofs wait, revocations are forgotten with the process, nothing is swept, and it makes no queued calls |
 /// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections to it | 3 |
@@ -42,6 +43,8 @@ struct Configuration: Sendable {
     let appsInterval: Duration
     let roots: TrustedRoots
     let receiptRoots: TrustedRoots
+    /// The certificates of Xcode that a development server takes; nil everywhere else.
+    let xcode: TrustedRoots?
     /// The creation date from which on receipts that are signed over SHA-1 are refused; nil for none.
     let receiptSHA1Until: Date?
     let expired: ExpiredCertificates
@@ -64,6 +67,7 @@ struct Configuration: Sendable {
             "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
         roots = try TrustedRootSettings.trusted(settings, for: .signedData)
         receiptRoots = try TrustedRootSettings.trusted(settings, for: .receipts)
+        xcode = try TrustedRootSettings.xcode(settings)
         receiptSHA1Until = try Self.day(settings, "receipt.sha1_until", default: ReceiptVerifier.sha1Ended)
         expired = try ExpiredCertificates(settings)
         batchMaximum = try settings.int("batch.maximum", default: 256, in: 1...10_000)

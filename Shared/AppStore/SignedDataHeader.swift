@@ -7,7 +7,7 @@ struct SignedDataHeader {
 
     private static let certificateCount = 3
     /// The key that Xcode says it signs with; it has one certificate of its own.
-    private static let xcodeKeyId = "Apple_Xcode_Key"
+    static let xcodeKeyId = "Apple_Xcode_Key"
 
     /// Reads a header, part of C6's first step: ES256 exactly, and exactly three certificates.
     init(_ bytes: [UInt8], limits: SignedDataLimits) throws(SignedDataRejection) {

@@ -12,6 +12,8 @@ import Synchronization
 /// one P-256 signature and its own parsing: about 0.1 ms.
 public final class SignedDataVerifier: Sendable {
     let roots: TrustedRoots
+    /// The certificates of Xcode that a development server takes; nil takes none.
+    let xcode: TrustedRoots?
     let limits: SignedDataLimits
     /// By the whole header, which costs nothing but a comparison.
     let cache: ChainCache<VerifiedChain>
@@ -19,8 +21,12 @@ public final class SignedDataVerifier: Sendable {
     let paths: ChainCache<VerifiedPath>
 
     /// Makes a verifier that trusts chains ending at `roots` and nothing else.
-    public init(roots: TrustedRoots, limits: SignedDataLimits = .default) {
+    ///
+    /// - Parameter xcode: certificates under which developers' machines sign the transactions of an app's own tests; whoever
+    ///   has such a machine makes purchases. They count as the sandbox's.
+    public init(roots: TrustedRoots, xcode: TrustedRoots? = nil, limits: SignedDataLimits = .default) {
         self.roots = roots
+        self.xcode = xcode
         self.limits = limits
         self.cache = ChainCache(capacity: limits.chainsCachedMaximum)
         self.paths = ChainCache(capacity: limits.chainsCachedMaximum)
@@ -47,7 +53,12 @@ public final class SignedDataVerifier: Sendable {
     ) -> Result<SignedTransaction, SignedDataRejection> {
         switch verified(jws) {
         case .success(let content): SignedTransaction.reading(content, app: app, isAppKnown: isAppKnown)
-        case .failure(let rejection): .failure(rejection)
+        case .failure(let rejection):
+            if rejection.code == .environmentXcode, let content = signedByXcode(jws) {
+                SignedTransaction.reading(content, app: app, isAppKnown: isAppKnown)
+            } else {
+                .failure(rejection)
+            }
         }
     }
 
@@ -147,7 +158,7 @@ public final class SignedDataVerifier: Sendable {
     }
 
     /// Reads a payload that nobody has vouched for yet, because it says at which time to judge the certificates.
-    private func readContent(_ payload: [UInt8]) throws(SignedDataRejection) -> SignedContent {
+    func readContent(_ payload: [UInt8]) throws(SignedDataRejection) -> SignedContent {
         let fields: JSONObject
         do {
             fields = try JSONObject(
@@ -181,6 +192,8 @@ struct SignedContent {
     let signedDate: Date
     /// When the first of the certificates expires; long ago, until it is known.
     private(set) var certificatesExpire = Date.distantPast
+    /// Whether a trusted certificate of Xcode signed it, and none of Apple's servers.
+    var isXcodes = false
 
     init(fields: JSONObject, signedDate: Date) {
         self.fields = fields

@@ -34,14 +34,14 @@ extension SignedTransaction {
         expiresDate = try fields.strictDate("expiresDate")
         revocationDate = try fields.strictDate("revocationDate")
         quantity = try fields.strictInteger("quantity", in: 1...Self.quantityMaximum)
-        environment = try fields.strictString("environment").map(SignedDataEnvironment.init(rawValue:))
+        let stated = try fields.strictString("environment").map(SignedDataEnvironment.init(rawValue:))
         signedDate = content.signedDate
         certificatesExpire = content.certificatesExpire
 
         guard app.isNamed(bundleId) else {
             throw SignedDataRejection(.bundleMismatch, "the transaction is another app's")
         }
-        try SignedDataEnvironment.check(environment)
+        environment = try SignedDataEnvironment.counted(stated, isXcodes: content.isXcodes)
 
         previousOriginalTransactionId = fields.id("previousOriginalTransactionId")
         webOrderLineItemId = fields.id("webOrderLineItemId")

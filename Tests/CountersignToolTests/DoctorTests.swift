@@ -148,6 +148,23 @@ import TrustedRootSettings
         #expect(silent("receipt-intake").map(\.level) == [.warning])
     }
 
+    @Test func aDevelopmentServerIsWrong() {
+        let page = MetricsPage(
+            """
+            countersign_build_info{service="verification-worker",version="1"} 1
+            countersign_foreign_roots{use="signed_data"} 1
+            countersign_foreign_roots{use="xcode"} 2
+            """)
+        let findings = RootCheck.judge(page, of: "http://127.0.0.1:9411")
+        #expect(findings.map(\.level) == [.warning, .wrong])
+        #expect(findings.last?.detail.contains("takes purchases that Xcode signs") == true)
+        // In the tool's own environment, where no service would start with it.
+        let mistaken = SettingsCheck(
+            settings: SettingReader(["xcode.certificates": String(repeating: "ab", count: 32)])
+        ).run().last
+        #expect(mistaken?.level == .wrong && mistaken?.detail.contains("COUNTERSIGN_XCODE_CERTIFICATES") == true)
+    }
+
     @Test func deniedCertificatesAreCountedAndAppleOwnRootIsAWarning() throws {
         let some = String(repeating: "ab", count: 32)
         func denied(_ text: String) -> Finding? {

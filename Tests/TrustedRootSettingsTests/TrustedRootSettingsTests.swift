@@ -62,6 +62,47 @@ import Testing
         }
     }
 
+    @Test("Xcode's certificates are taken where no root of Apple's is trusted, and refuse the start everywhere else")
+    func xcode() throws {
+        let xcode = ["xcode.certificates": String(repeating: "cd", count: 32)]
+        let simulator = ["trusted.roots": Self.foreign, "receipt.roots": Self.foreign]
+        func taken(_ settings: [String: String]) throws -> TrustedRoots? {
+            try TrustedRootSettings.xcode(SettingReader(settings.merging(xcode) { $1 }))
+        }
+        #expect(try TrustedRootSettings.xcode(SettingReader([:])) == nil)
+        let allowed = simulator.merging(["trusted.foreign_roots": "allowed"]) { $1 }
+        #expect(try taken(allowed)?.fingerprints == [String(repeating: "cd", count: 32)])
+        var refused = [[:], simulator, ["trusted.foreign_roots": "allowed"]]
+        for use in RootUse.allCases {
+            refused.append(allowed.filter { $0.key != use.key })
+            for root in Self.apples { refused.append(allowed.merging([use.key: "\(Self.foreign),\(root)"]) { $1 }) }
+        }
+        for settings in refused {
+            #expect {
+                try taken(settings)
+            } throws: { error in
+                error is any ConfigurationMistake
+                    && "\(error)".hasPrefix("COUNTERSIGN_XCODE_CERTIFICATES is for development servers alone")
+            }
+        }
+        #expect(throws: SettingError.self) {
+            try TrustedRootSettings.xcode(SettingReader(allowed.merging(["xcode.certificates": "abc"]) { $1 }))
+        }
+    }
+
+    @Test("a development server says so at each start, and counts what it takes")
+    func development() throws {
+        let log = CapturedLog()
+        let metrics = PrometheusMetrics()
+        metrics.describe(ForeignRootReport.families)
+        ForeignRootReport.tell(
+            [.signedData: .appleRootG3], xcode: try TrustedRoots(fingerprints: [Self.foreign]), metrics: metrics,
+            logger: log.logger())
+        let line = try #require(log.texts(.warning).first)
+        #expect(line.hasPrefix("DEVELOPMENT SERVER") && line.contains("root=\(Self.foreign)"))
+        #expect(metrics.render().contains("countersign_foreign_roots{use=\"xcode\"} 1\n"))
+    }
+
     @Test("each foreign root is a warning at the start, and counted from then on; Apple's are neither")
     func report() throws {
         let log = CapturedLog()

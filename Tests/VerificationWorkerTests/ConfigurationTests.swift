@@ -42,6 +42,24 @@ struct ConfigurationTests {
         }
     }
 
+    @Test(
+        "purchases that Xcode signs are taken by a worker that trusts the simulator alone, and refuse the start of others"
+    )
+    func xcode() throws {
+        let development = [
+            "xcode.certificates": Self.fingerprint, "trusted.roots": String(repeating: "cd", count: 32),
+            "receipt.roots": String(repeating: "cd", count: 32), "trusted.foreign_roots": "allowed",
+        ]
+        #expect(try configured(development).xcode?.fingerprints == [Self.fingerprint])
+        #expect(try configured([:]).xcode == nil)
+        for key in development.keys where key != "xcode.certificates" {
+            let sentence = try #require(refusal(development.filter { $0.key != key }))
+            #expect(sentence.contains("COUNTERSIGN_"), "\(key)")
+        }
+        let production = try #require(refusal(["xcode.certificates": Self.fingerprint]))
+        #expect(production.hasPrefix("COUNTERSIGN_XCODE_CERTIFICATES is for development servers alone"))
+    }
+
     @Test("what is no fingerprint refuses the start, in a sentence that says which one")
     func noFingerprint() throws {
         let sentence = try #require(refusal(["trusted.denied_certificates": "\(Self.fingerprint),tomorrow"]))

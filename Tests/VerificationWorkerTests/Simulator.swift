@@ -141,12 +141,17 @@ extension Simulator {
             }
             let kinds: [Kind]
         }
-        struct Forged: Decodable { let signedTransaction: String }
         let menu = try await control(.GET, "forgeries", as: Menu.self)
         let kind = try #require(menu.kinds.first { $0.expectedRejection == code }, "no forgery is refused as \(code)")
+        return try await forgery(kind.kind)
+    }
+
+    /// A forgery of a kind.
+    func forgery(_ kind: String) async throws -> String {
+        struct Forged: Decodable { let signedTransaction: String }
         return try await control(
             .POST, "forgeries",
-            "{\"kind\":\"\(kind.kind)\",\"bundleId\":\"\(SubmissionFixture.app)\",\"productId\":\"coins.100\"}",
+            "{\"kind\":\"\(kind)\",\"bundleId\":\"\(SubmissionFixture.app)\",\"productId\":\"coins.100\"}",
             as: Forged.self
         ).signedTransaction
     }

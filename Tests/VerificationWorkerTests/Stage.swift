@@ -23,6 +23,8 @@ struct Setup: Sendable {
     var knowsApp = true
     /// Trusts other roots than the simulator's.
     var trustsOthers = false
+    /// Certificates of Xcode that are taken.
+    var xcode: TrustedRoots?
     /// Fingerprints of certificates that are denied.
     var denied: [String] = []
     var receiptSHA1Until: Date? = ReceiptVerifier.sha1Ended
@@ -111,7 +113,8 @@ struct Stage: Sendable {
         let receiptRoots = try TrustedRoots(fingerprints: [simulator.root(of: "receipt-root")])
         return try AppStoreAccess(
             settings: settings, apps: try apps(setup), roots: try roots.denying(setup.denied),
-            receiptRoots: try receiptRoots.denying(setup.denied), receiptSHA1Until: setup.receiptSHA1Until,
+            receiptRoots: try receiptRoots.denying(setup.denied), xcode: setup.xcode,
+            receiptSHA1Until: setup.receiptSHA1Until,
             expired: setup.expired, revoked: setup.revoked, sweepShare: setup.sweepShare, logger: Self.quiet,
             onOutage: onOutage)
     }

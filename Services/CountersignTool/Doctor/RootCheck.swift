@@ -39,6 +39,13 @@ enum RootCheck {
         let foreign = samples.filter { $0.value > 0 }
         guard !foreign.isEmpty else { return [.good(subject, "\(base) trusts Apple's alone")] }
         return foreign.map { sample in
+            if sample.labels["use"] == ForeignRootReport.xcodeUse {
+                return .wrong(
+                    subject,
+                    "\(base) is a development server: it takes purchases that Xcode signs, which nobody paid for",
+                    remedy:
+                        "right on a developer's machine; everywhere else take \(TrustedRootSettings.xcodeVariable) out")
+            }
             let what = sample.labels["use"] == RootUse.receipts.rawValue ? "receipts" : "signed data"
             return .warning(
                 subject,

@@ -132,6 +132,7 @@ struct SettingsCheck: Sendable {
         do {
             var roots: [RootUse: TrustedRoots] = [:]
             for use in RootUse.allCases { roots[use] = try TrustedRootSettings.configured(settings, for: use) }
+            if try TrustedRootSettings.configuredXcode(settings) != nil { _ = try TrustedRootSettings.xcode(settings) }
             return RootCheck.judge(environment: roots)
         } catch {
             return .wrong(

@@ -33,7 +33,8 @@ struct AppStoreAccess: Service {
     /// - Throws: `SettingError`, for a key of the App Store Server API that cannot be used.
     init(
         settings: AppStoreSettings, apps: AppsFile, roots: TrustedRoots, receiptRoots: TrustedRoots,
-        receiptSHA1Until: Date? = ReceiptVerifier.sha1Ended, expired: ExpiredCertificates = .init(),
+        xcode: TrustedRoots? = nil, receiptSHA1Until: Date? = ReceiptVerifier.sha1Ended,
+        expired: ExpiredCertificates = .init(),
         revoked: RevokedCertificates? = nil, sweepShare: Double = 1,
         logger: Logger, onOutage: @escaping AppStorePace.OnOutage
     ) throws {
@@ -47,7 +48,7 @@ struct AppStoreAccess: Service {
         let pace = AppStorePace(
             rates: settings.rates, sweepShare: sweepShare, breaker: settings.breaker, logger: logger, onOutage: onOutage
         )
-        let verifier = SignedDataVerifier(roots: roots)
+        let verifier = SignedDataVerifier(roots: roots, xcode: xcode)
         let offline = OfflineJudge(
             apps: apps, signedData: verifier,
             receipts: ReceiptVerifier(roots: receiptRoots, sha1Until: receiptSHA1Until), expired: expired)

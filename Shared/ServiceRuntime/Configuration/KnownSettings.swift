@@ -38,7 +38,7 @@ enum KnownSettings {
         "sweep.notifications_lookback", "sweep.notifications_overlap", "sweep.plan_interval", "sweep.refunds_interval",
         "sweep.share_percent", "sweep.statuses_interval", "trusted.denied_certificates", "trusted.foreign_roots",
         "trusted.roots", "verify_receipt.production_url", "verify_receipt.sandbox_url", "webhooks", "webhooks.file",
-        "webhooks.interval", "webhooks.key", "webhooks.key_file", "webhooks.private_addresses",
+        "webhooks.interval", "webhooks.key", "webhooks.key_file", "webhooks.private_addresses", "xcode.certificates",
     ]
 
     /// A key of a configuration file that has no meaning.
