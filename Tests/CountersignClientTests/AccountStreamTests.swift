@@ -68,6 +68,23 @@ struct AccountStreamTests {
         #expect(asked.count { $0 == "events" } == 2)
     }
 
+    @Test("a server that answers at once and has nothing new is asked once a second")
+    func hasty() async throws {
+        let server = StreamServer()
+        await server.refuseStreams(429)
+        await server.answerAtOnce()
+        let time = ManualTime()
+        let queue = try await follow(server, time)
+        var told = await queue.account("anna").makeAsyncIterator()
+        #expect(await told.next()?.version == 1)
+        for round in 1...5 {
+            await time.waitForSleepers(1)
+            #expect(await server.asked.count == 2 + round)
+            time.advance(by: 1)
+        }
+        await queue.stop()
+    }
+
     @Test("a refused token is asked for anew, once")
     func token() async throws {
         let server = StreamServer()
@@ -103,6 +120,7 @@ struct AccountStreamTests {
 private actor StreamServer: ServerTransport {
     private var version = 1
     private var refusal: Int?
+    private var isHasty = false
     private var stream: AsyncThrowingStream<String, any Error>.Continuation?
     private var reads = 0
     private var isClosed = false
@@ -111,6 +129,8 @@ private actor StreamServer: ServerTransport {
     private(set) var streamHeaders: [String: String] = [:]
 
     func refuseStreams(_ status: Int) { refusal = status }
+
+    func answerAtOnce() { isHasty = true }
 
     func say(_ lines: String...) { for line in lines { stream?.yield(line) } }
 
@@ -157,7 +177,7 @@ private actor StreamServer: ServerTransport {
         let items = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
         let least = items.first { $0.name == "at_least" }?.value
         asked.append(least.map { "at_least=\($0)" } ?? "now")
-        while let least, version < Int(least) ?? 0, !Task.isCancelled {
+        while let least, version < Int(least) ?? 0, !isHasty, !Task.isCancelled {
             await changed()
         }
         return ServerAnswer(

@@ -60,6 +60,8 @@ struct PlayerAccountTests {
         var told = await queue.account("anna").makeAsyncIterator()
         #expect(await told.next()?.isStale == false)
         await server.allow(2)
+        await time.waitForSleepers(1)
+        time.advance(by: 1)
         #expect(await told.next()?.isStale == true)
         for _ in 0..<2 {
             await time.waitForSleepers(1)

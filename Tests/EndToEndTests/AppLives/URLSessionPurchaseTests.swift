@@ -48,6 +48,40 @@ extension EndToEnd {
             }
         }
 
+        @Test("what a player has follows the server's stream, and the stream ends with who reads it")
+        func stream() async throws {
+            try await withLifeStack { place, stack, _ in
+                let account = "url-session-stream-\(place.run)"
+                let metrics = try AdminPort(place.client, stack, "receipt-intake")
+                let open = { try await metrics.metric("countersign_event_streams") ?? 0 }
+                let before = try await open()
+                let apple = FakeAppStore(
+                    seller: SimulatorSeller(
+                        client: place.client, record: LifeRecord(), app: LifeStack.app,
+                        appleID: "apple-id-of-\(account)",
+                        isStoreKit1: false))
+                let queue = try await PurchaseQueue.open(
+                    QueueConfiguration(server: place.intake, app: LifeStack.app, folder: place.folder),
+                    store: FakeStore(apple), transport: URLSessionTransport(),
+                    credentials: LifeLogIn(secret: place.secret))
+                await queue.start()
+                await queue.logIn(account)
+                var told = await queue.account(account).makeAsyncIterator()
+                #expect(await told.next()?.version == 0)
+                #expect(try await open() == before + 1)
+                _ = try await queue.purchase("gems.100", for: account)
+                let bought = try #require(await told.next())
+                #expect(bought.version >= 1 && bought.balances.values.contains { $0 > 0 } && !bought.isStale)
+                await queue.stop()
+                let deadline = ContinuousClock.now + .seconds(20)
+                while try await open() > before, ContinuousClock.now < deadline {
+                    // The connection's end reaches the server by itself, and it tells nobody.
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+                #expect(try await open() == before)
+            }
+        }
+
         @Test("an answer that is too long, and no answer, are errors; a cancelled request ends")
         func errors() async throws {
             try await withStack { stack, client, _ in

@@ -63,7 +63,11 @@ extension PurchaseQueue {
             var questions = 0
             while isReached, questions < Self.questionsWithoutStream, !Task.isCancelled, !isStopped {
                 questions += 1
-                isReached = await ask(&following, atLeast: (following.known?.version ?? 0) + 1)
+                let version = following.known?.version ?? 0
+                isReached = await ask(&following, atLeast: version + 1)
+                // A server that has no room to wait answers at once.
+                guard isReached, following.known?.version ?? 0 <= version else { continue }
+                guard (try? await time.sleep(seconds: configuration.limits.pauseMinimum)) != nil else { return }
             }
             guard !isReached else { continue }
             let seconds = backOff.seconds(
