@@ -60,6 +60,23 @@ struct ItemsByTokenTests {
         }
     }
 
+    @Test func `a refunded period that another's statement frees says whose the lineage is, too`() async throws {
+        try await Bench.withOwners { bench in
+            let (ben, late) = (try await bench.token(of: "ben"), UUID())
+            try await bench.notify("n1", Bench.season(1, token: late))
+            var refunded = Bench.season(4, token: late, signed: 5)
+            refunded.revocationDate = refunded.signedDate
+            try await bench.notify("n4", refunded)
+            _ = try await AccountTokenStore(pool: bench.pool).register(app: Bench.app, token: late, account: "anna")
+            try await bench.notify("n2", Bench.season(2, token: late))
+            _ = try await bench.grantParked()
+            try await bench.notify("n3", Bench.season(3, token: ben))
+            #expect(try await bench.owner(of: "v1") == "anna token")
+            #expect(try await bench.inForce() == ["anna vip v1", "anna vip v2", "anna vip v3"])
+            try await bench.expectClean()
+        }
+    }
+
     @Test func `the former token's account is told of its items, and the owner of the entitlement`() async throws {
         try await Bench.withOwners { bench in
             let (anna, ben) = (try await bench.token(of: "anna"), try await bench.token(of: "ben"))

@@ -57,13 +57,14 @@ enum DecideBatch {
             })
     }
 
-    /// What orders bring that wait, and of which the batch says nothing: one with the token of another period's statement is
-    /// decided by that, and says as much about its lineage.
+    /// What orders bring that wait, or were refunded while they were nobody's, and of which the batch says nothing: one with the
+    /// token of another period's statement goes by that, and says as much about its lineage.
     private static func freed(_ loaded: Loaded) -> [LineageKey: [LineageEvidence]] {
         let said = Set(
             loaded.evidence.values.joined().flatMap(\.statements).compactMap { $0.order?.key })
         let orders = loaded.orders.values.filter { order in
-            order.state == .parked && order.productType != .consumable && !said.contains(order.key)
+            (order.state == .parked || order.isNobodysRefund) && order.productType != .consumable
+                && !said.contains(order.key)
         }
         let freed = orders.sorted { $0.key < $1.key }.compactMap { order -> (LineageKey, LineageEvidence)? in
             guard let transaction = order.purchase?.transaction, transaction.environment != nil,
