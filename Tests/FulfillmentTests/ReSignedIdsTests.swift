@@ -86,6 +86,20 @@ struct ReSignedIdsTests {
         }
     }
 
+    @Test func `an original id with colons is one like others`() async throws {
+        try await Bench.withOwners { bench in
+            for (number, id) in ["t", "u"].enumerated() {
+                var month = Self.month(
+                    1,
+                    Change("") { ($0.originalTransactionId, $0.webOrderLineItemId) = ("2026-01-01T00:00:00Z", nil) })
+                month.transactionId = id
+                try await bench.post("s\(number)", month, by: "anna")
+            }
+            #expect(try await bench.gems(of: "anna") == 10)
+            try await bench.expectClean()
+        }
+    }
+
     @Test func `daylight saving time's end changes no key, a later date does`() async throws {
         try await Bench.withOwners { bench in
             func key() async throws -> [String] { try await bench.answers("SELECT fallback_key FROM orders") }

@@ -53,6 +53,10 @@ extension OrderStore {
                 .textArray(statements.map(\.transaction.bundleId)), .textArray(keys.map { $0.key?.text }),
                 .textArray(keys.map { $0.fallback?.text }),
                 .textArray(statements.map { $0.transaction.isAutoRenewable ? $0.transaction.lineItem : nil }),
+                // Not out of the key: an id may have a colon.
+                .textArray(
+                    zip(statements, keys).map { $1.fallback == nil ? nil : $0.transaction.originalTransactionId }),
+                .textArray(statements.map(\.transaction.productId)),
             ]
         }
         let result = try await connection.query(hasKeys ? matchByAllStatement : matchByIdStatement, parameters)
@@ -212,8 +216,10 @@ extension OrderStore {
 
     private static let matchByAllStatement = """
         WITH asked AS (
-            SELECT * FROM \(asked), $4::text[], $5::text[], $6::text[], $7::text[]) WITH ORDINALITY
-                AS asked (environment, transaction_id, statement, app, purchase_key, fallback_key, line_item, place)
+            SELECT *, substring(fallback_key FROM '-?[0-9]+$')::int8 AS second
+            FROM \(asked), $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) WITH ORDINALITY
+                AS asked (environment, transaction_id, statement, app, purchase_key, fallback_key, line_item, original,
+                    product, place)
         )
         \(matchById)
         UNION ALL SELECT asked.place, 'key', \(columns), false
@@ -223,11 +229,11 @@ extension OrderStore {
         UNION ALL SELECT asked.place, 'fallback', \(columns), false
         FROM asked CROSS JOIN LATERAL (
             SELECT * FROM orders WHERE environment = asked.environment
-                AND original_transaction_id = split_part(asked.fallback_key, ':', 2)
-                AND purchase_date >= to_timestamp(split_part(asked.fallback_key, ':', 4)::int8 - \(PurchaseKeys.tolerance))
-                AND purchase_date < to_timestamp(split_part(asked.fallback_key, ':', 4)::int8 + 1 + \(PurchaseKeys.tolerance))
+                AND original_transaction_id = asked.original
+                AND purchase_date >= to_timestamp(asked.second - \(PurchaseKeys.tolerance))
+                AND purchase_date < to_timestamp(asked.second + 1 + \(PurchaseKeys.tolerance))
             OFFSET 0) o
-        WHERE (o.app, o.product_id) = (asked.app, split_part(asked.fallback_key, ':', 3)) AND o.fallback_key IS NOT NULL
+        WHERE (o.app, o.product_id) = (asked.app, asked.product) AND o.fallback_key IS NOT NULL
             AND (asked.line_item IS NULL OR o.web_order_line_item_id IS NULL)
         UNION ALL SELECT asked.place, 'line_item', \(columns), false
         FROM asked JOIN orders o ON (o.environment, o.app, o.web_order_line_item_id)
