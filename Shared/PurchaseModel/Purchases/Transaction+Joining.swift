@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// What several statements about one transaction say together.
 ///
@@ -70,5 +70,72 @@ extension Transaction {
     /// (Prices are missing in what Apple signed before 2023.)
     private var looksSigned: Bool {
         (productType == .unstated ? 0 : 1) + (ownership == nil ? 0 : 1) + (priceMilliunits == nil ? 0 : 1) >= 2
+    }
+}
+
+/// Which parts of a joined transaction come from another statement than the one whose `signedDate` it has.
+///
+/// It is what makes joining independent of order: a part that an older statement told must not outrank a part of a
+/// statement that comes later, and is newer than the one it came from. A transaction of one statement has none.
+package struct StatementSources: Codable, Sendable, Hashable {
+    /// Whether one of the statements was signed by itself, and not only told by a receipt.
+    package var isSigned: Bool
+    /// The parts of other statements, by name.
+    package var parts: [String: Source]
+
+    /// A statement, as far as it decides which one counts.
+    package struct Source: Codable, Sendable, Hashable {
+        /// Whether it was signed by itself.
+        package var isSigned: Bool
+        /// When Apple signed it.
+        package var date: Date
+
+        enum CodingKeys: String, CodingKey {
+            case isSigned = "signed"
+            case date
+        }
+
+        /// Whether a statement's word counts less than another's: a receipt's than a signed one's, an older than a newer.
+        func isLess(than other: Source) -> Bool {
+            isSigned == other.isSigned ? date < other.date : other.isSigned
+        }
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case isSigned = "signed"
+        case parts
+    }
+}
+
+/// Who told what Apple signed of a transaction.
+package enum Teller: String, Codable, Sendable, Hashable {
+    /// Apple's server: a notification, or an answer of the App Store Server API.
+    case server
+    /// A device, or whoever posts for one: it may show what Apple signed before it told of a refund.
+    case device
+}
+
+extension Transaction {
+    /// The same, as Apple's server tells it: what it says of a revocation counts, also that there is none.
+    package var fromServer: Transaction {
+        // What is not signed by itself, as in a receipt, leaves out what it does not know.
+        guard revocationDate != nil || source.isSigned else { return self }
+        var statement = self
+        statement.teller = .server
+        return statement
+    }
+
+    /// The same of a device, where Apple cannot be asked: that there is no revocation counts against one that was told
+    /// `delay` or longer before it was signed.
+    ///
+    /// Apple's servers agree only in time, so what is signed soon after a refund may not know of it.
+    package func countingWithoutRevocation(after delay: TimeInterval) -> Transaction {
+        guard teller != .server, revocationDate == nil, source.isSigned else { return self }
+        var statement = self
+        var sources = sources ?? StatementSources(isSigned: true, parts: [:])
+        sources.parts[StatementPart.revocationName] = StatementSources.Source(
+            isSigned: true, date: signedDate.addingTimeInterval(-delay))
+        statement.sources = sources
+        return statement
     }
 }
