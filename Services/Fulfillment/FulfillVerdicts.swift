@@ -66,12 +66,10 @@ struct FulfillVerdicts: Sendable {
         }
     }
 
-    private struct Fulfilled: Sendable {
-        let decided: Decided
-        let events: [EventStore.StoredEvent]
-        let settlements: [SubmissionStore.Settled]
-        let notifications: RecordNotifications.Recorded
-    }
+    private typealias Fulfilled = (
+        decided: Decided, events: [EventStore.StoredEvent], settlements: [SubmissionStore.Settled],
+        notifications: RecordNotifications.Recorded
+    )
 
     // The steps are in the order of locks, which the README of Persistence tells.
     private func fulfill(
@@ -100,7 +98,7 @@ struct FulfillVerdicts: Sendable {
         let settlements = try await submissions.settle(judged, decided, on: connection)
         try await SubmissionStore.eraseProofs(of: loaded.voided.sorted(), on: connection)
         try await SubmissionStore.sendLater(deferredIds, after: Limit.deferral, on: connection)
-        return Fulfilled(decided: decided, events: events, settlements: settlements, notifications: recorded)
+        return (decided, events, settlements, recorded)
     }
 
     private func count(_ fulfilled: Fulfilled, verdicts: Int, since start: ContinuousClock.Instant) {

@@ -10,10 +10,7 @@ import Synchronization
 /// `async` requests have one for the head only, and would need a task and a timer of ours beside each.
 final class AnswerReader: HTTPClientResponseDelegate {
     /// The answer.
-    struct Response: Sendable {
-        let head: HTTPResponseHead
-        let body: [UInt8]
-    }
+    typealias Response = (head: HTTPResponseHead, body: [UInt8])
 
     /// The body has more than is wanted: its connection is closed, and what was read is the answer.
     private struct HasEnough: Error {}
@@ -65,7 +62,7 @@ final class AnswerReader: HTTPClientResponseDelegate {
     private func answer() throws -> Response {
         try state.withLock { state in
             guard let head = state.head else { throw NoHead() }
-            return Response(head: head, body: state.body)
+            return (head, state.body)
         }
     }
 }

@@ -54,9 +54,10 @@ struct Assembly {
             try await stored.readOnce()
             try await takeOver.takeOver(
                 batch.map { received in
-                    TakeOverEvents.Event(
-                        summary: received.message, body: received.event.data,
-                        traceParent: received.event.traceParent.flatMap(TraceContext.traceParent))
+                    (
+                        received.message, body: received.event.data,
+                        traceParent: received.event.traceParent.flatMap(TraceContext.traceParent)
+                    )
                 })
         }
         let count = Self.counting(deliveries, metrics, logger)

@@ -41,7 +41,7 @@ struct DeliveryVerdict: Sendable {
     init(
         _ answer: EndpointAnswer, attempts: Int, waitsForEndpoint: Bool = false, schedule: RetrySchedule, chance: Double
     ) {
-        let next = Next(attempts: attempts, waitsForEndpoint: waitsForEndpoint, schedule: schedule, chance: chance)
+        let next = Self.next(attempts: attempts, waitsForEndpoint: waitsForEndpoint, schedule: schedule, chance: chance)
         switch answer {
         case .answered(let status, _, _) where (200..<300).contains(status):
             result = .delivered(status: status)
@@ -60,21 +60,19 @@ struct DeliveryVerdict: Sendable {
         }
     }
 
-    /// What the schedule says after a failure.
-    private struct Next {
-        /// The pause; nil when the schedule is used up.
-        let delay: Duration?
-        /// The pause where that is, and the endpoint takes nothing.
-        let outageDelay: Duration
-        /// The pause where that is, the delivery was held, and the endpoint takes others by now: nothing of what it used up
-        /// was its fault.
-        let anew: Duration?
+    /// - delay: the pause; nil when the schedule is used up.
+    /// - outageDelay: the pause where that is, and the endpoint takes nothing.
+    /// - anew: the pause where that is, the delivery was held, and the endpoint takes others by now: nothing of what it used up
+    ///   was its fault.
+    private typealias Next = (delay: Duration?, outageDelay: Duration, anew: Duration?)
 
-        init(attempts: Int, waitsForEndpoint: Bool, schedule: RetrySchedule, chance: Double) {
-            let delay = schedule.delay(afterAttempts: attempts, chance: chance)
-            outageDelay = schedule.outageDelay(chance: chance)
-            (self.delay, anew) = waitsForEndpoint ? (nil, delay ?? outageDelay) : (delay, nil)
-        }
+    /// What the schedule says after a failure.
+    private static func next(
+        attempts: Int, waitsForEndpoint: Bool, schedule: RetrySchedule, chance: Double
+    ) -> Next {
+        let delay = schedule.delay(afterAttempts: attempts, chance: chance)
+        let outageDelay = schedule.outageDelay(chance: chance)
+        return waitsForEndpoint ? (nil, outageDelay, delay ?? outageDelay) : (delay, outageDelay, nil)
     }
 
     private static func failure(

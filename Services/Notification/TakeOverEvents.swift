@@ -8,13 +8,10 @@ import Persistence
 /// What there is room for is leased in the same statement and attempted at once, with the bytes that came by Kafka.
 struct TakeOverEvents: Sendable {
     /// An event as it came by Kafka.
-    struct Event: Sendable {
-        let summary: EventSummary
-        /// What is sent if these are the stored bytes; nil for what did not come by Kafka, and is read back.
-        let body: [UInt8]?
-        /// W3C trace context of the request that led to it.
-        let traceParent: String?
-    }
+    ///
+    /// - body: what is sent if these are the stored bytes; nil for what did not come by Kafka, and is read back.
+    /// - traceParent: W3C trace context of the request that led to it.
+    typealias Event = (summary: EventSummary, body: [UInt8]?, traceParent: String?)
 
     private let store: DeliveryStore
     private let endpoints: WebhookEndpoints
@@ -84,9 +81,10 @@ struct TakeOverEvents: Sendable {
     private func predecessors(of events: [Event]) async throws -> [Event] {
         let ids = Set(events.map(\.summary.id)).sorted()
         return try await store.predecessors(of: ids, limit: predecessorsMaximum).map { event in
-            Event(
-                summary: EventSummary(id: event.id, type: event.type, app: event.app, environment: event.environment),
-                body: nil, traceParent: nil)
+            (
+                EventSummary(id: event.id, type: event.type, app: event.app, environment: event.environment),
+                body: nil, traceParent: nil
+            )
         }
     }
 

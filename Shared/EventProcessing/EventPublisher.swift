@@ -16,14 +16,6 @@ package struct EventPublisher: Sendable {
         self.source = source
     }
 
-    /// How a publication went.
-    package struct Report: Sendable {
-        /// How many did not arrive, or may not have.
-        package let failures: Int
-        /// The first reason; nil when all arrived.
-        package let firstError: KafkaError?
-    }
-
     /// An event about to be sent by this service.
     ///
     /// - Parameters:
@@ -53,24 +45,31 @@ package struct EventPublisher: Sendable {
     /// Sends events and waits until the broker has, or refused, each of them.
     ///
     /// A failure is counted and not thrown: what must not be lost is due in the database and comes again.
-    package func publish(_ events: [(topic: String, event: CloudEvent)]) async -> Report {
-        guard !events.isEmpty else { return Report(failures: 0, firstError: nil) }
+    ///
+    /// - Returns: how many did not arrive, or may not have, and the first reason; nil when all arrived.
+    package func publish(
+        _ events: [(topic: String, event: CloudEvent)]
+    ) async -> (failures: Int, firstError: KafkaError?) {
+        guard !events.isEmpty else { return (0, nil) }
         let results = await producer.send(events.map { Self.message($0.event, topic: $0.topic) })
         var failures = 0
         var firstError: KafkaError?
         // Counted by the batch: a counter is looked up by its labels each time.
-        var counts: [Counted: Int] = [:]
+        var counts: [String: (delivered: Int, failed: Int)] = [:]
         for (result, entry) in zip(results, events) {
-            var succeeded = true
-            if case .failure(let error) = result {
-                succeeded = false
+            switch result {
+            case .success: counts[entry.topic, default: (0, 0)].delivered += 1
+            case .failure(let error):
+                counts[entry.topic, default: (0, 0)].failed += 1
                 failures += 1
                 firstError = firstError ?? error
             }
-            counts[Counted(topic: entry.topic, succeeded: succeeded), default: 0] += 1
         }
-        for (counted, count) in counts { counted.counter.increment(by: count) }
-        return Report(failures: failures, firstError: firstError)
+        for (topic, count) in counts {
+            Self.count(count.delivered, topic: topic, result: "delivered")
+            Self.count(count.failed, topic: topic, result: "failed")
+        }
+        return (failures, firstError)
     }
 
     /// Sends events and waits; throws when one did not arrive.
@@ -80,15 +79,11 @@ package struct EventPublisher: Sendable {
         if let error = await publish(events).firstError { throw error }
     }
 
-    private struct Counted: Hashable {
-        let topic: String
-        let succeeded: Bool
-
-        var counter: Counter {
-            Counter(
-                label: "countersign_messages_published_total",
-                dimensions: [("topic", topic), ("result", succeeded ? "delivered" : "failed")])
-        }
+    private static func count(_ count: Int, topic: String, result: String) {
+        guard count > 0 else { return }
+        Counter(
+            label: "countersign_messages_published_total", dimensions: [("topic", topic), ("result", result)]
+        ).increment(by: count)
     }
 
     /// The message of an event: the one place that decides whether its key is the record's, or a header.

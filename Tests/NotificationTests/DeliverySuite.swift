@@ -77,9 +77,10 @@ extension DeliverySuite {
     func event(
         _ id: String, type: String = "iap.transaction.fulfilled", body: String? = nil, traceParent: String? = nil
     ) -> TakeOverEvents.Event {
-        .init(
+        (
             summary: EventSummary(id: id, type: type, app: "com.example.game", environment: "production"),
-            body: Array((body ?? #"{"id":"\#(id)","name":"Zoë"}"#).utf8), traceParent: traceParent)
+            body: Array((body ?? #"{"id":"\#(id)","name":"Zoë"}"#).utf8), traceParent: traceParent
+        )
     }
 
     /// Returns once the loop has looked for what was due and has room for new events to these endpoints.

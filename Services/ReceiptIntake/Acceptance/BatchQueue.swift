@@ -74,7 +74,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
     /// - Returns: how many were put in.
     func append(_ elements: [Element]) -> Int {
         let sizes = elements.map(size)
-        let (count, handOvers) = state.withLock { state in
+        let (count, handOvers) = state.withLock { state -> (Int, [HandOver]) in
             let before = state.elements.count
             if !state.isClosed {
                 for (element, size) in zip(elements, sizes)
@@ -87,7 +87,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
             let isGathered = gathers(&state, count)
             if isGathered, !state.isGathering, let taker = state.takers.popLast() {
                 state.isGathering = true
-                return (count, [HandOver(taker: taker, batch: nil)])
+                return (count, [(taker, nil)])
             }
             return (count, isGathered ? [] : handOver(&state))
         }
@@ -147,16 +147,13 @@ final class BatchQueue<Element: Sendable>: Sendable {
         state.elements.count >= limits.batchElements || state.bytes >= limits.batchBytes
     }
 
-    private struct HandOver {
-        let taker: CheckedContinuation<[Element]?, Never>
-        let batch: [Element]?
-    }
+    private typealias HandOver = (taker: CheckedContinuation<[Element]?, Never>, batch: [Element]?)
 
     /// Gives what waits to those who wait.
     private func handOver(_ state: inout State) -> [HandOver] {
         var handOvers: [HandOver] = []
         while !state.elements.isEmpty, let taker = state.takers.popLast() {
-            handOvers.append(HandOver(taker: taker, batch: takeBatch(&state)))
+            handOvers.append((taker, takeBatch(&state)))
         }
         return handOvers
     }
@@ -193,13 +190,13 @@ final class BatchQueue<Element: Sendable>: Sendable {
         var batch: [Element] = []
         var bytes = 0
         var taken = [Bool](repeating: false, count: state.elements.count)
-        var shares: [String: Share] = [:]
+        var shares: [String: (elements: Int, bytes: Int)] = [:]
         for isShared in [true, false] {
             for (index, element) in state.elements.enumerated() where !taken[index] {
                 guard batch.count < limits.batchElements else { break }
                 let more = size(element)
                 guard batch.isEmpty || bytes + more <= limits.batchBytes else { continue }
-                if isShared, !shares[owner(element), default: Share()].take(more, within: limits) { continue }
+                if isShared, !addsToShare(more, &shares[owner(element), default: (0, 0)]) { continue }
                 taken[index] = true
                 batch.append(element)
                 bytes += more
@@ -214,20 +211,14 @@ final class BatchQueue<Element: Sendable>: Sendable {
         return batch
     }
 
-    /// What one owner has of a batch.
-    private struct Share {
-        var elements = 0
-        var bytes = 0
-
-        /// Takes an element, unless the owner has its part; the first is always let in.
-        mutating func take(_ more: Int, within limits: Limits) -> Bool {
-            let part = max(1, limits.partOfOne)
-            let isWithin =
-                elements < max(1, limits.batchElements / part) && bytes + more <= limits.batchBytes / part
-            guard elements == 0 || isWithin else { return false }
-            elements += 1
-            bytes += more
-            return true
-        }
+    /// Adds an element to what one owner has of a batch, unless the owner has its part; the first is always let in.
+    private func addsToShare(_ more: Int, _ share: inout (elements: Int, bytes: Int)) -> Bool {
+        let part = max(1, limits.partOfOne)
+        let isWithin =
+            share.elements < max(1, limits.batchElements / part) && share.bytes + more <= limits.batchBytes / part
+        guard share.elements == 0 || isWithin else { return false }
+        share.elements += 1
+        share.bytes += more
+        return true
     }
 }

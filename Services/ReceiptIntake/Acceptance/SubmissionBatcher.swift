@@ -32,13 +32,8 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
     /// The most submissions that are remembered because nobody knows whether their commit happened.
     static let doubtfulMaximum = 10_000
 
-    /// What accepting led to.
-    struct Acceptance: Sendable {
-        /// Whether the row is new.
-        let isNew: Bool
-        /// What is known of a row that existed before; nil for a new one.
-        let status: SubmissionStore.Status?
-    }
+    /// What accepting led to: whether the row is new, and what is known of one that existed before.
+    typealias Acceptance = (isNew: Bool, status: SubmissionStore.Status?)
 
     /// Writes submissions with distinct ids in one commit; see `SubmissionStore.accept`.
     typealias Accept =
@@ -145,7 +140,7 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
             for entry in entries {
                 let id = entry.submission.message.submissionId
                 entry.continuation.resume(
-                    returning: Acceptance(isNew: result.new.contains(id), status: result.existing[id]))
+                    returning: (result.new.contains(id), result.existing[id]))
             }
         } catch {
             await fail(entries, with: error)

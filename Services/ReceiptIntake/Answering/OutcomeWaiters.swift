@@ -14,12 +14,8 @@ final class OutcomeWaiters: Sendable {
         var count = 0
     }
 
-    /// Those who wait for one submission.
-    private struct Entry {
-        var waiters: [ObjectIdentifier: Waiter] = [:]
-        /// When ``overdue(at:after:maximum:)`` named it last.
-        var namedAt: ContinuousClock.Instant?
-    }
+    /// Those who wait for one submission, and when ``overdue(at:after:maximum:)`` named it last.
+    private typealias Entry = (waiters: [ObjectIdentifier: Waiter], namedAt: ContinuousClock.Instant?)
 
     /// The most requests that wait at a time; beyond it a request is answered at once with what is known.
     let waitersMaximum: Int
@@ -42,7 +38,7 @@ final class OutcomeWaiters: Sendable {
         let isRoom = state.withLock { state in
             guard state.count < waitersMaximum else { return false }
             state.count += 1
-            state.entries[submissionId, default: Entry()].waiters[ObjectIdentifier(waiter)] = waiter
+            state.entries[submissionId, default: ([:], nil)].waiters[ObjectIdentifier(waiter)] = waiter
             return true
         }
         guard isRoom else {

@@ -15,12 +15,8 @@ final class Authenticator: Sendable {
         let uses: [Counter]
     }
 
-    /// Somebody who is proven.
-    private struct Proof: Sendable {
-        let caller: Caller
-        /// A backend's key, and the counter of its uses.
-        var key: (key: ServerKey, uses: Counter)?
-    }
+    /// Somebody who is proven; of a backend its key as well, and the counter of the key's uses.
+    private typealias Proof = (caller: Caller, key: (key: ServerKey, uses: Counter)?)
 
     private let entries = Mutex<[String: Entry]>([:])
     private let logger: Logger
@@ -118,12 +114,12 @@ final class Authenticator: Sendable {
     }
 
     private func proof(_ token: BearerToken, entry: Entry, now: Date) async throws -> Proof {
-        guard token.isServerKey else { return Proof(caller: try await entry.verifier.verify(token.value, now: now)) }
+        guard token.isServerKey else { return (try await entry.verifier.verify(token.value, now: now), nil) }
         let keys = entry.app.authentication.serverKeys
         guard let place = token.place(among: keys.map(\.sha256)) else {
             throw AuthenticationError.rejected("the server API key is not one of this app's")
         }
-        return Proof(caller: .server(app: entry.app.bundleId), key: (keys[place], entry.uses[place]))
+        return (.server(app: entry.app.bundleId), (keys[place], entry.uses[place]))
     }
 
     /// Counts the use of a key, whatever comes of it: who changes keys wants to know whether the old one is still sent.

@@ -6,11 +6,6 @@ import Synchronization
 /// One more is answered at once with what is known, as where too many wait in all. The studio's backend speaks for many
 /// accounts and has no such limit.
 final class AccountWaits: Sendable {
-    fileprivate struct Account: Hashable {
-        let app: String
-        let name: String
-    }
-
     /// What a request waits for; each kind has places of its own.
     enum Kind: Sendable, Hashable, CaseIterable {
         case outcome
@@ -22,7 +17,8 @@ final class AccountWaits: Sendable {
     struct Place: Sendable {
         /// How long it may wait.
         let time: Duration
-        fileprivate var account: Account?
+        /// The account that waits, without its token.
+        fileprivate var account: Caller?
         fileprivate var network: NetworkPlaces.Place?
 
         fileprivate init(time: Duration) {
@@ -32,7 +28,7 @@ final class AccountWaits: Sendable {
 
     /// Of one account.
     let maximum: Int
-    private let waiting = Mutex<[Account: Int]>([:])
+    private let waiting = Mutex<[Caller: Int]>([:])
     private let networks: [Kind: NetworkPlaces]
 
     /// - Parameter networks: the places of each kind that one network may have; no limit for a kind that is not named.
@@ -61,7 +57,7 @@ final class AccountWaits: Sendable {
             }
             place.network = network
         }
-        let account = Account(app: app, name: name.text)
+        let account = Caller.account(app: app, name: name, accountToken: nil)
         let isRoom = waiting.withLock { waiting in
             let count = waiting[account, default: 0]
             guard count < maximum else { return false }
