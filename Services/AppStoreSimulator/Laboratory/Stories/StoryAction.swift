@@ -1,7 +1,7 @@
 /// Something that a step can do: its name, what it may be told, and where that goes.
 struct StoryAction: Sendable {
     /// What a field holds.
-    enum Kind: String, Sendable {
+    enum Kind: String, Sendable, CaseIterable {
         case text = "a text"
         case whole = "a whole number"
         case flag = "true or false"
@@ -13,14 +13,29 @@ struct StoryAction: Sendable {
         case environment = "Production or Sandbox"
         /// `P1M`, `36h`, `90m`, `10s`, or milliseconds.
         case duration = "a duration such as P1M, 36h, 90m or 10s"
+
+        /// By the cases' own names.
+        fileprivate static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ("\($0)", $0) })
     }
 
     struct Field: Sendable {
         let name: String
-        var kind = Kind.text
-        var isRequired = false
+        let kind: Kind
+        let isRequired: Bool
         /// The control API's name, where it is another one.
-        var sentAs: String?
+        let sentAs: String?
+
+        /// Reads `name`, with `!` where it is required, `:kind` where it is no text, and `>sentAs`.
+        ///
+        /// A field that is named as a kind, such as `account`, is of that kind.
+        fileprivate init(_ text: Substring) {
+            let parts = text.split(separator: ">").map(String.init)
+            let named = parts[0].split(separator: ":").map(String.init)
+            isRequired = named[0].hasSuffix("!")
+            name = isRequired ? String(named[0].dropLast()) : named[0]
+            kind = Kind.byName[named.count > 1 ? named[1] : name] ?? .text
+            sentAs = parts.count > 1 ? parts[1] : nil
+        }
     }
 
     /// Who does it.
@@ -37,13 +52,30 @@ struct StoryAction: Sendable {
 
     let name: String
     /// Which field is meant when the step gives a single value: `refund: "${x}"`.
-    var scalarField: String?
+    let scalarField: String?
     let fields: [Field]
     let call: Call
     /// Further fields are passed on as they are.
-    var isOpen = false
+    let isOpen: Bool
     /// Whether the app's bundle id goes along in the body or query.
-    var namesApp = false
+    let namesApp: Bool
+
+    private init(
+        _ name: String, _ call: Call, _ fields: String, scalar: String? = nil, isOpen: Bool = false,
+        namesApp: Bool = false
+    ) {
+        self.name = name
+        self.call = call
+        self.fields = fields.split(separator: " ").map(Field.init)
+        scalarField = scalar
+        self.isOpen = isOpen
+        self.namesApp = namesApp
+    }
+
+    /// One with a single field, which a single value is.
+    private init(_ name: String, _ method: String, _ path: String, _ field: String) {
+        self.init(name, .control(method, path), field + "!", scalar: field)
+    }
 
     /// Whether the runner itself does it, and this.
     func isDone(by special: Special) -> Bool {
@@ -60,188 +92,106 @@ struct StoryAction: Sendable {
 
     private static let all = selling + living + looking + misbehaving + direct
 
-    private static let transaction = Field(name: "transaction", isRequired: true)
-    private static let subscription = Field(name: "subscription", isRequired: true)
-    private static let account = Field(name: "account", kind: .account, isRequired: true)
-    private static let environment = Field(name: "environment", kind: .environment)
-    private static let product = Field(name: "product", isRequired: true)
+    private static func post(
+        _ name: String, _ path: String, _ fields: String, scalar: String? = nil, isOpen: Bool = false,
+        namesApp: Bool = false
+    ) -> StoryAction {
+        StoryAction(name, .control("POST", path), fields, scalar: scalar, isOpen: isOpen, namesApp: namesApp)
+    }
 
     private static let selling = [
-        StoryAction(
-            name: "buy",
-            fields: [
-                Field(name: "account", kind: .account), Field(name: "product", isRequired: true, sentAs: "productId"),
-                Field(name: "device", kind: .device), environment, Field(name: "quantity", kind: .whole),
-                Field(name: "appAccountToken"), Field(name: "price", kind: .whole), Field(name: "currency"),
-                Field(name: "storefront"), Field(name: "offer", kind: .map), Field(name: "count", kind: .whole),
-                Field(name: "type"), Field(name: "expiresDate", kind: .whole), Field(name: "originalTransactionId"),
-            ], call: .control("POST", "sales"), namesApp: true),
-        onId("approve", "deferred", "POST", "deferred/{deferred}/approve"),
-        onId("disapprove", "deferred", "POST", "deferred/{deferred}/decline"),
-        onId("finish", "transaction", "POST", "transactions/{transaction}/finish"),
-        StoryAction(
-            name: "restore", scalarField: "device",
-            fields: [
-                Field(name: "device", kind: .device, isRequired: true), environment, Field(name: "purchaseDate"),
-                Field(name: "originalPurchaseDate"),
-            ], call: .control("POST", "devices/{device}/restore"), namesApp: true),
-        StoryAction(
-            name: "regrant", scalarField: "transaction",
-            fields: [transaction, Field(name: "device", kind: .device), Field(name: "count", kind: .whole)],
-            call: .control("POST", "transactions/{transaction}/regrant")),
-        StoryAction(
-            name: "sign",
-            fields: [
-                transaction, Field(name: "fields", kind: .map), Field(name: "renewalInfo", kind: .map),
-                Field(name: "notification", kind: .map), Field(name: "keep", kind: .flag),
-            ], call: .control("POST", "transactions/{transaction}/sign")),
-        StoryAction(
-            name: "move", scalarField: "subscription", fields: [subscription, Field(name: "to")],
-            call: .control("POST", "subscriptions/{subscription}/move")),
+        post(
+            "buy", "sales",
+            """
+            account product!>productId device environment quantity:whole appAccountToken price:whole currency \
+            storefront offer:map count:whole type expiresDate:whole originalTransactionId
+            """, namesApp: true),
+        StoryAction("approve", "POST", "deferred/{deferred}/approve", "deferred"),
+        StoryAction("disapprove", "POST", "deferred/{deferred}/decline", "deferred"),
+        StoryAction("finish", "POST", "transactions/{transaction}/finish", "transaction"),
+        post(
+            "restore", "devices/{device}/restore", "device! environment purchaseDate originalPurchaseDate",
+            scalar: "device", namesApp: true),
+        post(
+            "regrant", "transactions/{transaction}/regrant", "transaction! device count:whole", scalar: "transaction"),
+        post(
+            "sign", "transactions/{transaction}/sign",
+            "transaction! fields:map renewalInfo:map notification:map keep:flag"),
+        post("move", "subscriptions/{subscription}/move", "subscription! to", scalar: "subscription"),
     ]
 
     private static let living = [
-        StoryAction(
-            name: "advance", scalarField: "by", fields: [Field(name: "by", kind: .duration, isRequired: true)],
-            call: .control("POST", "clock/advance")),
-        StoryAction(
-            name: "set-clock", scalarField: "to", fields: [Field(name: "to", kind: .any, isRequired: true)],
-            call: .runner(.setClock)),
-        StoryAction(
-            name: "refund-request", scalarField: "transaction", fields: [transaction, Field(name: "reason")],
-            call: .control("POST", "transactions/{transaction}/refund-request")),
-        StoryAction(
-            name: "refund", scalarField: "transaction",
-            fields: [
-                transaction, Field(name: "percentage", kind: .whole), Field(name: "reason", kind: .whole),
-                Field(name: "revokes"),
-            ],
-            call: .control("POST", "transactions/{transaction}/refund")),
-        onId("decline-refund", "transaction", "POST", "transactions/{transaction}/decline-refund"),
-        onId("reverse-refund", "transaction", "POST", "transactions/{transaction}/reverse-refund"),
-        onSubscription("auto-renew", Field(name: "on", kind: .flag, isRequired: true)),
-        StoryAction(
-            name: "plan",
-            fields: [
-                subscription, Field(name: "product", isRequired: true, sentAs: "productId"),
-                Field(name: "offer", kind: .map),
-            ], call: .control("POST", "subscriptions/{subscription}/plan")),
-        onSubscription("payment", Field(name: "fails", kind: .flag, isRequired: true)),
-        onSubscription("price-consent", Field(name: "agrees", kind: .flag, isRequired: true)),
-        onSubscription("extend", Field(name: "days", kind: .whole, isRequired: true)),
-        StoryAction(
-            name: "price-increase",
-            fields: [
-                product, Field(name: "price", kind: .whole, isRequired: true),
-                Field(name: "needsConsent", kind: .flag, isRequired: true), Field(name: "effectiveDate", kind: .any),
-            ], call: .control("POST", "apps/{bundleId}/products/{product}/price-increase")),
-        onId("stop-selling", "product", "POST", "apps/{bundleId}/products/{product}/stop-selling"),
-        StoryAction(name: "account", fields: [account], call: .control("PUT", "accounts/{account}"), isOpen: true),
-        StoryAction(
-            name: "device", fields: [Field(name: "device", kind: .device, isRequired: true), account],
-            call: .control("PUT", "devices/{device}")),
-        StoryAction(name: "app", fields: [], call: .control("PUT", "apps/{bundleId}"), isOpen: true),
-        StoryAction(
-            name: "leave-family", scalarField: "account", fields: [account],
-            call: .control("POST", "accounts/{account}/leave-family")),
-        StoryAction(
-            name: "family-share", fields: [transaction, account, Field(name: "webOrderLineItem")],
-            call: .control("POST", "transactions/{transaction}/family-share")),
-        StoryAction(
-            name: "stop-sharing", scalarField: "transaction", fields: [transaction, Field(name: "revokes")],
-            call: .control("POST", "transactions/{transaction}/stop-sharing")),
-        StoryAction(
-            name: "rescind-consent", scalarField: "account", fields: [account, environment],
-            call: .control("POST", "accounts/{account}/rescind-consent"), namesApp: true),
-        StoryAction(
-            name: "external-purchase",
-            fields: [environment, Field(name: "tokenType"), Field(name: "expiresIn", kind: .duration)],
-            call: .control("POST", "external-purchase-tokens"), namesApp: true),
-        onId("report-external-purchase", "token", "POST", "external-purchase-tokens/{token}/report"),
+        post("advance", "clock/advance", "by!:duration", scalar: "by"),
+        StoryAction("set-clock", .runner(.setClock), "to!:any", scalar: "to"),
+        post(
+            "refund-request", "transactions/{transaction}/refund-request", "transaction! reason",
+            scalar: "transaction"),
+        post(
+            "refund", "transactions/{transaction}/refund", "transaction! percentage:whole reason:whole revokes",
+            scalar: "transaction"),
+        StoryAction("decline-refund", "POST", "transactions/{transaction}/decline-refund", "transaction"),
+        StoryAction("reverse-refund", "POST", "transactions/{transaction}/reverse-refund", "transaction"),
+        post("auto-renew", "subscriptions/{subscription}/auto-renew", "subscription! on!:flag"),
+        post("plan", "subscriptions/{subscription}/plan", "subscription! product!>productId offer:map"),
+        post("payment", "subscriptions/{subscription}/payment", "subscription! fails!:flag"),
+        post("price-consent", "subscriptions/{subscription}/price-consent", "subscription! agrees!:flag"),
+        post("extend", "subscriptions/{subscription}/extend", "subscription! days!:whole"),
+        post(
+            "price-increase", "apps/{bundleId}/products/{product}/price-increase",
+            "product! price!:whole needsConsent!:flag effectiveDate:any"),
+        StoryAction("stop-selling", "POST", "apps/{bundleId}/products/{product}/stop-selling", "product"),
+        StoryAction("account", .control("PUT", "accounts/{account}"), "account!", isOpen: true),
+        StoryAction("device", .control("PUT", "devices/{device}"), "device! account!"),
+        StoryAction("app", .control("PUT", "apps/{bundleId}"), "", isOpen: true),
+        StoryAction("leave-family", "POST", "accounts/{account}/leave-family", "account"),
+        post(
+            "family-share", "transactions/{transaction}/family-share", "transaction! account! webOrderLineItem"),
+        post(
+            "stop-sharing", "transactions/{transaction}/stop-sharing", "transaction! revokes", scalar: "transaction"),
+        post(
+            "rescind-consent", "accounts/{account}/rescind-consent", "account! environment", scalar: "account",
+            namesApp: true),
+        post(
+            "external-purchase", "external-purchase-tokens", "environment tokenType expiresIn:duration",
+            namesApp: true),
+        StoryAction("report-external-purchase", "POST", "external-purchase-tokens/{token}/report", "token"),
     ]
 
     private static let looking = [
         StoryAction(
-            name: "receipt", scalarField: "account",
-            fields: [
-                account, Field(name: "device", kind: .device), environment, Field(name: "fraction", kind: .whole),
-            ],
-            call: .control("GET", "receipts"), namesApp: true),
+            "receipt", .control("GET", "receipts"), "account! device environment fraction:whole", scalar: "account",
+            namesApp: true),
         StoryAction(
-            name: "app-transaction", scalarField: "account",
-            fields: [account, Field(name: "device", kind: .device), environment],
-            call: .control("GET", "app-transactions"), namesApp: true),
+            "app-transaction", .control("GET", "app-transactions"), "account! device environment", scalar: "account",
+            namesApp: true),
         StoryAction(
-            name: "device-transactions", scalarField: "device",
-            fields: [Field(name: "device", kind: .device, isRequired: true), environment],
-            call: .control("GET", "devices/{device}/transactions"), namesApp: true),
-        onId("transaction", "transaction", "GET", "transactions/{transaction}"),
-        onId("subscription", "subscription", "GET", "subscriptions/{subscription}"),
+            "device-transactions", .control("GET", "devices/{device}/transactions"), "device! environment",
+            scalar: "device", namesApp: true),
+        StoryAction("transaction", "GET", "transactions/{transaction}", "transaction"),
+        StoryAction("subscription", "GET", "subscriptions/{subscription}", "subscription"),
+        StoryAction("consumption-answers", "GET", "consumption-answers", "transactionId"),
+        StoryAction("notification", "GET", "notifications/{uuid}", "uuid"),
+        StoryAction("resend", "POST", "notifications/{uuid}/resend", "uuid"),
         StoryAction(
-            name: "consumption-answers", scalarField: "transactionId",
-            fields: [Field(name: "transactionId", isRequired: true)], call: .control("GET", "consumption-answers")),
-        onId("notification", "uuid", "GET", "notifications/{uuid}"),
-        onId("resend", "uuid", "POST", "notifications/{uuid}/resend"),
-        StoryAction(
-            name: "verify-receipt", scalarField: "receipt",
-            fields: [
-                Field(name: "receipt", isRequired: true), environment, Field(name: "password"),
-                Field(name: "excludeOldTransactions", kind: .flag),
-            ], call: .runner(.verifyReceipt)),
-        StoryAction(
-            name: "api",
-            fields: [
-                Field(name: "get"), Field(name: "post"), Field(name: "put"), Field(name: "delete"), environment,
-                Field(name: "body", kind: .map), Field(name: "token"),
-            ], call: .runner(.api)),
+            "verify-receipt", .runner(.verifyReceipt), "receipt! environment password excludeOldTransactions:flag",
+            scalar: "receipt"),
+        StoryAction("api", .runner(.api), "get post put delete environment body:map token"),
     ]
 
     private static let misbehaving = [
-        StoryAction(name: "faults", scalarField: "off", fields: [], call: .runner(.faults), isOpen: true),
-        hostile("forge", "forgeries"), hostile("attack", "attacks"),
-        StoryAction(
-            name: "trigger", scalarField: "type",
-            fields: [
-                Field(name: "type", isRequired: true, sentAs: "notificationType"), Field(name: "subtype"), environment,
-                Field(name: "account", kind: .account), Field(name: "override", kind: .map),
-            ], call: .control("POST", "trigger"), namesApp: true),
-        StoryAction(
-            name: "receiver", fields: [Field(name: "answers", kind: .any, isRequired: true)],
-            call: .runner(.receiver)),
+        StoryAction("faults", .runner(.faults), "", scalar: "off", isOpen: true),
+        post("forge", "forgeries", hostile, scalar: "kind", isOpen: true, namesApp: true),
+        post("attack", "attacks", hostile, scalar: "kind", isOpen: true, namesApp: true),
+        post(
+            "trigger", "trigger", "type!>notificationType subtype environment account override:map", scalar: "type",
+            namesApp: true),
+        StoryAction("receiver", .runner(.receiver), "answers!:any"),
     ]
+
+    private static let hostile = "kind! account product>productId environment"
 
     private static let direct = [
-        StoryAction(
-            name: "control",
-            fields: [
-                Field(name: "get"), Field(name: "post"), Field(name: "put"), Field(name: "delete"),
-                Field(name: "body", kind: .map),
-            ], call: .runner(.control)),
-        StoryAction(
-            name: "backend",
-            fields: [
-                Field(name: "get"), Field(name: "post"), Field(name: "put"), Field(name: "account", kind: .account),
-                Field(name: "purchase"), Field(name: "body", kind: .map), Field(name: "headers", kind: .map),
-            ], call: .runner(.backend)),
+        StoryAction("control", .runner(.control), "get post put delete body:map"),
+        StoryAction("backend", .runner(.backend), "get post put account purchase body:map headers:map"),
     ]
-
-    private static func onId(_ name: String, _ field: String, _ method: String, _ path: String) -> StoryAction {
-        StoryAction(
-            name: name, scalarField: field, fields: [Field(name: field, isRequired: true)],
-            call: .control(method, path))
-    }
-
-    private static func hostile(_ name: String, _ path: String) -> StoryAction {
-        StoryAction(
-            name: name, scalarField: "kind",
-            fields: [
-                Field(name: "kind", isRequired: true), Field(name: "account", kind: .account),
-                Field(name: "product", sentAs: "productId"), environment,
-            ], call: .control("POST", path), isOpen: true, namesApp: true)
-    }
-
-    private static func onSubscription(_ name: String, _ field: Field) -> StoryAction {
-        StoryAction(
-            name: name, fields: [subscription, field], call: .control("POST", "subscriptions/{subscription}/\(name)"))
-    }
 }
