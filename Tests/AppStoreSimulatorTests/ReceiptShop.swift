@@ -12,12 +12,12 @@ struct ReceiptShop: Sendable {
     /// One answer of `verifyReceipt`, as a client reads it.
     struct Answer: Sendable {
         let http: HTTPResponse.Status
-        let fields: [String: AnyJSON]
+        let fields: [String: JSONValue]
 
-        var status: Int? { fields["status"]?.number.map { Int($0) } }
-        var inApp: [[String: AnyJSON]] { fields["receipt"]?.object?["in_app"]?.objects ?? [] }
-        var latest: [[String: AnyJSON]] { fields["latest_receipt_info"]?.objects ?? [] }
-        var pending: [[String: AnyJSON]] { fields["pending_renewal_info"]?.objects ?? [] }
+        var status: Int? { fields["status"]?.double.map { Int($0) } }
+        var inApp: [[String: JSONValue]] { fields["receipt"]?["in_app"]?.maps ?? [] }
+        var latest: [[String: JSONValue]] { fields["latest_receipt_info"]?.maps ?? [] }
+        var pending: [[String: JSONValue]] { fields["pending_renewal_info"]?.maps ?? [] }
     }
 
     static let bundleId = "com.example.game"
@@ -89,7 +89,7 @@ struct ReceiptShop: Sendable {
         VerifyReceipt(store: store, environment: environment, receipts: receipts, demands: demands)
             .addRoutes(to: router)
         let response = try await Self.execute(router, method, "/verifyReceipt", body)
-        let fields = try? JSONDecoder().decode([String: AnyJSON].self, from: response.json)
+        let fields = try? JSONDecoder().decode([String: JSONValue].self, from: response.json)
         return Answer(http: response.status, fields: fields ?? [:])
     }
 
@@ -122,31 +122,7 @@ struct ReceiptShop: Sendable {
     }
 }
 
-/// Any JSON value, to look into answers.
-enum AnyJSON: Decodable, Sendable, Equatable {
-    case text(String)
-    case number(Double)
-    case bool(Bool)
-    case array([AnyJSON])
-    case object([String: AnyJSON])
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let bool = try? container.decode(Bool.self) {
-            self = .bool(bool)
-        } else if let number = try? container.decode(Double.self) {
-            self = .number(number)
-        } else if let text = try? container.decode(String.self) {
-            self = .text(text)
-        } else if let array = try? container.decode([AnyJSON].self) {
-            self = .array(array)
-        } else {
-            self = .object(try container.decode([String: AnyJSON].self))
-        }
-    }
-
-    var text: String? { if case .text(let text) = self { text } else { nil } }
-    var number: Double? { if case .number(let number) = self { number } else { nil } }
-    var object: [String: AnyJSON]? { if case .object(let object) = self { object } else { nil } }
-    var objects: [[String: AnyJSON]]? { if case .array(let array) = self { array.compactMap(\.object) } else { nil } }
+extension JSONValue {
+    /// The elements of a list that are mappings.
+    fileprivate var maps: [[String: JSONValue]]? { list?.compactMap(\.map) }
 }

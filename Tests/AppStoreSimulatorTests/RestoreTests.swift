@@ -19,7 +19,7 @@ struct RestoreTests {
     /// The fields of a signed transaction that differ, by their names.
     private static func differences(_ left: TransactionRecord, _ right: TransactionRecord) throws -> Set<String> {
         let texts = [left, right].map { $0.payload(signedDate: 0) }
-        let fields = try texts.map { try JSONDecoder().decode([String: AnyJSON].self, from: Data($0.utf8)) }
+        let fields = try texts.map { try JSONDecoder().decode([String: JSONValue].self, from: Data($0.utf8)) }
         let names = Set(fields[0].keys).union(fields[1].keys)
         return names.filter { fields[0][$0] != fields[1][$0] }
     }

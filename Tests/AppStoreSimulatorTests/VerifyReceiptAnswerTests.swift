@@ -39,13 +39,13 @@ struct VerifyReceiptAnswerTests {
         let shop = try await ReceiptShop()
         try await shop.sell("101", "coins", .consumable) { $0.quantity = 3 }
         let answer = try await shop.verify(receipt: try await shop.receipt())
-        let receipt = try #require(answer.fields["receipt"]?.object)
+        let receipt = try #require(answer.fields["receipt"]?.map)
         #expect(receipt["receipt_type"]?.text == "Production")
-        #expect(receipt["adam_id"]?.number == receipt["app_item_id"]?.number)
+        #expect(receipt["adam_id"]?.double == receipt["app_item_id"]?.double)
         #expect(receipt["bundle_id"]?.text == ReceiptShop.bundleId)
         #expect(receipt["application_version"]?.text == "42")
         let names = ["adam_id", "app_item_id", "download_id", "version_external_identifier"]
-        for name in names { #expect((receipt[name]?.number ?? 0) > 0) }
+        for name in names { #expect((receipt[name]?.double ?? 0) > 0) }
         for name in ["receipt_creation_date", "request_date", "original_purchase_date"] {
             for suffix in ["", "_ms", "_pst"] { #expect(receipt[name + suffix]?.text != nil) }
         }

@@ -101,7 +101,7 @@ struct VerifyReceiptTests {
         }
         let answer = try await shop.verify(receipt: receipt)
         #expect(answer.status == 21010)
-        #expect(answer.fields["is_retryable"] == .bool(false))
+        #expect(answer.fields["is_retryable"] == .flag(false))
         await shop.store.close()
     }
 
@@ -115,8 +115,8 @@ struct VerifyReceiptTests {
         let answer = try await shop.verify(receipt: receipt)
         #expect(answer.http == .ok)
         #expect(answer.status == status)
-        #expect(answer.fields["is_retryable"] == .bool(true))
-        #expect(answer.fields["is-retryable"] == .bool(true))
+        #expect(answer.fields["is_retryable"] == .flag(true))
+        #expect(answer.fields["is-retryable"] == .flag(true))
         #expect(answer.fields["receipt"] == nil)
         let sandbox = try await shop.receipt(environment: .sandbox)
         #expect(try await shop.verify(receipt: sandbox, on: .sandbox).status == 0)

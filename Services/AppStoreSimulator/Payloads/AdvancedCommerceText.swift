@@ -16,21 +16,16 @@ enum AdvancedCommerceText {
     }
 
     private static func without(_ names: [String], inItems itemNames: [String], _ info: String) -> String {
-        guard case .object(var fields)? = try? JSONDecoder().decode(AnyJSON.self, from: Data(info.utf8)) else {
-            return info
-        }
+        guard var fields = JSONValue(json: Data(info.utf8))?.map else { return info }
         for name in names { fields[name] = nil }
-        if case .list(let items)? = fields["items"] {
+        if let items = fields["items"]?.list {
             fields["items"] = .list(
                 items.map { item in
-                    guard case .object(var fields) = item else { return item }
+                    guard var fields = item.map else { return item }
                     for name in itemNames { fields[name] = nil }
-                    return .object(fields)
+                    return .map(fields)
                 })
         }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(AnyJSON.object(fields)) else { return info }
-        return String(decoding: data, as: UTF8.self)
+        return JSONValue.map(fields).json
     }
 }

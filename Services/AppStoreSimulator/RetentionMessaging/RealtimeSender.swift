@@ -68,7 +68,7 @@ struct RealtimeSender: Sendable {
             body.append(contentsOf: part.readableBytesView)
             guard body.count <= Limit.answerBytes else { break }
         }
-        let isObject = (try? JSONDecoder().decode([String: AnyJSON].self, from: body)) != nil
+        let isObject = JSONValue(json: body)?.map != nil
         var answer = RealtimeAnswer(
             result: .success, status: Int(response.status.code), milliseconds: 0, body: isObject ? body : nil)
         // Apple knows one good status here, unlike for notifications.

@@ -24,34 +24,8 @@ enum APIBody {
     /// The fields of a JSON object.
     ///
     /// Fields are looked at one by one, since each has an error of its own.
-    static func object(_ request: Request) async throws -> [String: AnyJSON] {
-        guard let fields = try? JSONDecoder().decode([String: AnyJSON].self, from: try await read(request)) else {
-            throw APIError.generalBadRequest
-        }
+    static func object(_ request: Request) async throws -> [String: JSONValue] {
+        guard let fields = JSONValue(json: try await read(request))?.map else { throw APIError.generalBadRequest }
         return fields
     }
-}
-
-extension AnyJSON {
-    var text: String? {
-        if case .text(let value) = self { return value }
-        return nil
-    }
-
-    var integer: Int64? {
-        if case .integer(let value) = self { return value }
-        return nil
-    }
-
-    var bool: Bool? {
-        if case .bool(let value) = self { return value }
-        return nil
-    }
-
-    var list: [AnyJSON]? {
-        if case .list(let value) = self { return value }
-        return nil
-    }
-
-    var isNull: Bool { self == .null }
 }

@@ -151,7 +151,7 @@ enum RunningSimulator {
         let file = state.appending(path: "addresses.json")
         let deadline = ContinuousClock.now + .seconds(60)
         while process.isRunning, ContinuousClock.now < deadline {
-            if let data = try? Data(contentsOf: file), let control = StoryValue(json: data)?["control"]?.text {
+            if let data = try? Data(contentsOf: file), let control = JSONValue(json: data)?["control"]?.text {
                 return control
             }
             // Another process makes the file; there is no signal to wait for.

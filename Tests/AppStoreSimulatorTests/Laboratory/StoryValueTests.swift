@@ -5,8 +5,8 @@ import Testing
 
 /// How stories find values and compare them.
 @Suite struct StoryValueTests {
-    private static func value(_ json: String) throws -> StoryValue {
-        try #require(StoryValue(json: Data(json.utf8)))
+    private static func value(_ json: String) throws -> JSONValue {
+        try #require(JSONValue(json: Data(json.utf8)))
     }
 
     /// A compact JWS around a payload; nobody checks its signature here.
@@ -22,7 +22,7 @@ import Testing
         let inner = Self.signed(#"{"productId":"gems.100","price":990}"#)
         let outer = Self.signed(#"{"data":{"signedTransactionInfo":"\#(inner)"}}"#)
         let root = try Self.value(#"{"signedPayload":"\#(outer)","data":[{"id":"a"},{"id":"b"}]}"#)
-        func at(_ path: String) -> StoryValue? { StoryPath(path)?.value(in: root) }
+        func at(_ path: String) -> JSONValue? { StoryPath(path)?.value(in: root) }
         #expect(at("signedPayload.data.signedTransactionInfo.productId") == .text("gems.100"))
         #expect(at("data[0].id") == .text("a") && at("data[-1].id") == .text("b"))
         #expect(at("data[*].id") == .list([.text("a"), .text("b")]))
@@ -37,8 +37,8 @@ import Testing
         #expect(
             try Self.value("[1,2.5,true,null,\"1\"]")
                 == .list([.number(1), .number(2.5), .flag(true), .null, .text("1")]))
-        #expect(StoryValue.whole(1) != .flag(true) && StoryValue.whole(1) != .text("1"))
-        #expect(StoryValue.whole(9_007_199_254_740_993) != .whole(9_007_199_254_740_992))
+        #expect(JSONValue.whole(1) != .flag(true) && JSONValue.whole(1) != .text("1"))
+        #expect(JSONValue.whole(9_007_199_254_740_993) != .whole(9_007_199_254_740_992))
     }
 
     @Test(arguments: [
@@ -82,13 +82,13 @@ import Testing
     }
 
     @Test func reportsHoldNoSignedPayload() {
-        let shown = StoryValue.map(["signedTransaction": .text(Self.signed("{}"))]).shown
+        let shown = JSONValue.map(["signedTransaction": .text(Self.signed("{}"))]).shown
         #expect(shown == #"{"signedTransaction":"(a signed payload)"}"#)
     }
 
     @Test func notificationsAreComparedByOrderOrWithoutIt() throws {
         let scope = StoryScope(run: "r", bundleId: "b")
-        let came = ["DID_RENEW", "REFUND", "DID_RENEW"].map { StoryValue.map(["notificationType": .text($0)]) }
+        let came = ["DID_RENEW", "REFUND", "DID_RENEW"].map { JSONValue.map(["notificationType": .text($0)]) }
         func fits(_ order: NotificationList.Order, _ types: [String]) throws -> Bool {
             let list = NotificationList(order: order, expected: types.map { NotificationList.Expected(type: $0) })
             return try list.mismatch(came, what: "notifications", in: scope) == nil

@@ -64,7 +64,7 @@ struct EventListener: Sendable {
     }
 
     struct Page: Sendable {
-        let events: [StoryValue]
+        let events: [JSONValue]
         /// Where the next one begins.
         let next: String
     }
@@ -79,7 +79,7 @@ struct EventListener: Sendable {
             timeout: .seconds(wait) + Limit.answer)
         if answer.status == 429 || answer.status >= 500 { throw NotNow() }
         guard answer.isSuccess, let page = Self.page(answer.body) else {
-            let problem = StoryValue(json: answer.body)
+            let problem = JSONValue(json: answer.body)
             let said = problem?["detail"]?.text ?? problem?["title"]?.text ?? "it lists no events"
             throw ToolFailure("intake at \(intake) answers \(answer.status): \(said)")
         }
@@ -90,12 +90,12 @@ struct EventListener: Sendable {
 
     /// What a page says; nil when it is none.
     static func page(_ body: Data) -> Page? {
-        guard let value = StoryValue(json: body), let events = value["events"]?.list, let next = value["next"]?.text
+        guard let value = JSONValue(json: body), let events = value["events"]?.list, let next = value["next"]?.text
         else { return nil }
         return Page(events: events, next: next)
     }
 
-    private func handle(_ event: StoryValue) async {
+    private func handle(_ event: JSONValue) async {
         show(Self.line(event))
         if printsJSON { show(event.json) }
         guard let forwardTo, let id = event["id"]?.text else { return }
@@ -115,7 +115,7 @@ struct EventListener: Sendable {
     }
 
     /// `2026-11-21T15:39:21.497Z  --> iap.transaction.fulfilled  [evt_…]  player-1 #3`.
-    static func line(_ event: StoryValue) -> String {
+    static func line(_ event: JSONValue) -> String {
         let customer = event["customer"]
         let whose = customer?["id"]?.text.map { "  \($0) #\(customer?["sequence"]?.plain ?? "")" } ?? ""
         return

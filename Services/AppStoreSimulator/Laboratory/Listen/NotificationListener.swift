@@ -59,7 +59,7 @@ struct NotificationListener: Sendable {
     }
 
     private struct Page {
-        let notifications: [StoryValue]
+        let notifications: [JSONValue]
         /// The sequence of the newest there is, of any app.
         let newest: Int64
     }
@@ -78,11 +78,11 @@ struct NotificationListener: Sendable {
         return "after=\(sequence)&limit=\(Limit.page)&wait=\(Limit.wait)\(app)"
     }
 
-    private func wants(_ notification: StoryValue) -> Bool {
+    private func wants(_ notification: JSONValue) -> Bool {
         types.isEmpty || types.contains(notification["notificationType"]?.text ?? "")
     }
 
-    private func handle(_ notification: StoryValue) async {
+    private func handle(_ notification: JSONValue) async {
         show(Self.line(notification))
         if printsJSON, let payload = notification["payload"] { show(Self.indented(payload)) }
         guard let forwardTo, let signed = notification["signedPayload"] else { return }
@@ -90,7 +90,7 @@ struct NotificationListener: Sendable {
         let result: String
         do {
             let answer = try await control.http.call(
-                .POST, forwardTo, json: Data(StoryValue.map(["signedPayload": signed]).json.utf8),
+                .POST, forwardTo, json: Data(JSONValue.map(["signedPayload": signed]).json.utf8),
                 timeout: Limit.forward)
             result = "\(answer.status)"
         } catch {
@@ -104,7 +104,7 @@ struct NotificationListener: Sendable {
     private static let indentation = String(repeating: " ", count: StoryInstant.text(0).count)
 
     /// `2026-11-21 10:02:33  --> REFUND  [uuid]  tx 2000000000000042`: the time is the store's.
-    static func line(_ notification: StoryValue) -> String {
+    static func line(_ notification: JSONValue) -> String {
         let time =
             if case .whole(let date) = notification["createdDate"] { StoryInstant.text(date) } else { indentation }
         let uuid = notification["notificationUUID"]?.text ?? ""
@@ -113,7 +113,7 @@ struct NotificationListener: Sendable {
     }
 
     /// JSON over lines; nested signed payloads were decoded by the simulator, so what is left of them is left out.
-    private static func indented(_ payload: StoryValue) -> String {
+    private static func indented(_ payload: JSONValue) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
         guard let data = try? encoder.encode(payload.decodingSignedPayloads) else { return "" }
@@ -121,9 +121,9 @@ struct NotificationListener: Sendable {
     }
 }
 
-extension StoryValue {
+extension JSONValue {
     /// The same with each signed payload in its decoded form.
-    var decodingSignedPayloads: StoryValue {
+    var decodingSignedPayloads: JSONValue {
         switch self {
         case .text(let text): SignedPayload.decode(text)?.decodingSignedPayloads ?? self
         case .list(let list): .list(list.map(\.decodingSignedPayloads))

@@ -34,13 +34,13 @@ struct AppleClient: Sendable {
     let hosts: [String: String]
     let bundleId: String
     /// The answer of `POST apps/{bundleId}/keys`.
-    let key: StoryValue
+    let key: JSONValue
 
     /// Calls a path of a host.
     ///
     /// - Throws: whatever keeps an answer from coming; `ToolFailure` for a key that cannot sign.
     func call(
-        _ method: HTTPMethod, _ path: String, environment: String, body: StoryValue?, token: TokenKind?
+        _ method: HTTPMethod, _ path: String, environment: String, body: JSONValue?, token: TokenKind?
     ) async throws -> ControlClient.Answer {
         guard let host = hosts[environment] else { throw ToolFailure("the simulator has no host for \(environment)") }
         var headers: [(String, String)] = []

@@ -28,7 +28,7 @@ struct Story: Sendable {
     /// The bundle id as written; a run adds its suffix.
     var bundleId = ""
     /// The app's other settings, as the control API takes them.
-    var app: [String: StoryValue] = [:]
+    var app: [String: JSONValue] = [:]
     var products: [NamedFields] = []
     var accounts: [NamedFields] = []
     var devices: [NamedFields] = []
@@ -45,7 +45,7 @@ struct Story: Sendable {
     /// A product, an account or a device: its name and what is set.
     struct NamedFields: Sendable {
         let name: String
-        let fields: [String: StoryValue]
+        let fields: [String: JSONValue]
     }
 }
 
@@ -60,7 +60,7 @@ struct StoryStep: Sendable {
     let line: Int
     let action: StoryAction
     /// What the action is told; texts may hold `${…}`.
-    var fields: [String: StoryValue] = [:]
+    var fields: [String: JSONValue] = [:]
     /// The name under which its answer is kept.
     var name: String?
     var note: String?
@@ -78,7 +78,7 @@ struct StoryStep: Sendable {
     }
 
     /// What the title says of a field; nil for one that is too much.
-    private func phrase(_ field: StoryAction.Field, _ value: StoryValue) -> String? {
+    private func phrase(_ field: StoryAction.Field, _ value: JSONValue) -> String? {
         switch (field.kind, field.name) {
         case (_, "get"), (_, "post"), (_, "put"), (_, "delete"): "\(field.name.uppercased()) \(value.plain)"
         case (.account, _), (_, action.scalarField), (_, "product"), (_, "subscription"): value.plain
@@ -111,7 +111,7 @@ struct StoryExpectation: Sendable {
         /// Nobody answered, or not to the end.
         case unreachable
         /// The ids within a receipt, in any order.
-        case transactions([StoryValue])
+        case transactions([JSONValue])
         /// Server notifications that came about during the step.
         case notifications(NotificationList)
         /// Server notifications that reached the story's receiver during the step.

@@ -27,13 +27,13 @@ struct StoryBackend: Sendable {
     /// A call of its API: a path as it stands, or a purchase that is posted for an account.
     ///
     /// - Throws: `ToolFailure`.
-    func call(_ fields: [String: StoryValue], bundleId: String, account: String?) async throws -> StoryAnswer {
+    func call(_ fields: [String: JSONValue], bundleId: String, account: String?) async throws -> StoryAnswer {
         var (method, path, body) = (HTTPMethod.GET, "", fields["body"])
         let credentials = try await credentials(account)
         if let proof = fields["purchase"] {
             (method, path) = (.POST, "/v1/purchases?wait=\(Limit.wait)")
-            var purchase: [String: StoryValue] = ["app": .text(bundleId), "signed_transaction": proof]
-            if credentials.isServerKey { purchase["account"] = account.map(StoryValue.text) }
+            var purchase: [String: JSONValue] = ["app": .text(bundleId), "signed_transaction": proof]
+            if credentials.isServerKey { purchase["account"] = account.map(JSONValue.text) }
             body = .map(purchase.merging(body?.map ?? [:]) { _, own in own })
         } else {
             for (name, kind) in [("get", HTTPMethod.GET), ("post", .POST), ("put", .PUT)] {

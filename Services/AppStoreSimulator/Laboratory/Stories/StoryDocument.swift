@@ -4,7 +4,7 @@ import Yams
 /// A piece of a story's YAML that still knows its line.
 struct StoryNode: Sendable {
     enum Content: Sendable {
-        case scalar(StoryValue)
+        case scalar(JSONValue)
         case list([StoryNode])
         case map([Entry])
     }
@@ -21,7 +21,7 @@ struct StoryNode: Sendable {
     let content: Content
 
     /// The same without lines.
-    var value: StoryValue {
+    var value: JSONValue {
         switch content {
         case .scalar(let value): value
         case .list(let list): .list(list.map(\.value))
@@ -126,7 +126,7 @@ enum StoryDocument {
     }
 
     /// A scalar by the core schema of YAML 1.2: `on`, `off` and dates are texts; what is quoted is one too.
-    private static func value(_ scalar: Node.Scalar) -> StoryValue {
+    private static func value(_ scalar: Node.Scalar) -> JSONValue {
         guard scalar.style == .plain || scalar.style == .any else { return .text(scalar.string) }
         switch scalar.string {
         case "", "~", "null": return .null

@@ -8,12 +8,12 @@ struct StoryMatcher: Sendable {
     }
 
     /// All of them must hold; what they compare with may still hold `${…}`.
-    let tests: [(test: Test, operand: StoryValue)]
+    let tests: [(test: Test, operand: JSONValue)]
 
     /// What is not as it must be; nil when all is well.
     ///
     /// - Throws: `StoryScope.Unknown`.
-    func mismatch(_ value: StoryValue?, in scope: StoryScope) throws -> (expected: String, got: String)? {
+    func mismatch(_ value: JSONValue?, in scope: StoryScope) throws -> (expected: String, got: String)? {
         for (test, operand) in tests {
             let operand = try scope.resolve(operand)
             if !Self.holds(test, value, operand) {
@@ -24,7 +24,7 @@ struct StoryMatcher: Sendable {
         return nil
     }
 
-    private static func holds(_ test: Test, _ value: StoryValue?, _ operand: StoryValue) -> Bool {
+    private static func holds(_ test: Test, _ value: JSONValue?, _ operand: JSONValue) -> Bool {
         switch test {
         case .equals: value == operand || (value == nil && operand == .null)
         case .not: value != operand
@@ -43,7 +43,7 @@ struct StoryMatcher: Sendable {
     }
 
     private static func compare(
-        _ value: StoryValue?, _ operand: StoryValue, by order: (Double, Double) -> Bool
+        _ value: JSONValue?, _ operand: JSONValue, by order: (Double, Double) -> Bool
     ) -> Bool {
         // Retry-After and verifyReceipt give numbers as texts.
         guard let left = value?.double ?? value?.text.flatMap(Double.init),
@@ -52,7 +52,7 @@ struct StoryMatcher: Sendable {
         return order(left, right)
     }
 
-    private static func contains(_ value: StoryValue?, _ operand: StoryValue) -> Bool {
+    private static func contains(_ value: JSONValue?, _ operand: JSONValue) -> Bool {
         switch value {
         case .text(let text): operand.text.map { text.contains($0) } ?? false
         case .list(let list): (operand.list ?? [operand]).allSatisfy { list.contains($0) }
@@ -60,12 +60,12 @@ struct StoryMatcher: Sendable {
         }
     }
 
-    private static func matches(_ value: StoryValue?, _ operand: StoryValue) -> Bool {
+    private static func matches(_ value: JSONValue?, _ operand: JSONValue) -> Bool {
         guard let value, let pattern = operand.text else { return false }
         return value.plain.range(of: pattern, options: .regularExpression) != nil
     }
 
-    private static func unordered(_ value: [StoryValue]?, _ operand: [StoryValue]?) -> Bool {
+    private static func unordered(_ value: [JSONValue]?, _ operand: [JSONValue]?) -> Bool {
         guard var rest = operand, let value, value.count == rest.count else { return false }
         for element in value {
             guard let index = rest.firstIndex(of: element) else { return false }

@@ -53,7 +53,7 @@ extension StoryParser {
     private mutating func readMatcher(_ node: StoryNode) -> StoryMatcher {
         guard let entries = node.entries else { return StoryMatcher(tests: [(.equals, node.value)]) }
         let names = StoryMatcher.Test.allCases.map(\.rawValue)
-        var tests: [(test: StoryMatcher.Test, operand: StoryValue)] = []
+        var tests: [(test: StoryMatcher.Test, operand: JSONValue)] = []
         for entry in entries {
             if let test = StoryMatcher.Test(rawValue: entry.key) {
                 tests.append((test, entry.node.value))

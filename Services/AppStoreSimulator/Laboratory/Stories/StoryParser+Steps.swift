@@ -51,13 +51,13 @@ extension StoryParser {
         }
     }
 
-    private mutating func readFields(_ entry: StoryNode.Entry, of action: StoryAction) -> [String: StoryValue] {
+    private mutating func readFields(_ entry: StoryNode.Entry, of action: StoryAction) -> [String: JSONValue] {
         checkReferences(entry.node)
         guard entry.node.entries != nil || entry.node.value == .null && action.scalarField == nil else {
             return readScalar(entry, of: action)
         }
         let allowed = action.isOpen ? nil : action.fields.map(\.name)
-        var fields: [String: StoryValue] = [:]
+        var fields: [String: JSONValue] = [:]
         if entry.node.entries != nil {
             for field in reader.entries(entry.node, of: action.name, allowed: allowed) {
                 fields[field.key] = field.node.value
@@ -71,7 +71,7 @@ extension StoryParser {
         return fields
     }
 
-    private mutating func readScalar(_ entry: StoryNode.Entry, of action: StoryAction) -> [String: StoryValue] {
+    private mutating func readScalar(_ entry: StoryNode.Entry, of action: StoryAction) -> [String: JSONValue] {
         guard case .scalar(let value) = entry.node.content, let name = action.scalarField else {
             reader.report(
                 entry.line, "\(action.name) must be a mapping with \(StoryReader.choice(action.fields.map(\.name)))")
@@ -90,7 +90,7 @@ extension StoryParser {
     }
 
     private mutating func check(
-        _ fields: [String: StoryValue], of special: StoryAction.Special, _ entry: StoryNode.Entry
+        _ fields: [String: JSONValue], of special: StoryAction.Special, _ entry: StoryNode.Entry
     ) {
         switch special {
         case .api, .control, .backend:

@@ -103,7 +103,7 @@ struct StoryParser {
     }
 
     private mutating func readProduct(_ node: StoryNode) {
-        var fields: [String: StoryValue] = [:]
+        var fields: [String: JSONValue] = [:]
         for entry in reader.entries(node, of: "a product", allowed: Self.productKeys) {
             fields[entry.key] = entry.node.value
         }
@@ -123,7 +123,7 @@ struct StoryParser {
         let entries = reader.entries(node, of: what, allowed: nil)
         if entries.count > Story.Limit.people { reader.report(node.line, "\(what): at most \(Story.Limit.people)") }
         return entries.map { entry in
-            var fields: [String: StoryValue] = [:]
+            var fields: [String: JSONValue] = [:]
             // `alice:` alone is an account with nothing special.
             if entry.node.value != .null {
                 for field in reader.entries(entry.node, of: "\(what).\(entry.key)", allowed: allowed) {

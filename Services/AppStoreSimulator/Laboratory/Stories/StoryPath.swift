@@ -36,11 +36,11 @@ struct StoryPath: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// What is there; nil when nothing is.
-    func value(in root: StoryValue) -> StoryValue? {
+    func value(in root: JSONValue) -> JSONValue? {
         Self.value(in: root, steps[...])
     }
 
-    private static func value(in root: StoryValue, _ steps: ArraySlice<Step>) -> StoryValue? {
+    private static func value(in root: JSONValue, _ steps: ArraySlice<Step>) -> JSONValue? {
         guard let step = steps.first else { return root }
         var root = root
         if let text = root.text {

@@ -43,7 +43,7 @@ struct StoryReader {
     }
 
     mutating func whole(_ node: StoryNode, of what: String, in range: ClosedRange<Int>) -> Int {
-        if case .whole(let number) = node.value, let number = Int(exactly: number), range.contains(number) {
+        if let number = node.value.whole.flatMap(Int.init(exactly:)), range.contains(number) {
             return number
         }
         report(node.line, "\(what) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
@@ -51,7 +51,7 @@ struct StoryReader {
     }
 
     mutating func flag(_ node: StoryNode, of what: String) -> Bool {
-        if case .flag(let flag) = node.value { return flag }
+        if let flag = node.value.flag { return flag }
         report(node.line, "\(what) must be true or false")
         return false
     }

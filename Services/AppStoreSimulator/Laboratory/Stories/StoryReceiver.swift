@@ -15,7 +15,7 @@ actor StoryReceiver {
 
     private var script: ReceiverScript
     /// Decoded payloads, with the status that they were answered with.
-    private(set) var received: [StoryValue] = []
+    private(set) var received: [JSONValue] = []
 
     init(_ script: ReceiverScript) {
         self.script = script
@@ -74,7 +74,7 @@ actor StoryReceiver {
 
     private func take(_ body: Data) -> HTTPResponse.Status {
         let status = script.answers.isEmpty ? script.always : script.answers.removeFirst()
-        guard let signed = StoryValue(json: body)?["signedPayload"]?.text,
+        guard let signed = JSONValue(json: body)?["signedPayload"]?.text,
             let payload = SignedPayload.decode(signed)
         else { return .badRequest }
         if received.count < Limit.received {

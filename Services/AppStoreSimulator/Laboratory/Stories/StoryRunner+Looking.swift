@@ -34,13 +34,13 @@ extension StoryRunner {
     private func mismatch(
         _ subject: StoryExpectation.Subject, _ step: StoryStep, _ answer: StoryAnswer
     ) async throws -> Failure? {
-        func look(_ what: String, _ matcher: StoryMatcher, _ value: StoryValue?) throws -> Failure? {
+        func look(_ what: String, _ matcher: StoryMatcher, _ value: JSONValue?) throws -> Failure? {
             try matcher.mismatch(value, in: scope).map { Failure(what: what, expected: $0.expected, got: $0.got) }
         }
         switch subject {
         case .outcome(let matcher): return try look("outcome", matcher, answer.body["outcome"])
         case .status(let matcher):
-            let got = answer.status.map { StoryValue.whole(Int64($0)) }
+            let got = answer.status.map { JSONValue.whole(Int64($0)) }
             return try look("status", matcher, got).map {
                 Failure(what: $0.what, expected: $0.expected, got: answer.unreachable ?? answer.complaint)
             }
@@ -52,7 +52,7 @@ extension StoryRunner {
         case .json(let path, let matcher):
             return try look("json \(path)", matcher, path.value(in: answer.body))
         case .header(let name, let matcher):
-            return try look("header \(name)", matcher, answer.headers.first(name: name).map(StoryValue.text))
+            return try look("header \(name)", matcher, answer.headers.first(name: name).map(JSONValue.text))
         case .body(let matcher): return try look("body", matcher, .text(answer.text))
         case .unreachable:
             return answer.unreachable == nil ? Failure(what: "answer", expected: "none", got: answer.complaint) : nil
@@ -63,11 +63,11 @@ extension StoryRunner {
 
     /// Has the receipt read by `verifyReceipt`, and compares its transactions, in any order.
     private func receiptMismatch(
-        _ ids: [StoryValue], _ step: StoryStep, _ answer: StoryAnswer
+        _ ids: [JSONValue], _ step: StoryStep, _ answer: StoryAnswer
     ) async throws -> Failure? {
         var body = answer.body
         if let receipt = answer.body["receipt"]?.text {
-            var request: [String: StoryValue] = ["receipt-data": .text(receipt)]
+            var request: [String: JSONValue] = ["receipt-data": .text(receipt)]
             request["password"] = try story.app["sharedSecret"].map(scope.resolve)
             let environment = step.fields["environment"]
             body = try await callApple(.POST, "/verifyReceipt", environment, .map(request), nil).body
@@ -89,8 +89,8 @@ extension StoryRunner {
         _ = try await newNotifications()
     }
 
-    private mutating func newNotifications() async throws -> [StoryValue] {
-        var new: [StoryValue] = []
+    private mutating func newNotifications() async throws -> [JSONValue] {
+        var new: [JSONValue] = []
         while true {
             let page = try await notifications(after: seenSequence)
             guard let last = page.last.flatMap(Self.sequence) else { return new }
@@ -100,7 +100,7 @@ extension StoryRunner {
     }
 
     /// The notifications since the last step, compared with those expected.
-    mutating func lookAtNotifications(_ step: StoryStep, _ failures: inout [Failure]) async throws -> [StoryValue] {
+    mutating func lookAtNotifications(_ step: StoryStep, _ failures: inout [Failure]) async throws -> [JSONValue] {
         var new = try await newNotifications()
         for expectation in step.expectations {
             guard case .notifications(let list) = expectation.subject else { continue }
@@ -143,7 +143,7 @@ extension NotificationList {
     ///
     /// - Throws: `StoryScope.Unknown`.
     func mismatch(
-        _ notifications: [StoryValue], what: String, in scope: StoryScope
+        _ notifications: [JSONValue], what: String, in scope: StoryScope
     ) throws -> StoryReport.Step.Failure? {
         let names = notifications.map(NotificationName.of)
         let wanted = expected.map(\.type)
@@ -153,7 +153,7 @@ extension NotificationList {
             StoryReport.Step.Failure(what: what, expected: prefix + expectation, got: got)
         }
         if order == .without { return names.contains(where: wanted.contains) ? failure("without ") : nil }
-        var pairs: [(Expected, StoryValue)] = []
+        var pairs: [(Expected, JSONValue)] = []
         if order == .exact {
             guard names == wanted else { return failure() }
             pairs = Array(zip(expected, notifications))
@@ -176,13 +176,13 @@ extension NotificationList {
 }
 
 extension NotificationList.Expected {
-    fileprivate func fits(_ notification: StoryValue, in scope: StoryScope) throws -> Bool {
+    fileprivate func fits(_ notification: JSONValue, in scope: StoryScope) throws -> Bool {
         try NotificationName.of(notification) == type && mismatch(notification, what: "", in: scope) == nil
     }
 
     /// Paths begin at the decoded payload, such as `data.status`.
     fileprivate func mismatch(
-        _ notification: StoryValue, what: String, in scope: StoryScope
+        _ notification: JSONValue, what: String, in scope: StoryScope
     ) throws -> StoryReport.Step.Failure? {
         let payload = notification["payload"] ?? notification
         for (path, matcher) in fields {

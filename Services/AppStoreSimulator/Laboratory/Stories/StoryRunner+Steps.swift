@@ -16,11 +16,11 @@ extension StoryRunner {
     }
 
     private func callControl(
-        _ action: StoryAction, _ method: String, _ pattern: String, _ fields: [String: StoryValue]
+        _ action: StoryAction, _ method: String, _ pattern: String, _ fields: [String: JSONValue]
     ) async throws -> StoryAnswer {
         var fields = fields
         var path = pattern.replacingOccurrences(of: "{bundleId}", with: ControlClient.escaped(scope.bundleId))
-        var body: [String: StoryValue] = action.namesApp ? ["bundleId": .text(scope.bundleId)] : [:]
+        var body: [String: JSONValue] = action.namesApp ? ["bundleId": .text(scope.bundleId)] : [:]
         if action.fields.contains(where: { $0.kind == .environment }) { body["environment"] = .text(story.environment) }
         for field in action.fields {
             guard var value = fields.removeValue(forKey: field.name) else { continue }
@@ -45,7 +45,7 @@ extension StoryRunner {
     }
 
     /// An account's or a device's id in this run; one that came from another step is an id already.
-    private func named(_ value: StoryValue) -> StoryValue {
+    private func named(_ value: JSONValue) -> JSONValue {
         guard let name = value.text, (story.accounts + story.devices).contains(where: { $0.name == name }) else {
             return value
         }
@@ -53,7 +53,7 @@ extension StoryRunner {
     }
 
     private func perform(
-        _ special: StoryAction.Special, _ fields: [String: StoryValue]
+        _ special: StoryAction.Special, _ fields: [String: JSONValue]
     ) async throws -> StoryAnswer {
         switch special {
         case .setClock:
@@ -89,7 +89,7 @@ extension StoryRunner {
         }
     }
 
-    private static func request(_ fields: [String: StoryValue]) -> (HTTPMethod, String) {
+    private static func request(_ fields: [String: JSONValue]) -> (HTTPMethod, String) {
         for (name, method) in [("get", HTTPMethod.GET), ("post", .POST), ("put", .PUT), ("delete", .DELETE)] {
             if let path = fields[name] { return (method, path.plain) }
         }
@@ -98,7 +98,7 @@ extension StoryRunner {
 
     /// Asks one of Apple's hosts; that nobody answers is an answer too.
     func callApple(
-        _ method: HTTPMethod, _ path: String, _ environment: StoryValue?, _ body: StoryValue?,
+        _ method: HTTPMethod, _ path: String, _ environment: JSONValue?, _ body: JSONValue?,
         _ token: AppleClient.TokenKind?
     ) async throws -> StoryAnswer {
         do {
@@ -114,20 +114,20 @@ extension StoryRunner {
         }
     }
 
-    private func verify(_ fields: [String: StoryValue]) async throws -> StoryAnswer {
-        var body: [String: StoryValue] = ["receipt-data": fields["receipt"] ?? .null]
+    private func verify(_ fields: [String: JSONValue]) async throws -> StoryAnswer {
+        var body: [String: JSONValue] = ["receipt-data": fields["receipt"] ?? .null]
         body["password"] = try fields["password"] ?? story.app["sharedSecret"].map(scope.resolve)
         body["exclude-old-transactions"] = fields["excludeOldTransactions"]
         return try await callApple(.POST, "/verifyReceipt", fields["environment"], .map(body), nil)
     }
 
     /// The next page of the app's notifications.
-    func notifications(after: Int64) async throws -> [StoryValue] {
+    func notifications(after: Int64) async throws -> [JSONValue] {
         let query = "bundleId=\(ControlClient.escaped(scope.bundleId))&after=\(after)&limit=\(Limit.page)"
         return try await control.value(.GET, "notifications?\(query)")["notifications"]?.list ?? []
     }
 
-    static func sequence(_ notification: StoryValue) -> Int64? {
-        if case .whole(let sequence) = notification["sequence"] { sequence } else { nil }
+    static func sequence(_ notification: JSONValue) -> Int64? {
+        notification["sequence"]?.whole
     }
 }

@@ -163,11 +163,11 @@ struct StoryRunner: Sendable {
 
     /// Leaves the simulator as others want to find it: no faults, nothing sent to a port that is closed.
     private static func leave(
-        _ bundleId: String, _ story: Story, on control: ControlClient, speed: StoryValue?
+        _ bundleId: String, _ story: Story, on control: ControlClient, speed: JSONValue?
     ) async throws {
         _ = try await control.call(.DELETE, "faults")
         if story.receiver != nil {
-            let nowhere = StoryValue.map(["Production": .text(""), "Sandbox": .text("")])
+            let nowhere = JSONValue.map(["Production": .text(""), "Sandbox": .text("")])
             _ = try await control.value(
                 .PUT, "apps/\(ControlClient.escaped(bundleId))", body: .map(["notificationURLs": nowhere]))
         }
@@ -177,7 +177,7 @@ struct StoryRunner: Sendable {
     }
 
     /// `SUBSCRIBED/INITIAL_BUY, DID_RENEW ×6`.
-    static func summary(_ notifications: [StoryValue]) -> String {
+    static func summary(_ notifications: [JSONValue]) -> String {
         grouped(notifications.map(NotificationName.of))
     }
 
@@ -198,7 +198,7 @@ struct StoryRunner: Sendable {
 /// How notifications are called: `REFUND`, `SUBSCRIBED/INITIAL_BUY`.
 enum NotificationName {
     /// Of a notification as the control API shows it, or of a decoded payload.
-    static func of(_ notification: StoryValue) -> String {
+    static func of(_ notification: JSONValue) -> String {
         let type = notification["notificationType"]?.text ?? notification["payload"]?["notificationType"]?.text ?? "?"
         let subtype = notification["subtype"]?.text ?? notification["payload"]?["subtype"]?.text
         return subtype.map { "\(type)/\($0)" } ?? type
@@ -209,7 +209,7 @@ enum NotificationName {
 struct StoryAnswer: Sendable {
     var status: Int?
     var headers = HTTPHeaders()
-    var body = StoryValue.null
+    var body = JSONValue.null
     var text = ""
     /// Why nobody answered.
     var unreachable: String?
@@ -235,13 +235,13 @@ struct StoryAnswer: Sendable {
     }
 
     /// What later steps can refer to: the body, and the fields of its first transaction.
-    var kept: StoryValue {
+    var kept: JSONValue {
         var map = body.map ?? [:]
         if let first = body["transactions"]?.list?.first?.map { map.merge(first) { own, _ in own } }
         return .map(map)
     }
 
-    func kept(with notifications: [StoryValue]) -> StoryValue {
+    func kept(with notifications: [JSONValue]) -> JSONValue {
         var map = kept.map ?? [:]
         map["notifications"] = map["notifications"] ?? .list(notifications)
         return .map(map)

@@ -30,14 +30,14 @@ struct StoryScope: Sendable {
     var start: Int64 = 0
     var now: Int64 = 0
     var receiver: String?
-    private(set) var kept: [String: StoryValue] = [:]
+    private(set) var kept: [String: JSONValue] = [:]
 
     init(run: String, bundleId: String) {
         self.run = run
         self.bundleId = bundleId
     }
 
-    mutating func keep(_ name: String, _ value: StoryValue) {
+    mutating func keep(_ name: String, _ value: JSONValue) {
         kept[name] = value
     }
 
@@ -47,7 +47,7 @@ struct StoryScope: Sendable {
     /// Replaces each `${…}`; one that is the whole text keeps its type.
     ///
     /// - Throws: `Unknown`.
-    func resolve(_ value: StoryValue) throws -> StoryValue {
+    func resolve(_ value: JSONValue) throws -> JSONValue {
         switch value {
         case .text(let text): try resolve(text)
         case .list(let list): .list(try list.map(resolve))
@@ -61,7 +61,7 @@ struct StoryScope: Sendable {
         pieces(of: text).compactMap { if case .reference(let name) = $0 { name } else { nil } }
     }
 
-    private func resolve(_ text: String) throws -> StoryValue {
+    private func resolve(_ text: String) throws -> JSONValue {
         let pieces = Self.pieces(of: text)
         if pieces.count == 1, case .reference(let name) = pieces[0] { return try value(of: name) }
         var result = ""
@@ -91,7 +91,7 @@ struct StoryScope: Sendable {
         return pieces
     }
 
-    private func value(of reference: String) throws -> StoryValue {
+    private func value(of reference: String) throws -> JSONValue {
         let parts = reference.split(separator: ".", maxSplits: 1).map(String.init)
         switch (parts.first, parts.count) {
         case ("bundleId", 1): return .text(bundleId)

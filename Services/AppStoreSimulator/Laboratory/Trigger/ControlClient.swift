@@ -20,14 +20,14 @@ struct ControlClient: Sendable {
     struct Answer: Sendable {
         let status: Int
         var headers = HTTPHeaders()
-        let body: StoryValue
+        let body: JSONValue
         /// The body as it came.
         let text: String
 
         init(_ answer: HTTPCaller.Answer) {
             status = answer.status
             headers = answer.headers
-            body = StoryValue(json: answer.body) ?? .null
+            body = JSONValue(json: answer.body) ?? .null
             text = String(decoding: answer.body, as: UTF8.self)
         }
 
@@ -54,7 +54,7 @@ struct ControlClient: Sendable {
     /// - Parameter path: after `/simulator/v1/`, ready for a URL.
     /// - Throws: `ToolFailure` when there is none.
     func call(
-        _ method: HTTPMethod, _ path: String, body: StoryValue? = nil, timeout: Duration = Limit.answer
+        _ method: HTTPMethod, _ path: String, body: JSONValue? = nil, timeout: Duration = Limit.answer
     ) async throws -> Answer {
         do {
             return Answer(
@@ -69,8 +69,8 @@ struct ControlClient: Sendable {
     ///
     /// - Throws: `ToolFailure` when there is none.
     func value(
-        _ method: HTTPMethod, _ path: String, body: StoryValue? = nil, timeout: Duration = Limit.answer
-    ) async throws -> StoryValue {
+        _ method: HTTPMethod, _ path: String, body: JSONValue? = nil, timeout: Duration = Limit.answer
+    ) async throws -> JSONValue {
         let answer = try await call(method, path, body: body, timeout: timeout)
         guard (200..<300).contains(answer.status) else {
             throw ToolFailure("the simulator at \(base) answers \(method) \(path): \(answer.complaint)")

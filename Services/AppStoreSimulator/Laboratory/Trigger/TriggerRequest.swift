@@ -13,7 +13,7 @@ struct TriggerRequest: Sendable {
         static let pause = Duration.milliseconds(100)
     }
 
-    let body: StoryValue
+    let body: JSONValue
 
     /// A notification, and what came of its first delivery.
     struct Sent: Encodable, Sendable {
@@ -43,11 +43,11 @@ struct TriggerRequest: Sendable {
     init(
         type: String, subtype: String?, bundleId: String?, environment: String?, account: String?, overrides: [String]
     ) throws {
-        var body: [String: StoryValue] = ["notificationType": .text(type)]
-        body["subtype"] = subtype.map(StoryValue.text)
-        body["bundleId"] = bundleId.map(StoryValue.text)
-        body["environment"] = environment.map(StoryValue.text)
-        body["account"] = account.map(StoryValue.text)
+        var body: [String: JSONValue] = ["notificationType": .text(type)]
+        body["subtype"] = subtype.map(JSONValue.text)
+        body["bundleId"] = bundleId.map(JSONValue.text)
+        body["environment"] = environment.map(JSONValue.text)
+        body["account"] = account.map(JSONValue.text)
         if !overrides.isEmpty {
             let pairs = try overrides.map(Self.override)
             body["override"] = .map(Dictionary(pairs, uniquingKeysWith: { _, last in last }))
@@ -72,12 +72,12 @@ struct TriggerRequest: Sendable {
     /// `data.status=2`: a path, and a value of JSON or else a text.
     ///
     /// - Throws: `ValidationError`.
-    static func override(_ text: String) throws -> (String, StoryValue) {
+    static func override(_ text: String) throws -> (String, JSONValue) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, StoryPath(String(parts[0])) != nil else {
             throw ValidationError("--override is PATH=VALUE, such as data.status=2")
         }
-        return (String(parts[0]), StoryValue(json: Data(parts[1].utf8)) ?? .text(String(parts[1])))
+        return (String(parts[0]), JSONValue(json: Data(parts[1].utf8)) ?? .text(String(parts[1])))
     }
 
     /// All types, a line each.
@@ -101,7 +101,7 @@ struct TriggerRequest: Sendable {
         return sent
     }
 
-    private func follow(_ notification: StoryValue, _ control: ControlClient) async throws -> Sent {
+    private func follow(_ notification: JSONValue, _ control: ControlClient) async throws -> Sent {
         let bundleId = notification["bundleId"]?.text ?? ""
         let environment = notification["environment"]?.text ?? ""
         let app = try await control.value(.GET, "apps/\(ControlClient.escaped(bundleId))")
@@ -119,7 +119,7 @@ struct TriggerRequest: Sendable {
     }
 
     private static func look(
-        at notification: StoryValue, _ bundleId: String, _ control: ControlClient
+        at notification: JSONValue, _ bundleId: String, _ control: ControlClient
     ) async throws -> String? {
         guard case .whole(let sequence) = notification["sequence"] else { return nil }
         let query = "bundleId=\(ControlClient.escaped(bundleId))&after=\(sequence - 1)&limit=1"
@@ -127,7 +127,7 @@ struct TriggerRequest: Sendable {
         return page["notifications"]?.list?.first.flatMap(firstResult)
     }
 
-    private static func firstResult(_ notification: StoryValue) -> String? {
+    private static func firstResult(_ notification: JSONValue) -> String? {
         notification["attempts"]?.list?.first?["sendAttemptResult"]?.text
     }
 }

@@ -25,16 +25,16 @@ enum ConsumptionV1 {
     ]
 
     /// Whether a body says what it must, field by field.
-    static func check(_ body: [String: AnyJSON]) throws(APIError) {
-        guard body["customerConsented"]?.bool == true else { throw .invalidCustomerConsented }
-        guard body["sampleContentProvided"]?.bool != nil else { throw .invalidSampleContentProvided }
+    static func check(_ body: [String: JSONValue]) throws(APIError) {
+        guard body["customerConsented"]?.flag == true else { throw .invalidCustomerConsented }
+        guard body["sampleContentProvided"]?.flag != nil else { throw .invalidSampleContentProvided }
         guard let token = body["appAccountToken"]?.text, token.isEmpty || UUID(uuidString: token) != nil else {
             throw .invalidAppAccountToken
         }
         for choice in choices {
             let value = body[choice.name] ?? .null
             if choice.isOptional, value.isNull { continue }
-            guard let number = value.integer, (0...choice.highest).contains(number) else { throw choice.error }
+            guard let number = value.whole, (0...choice.highest).contains(number) else { throw choice.error }
         }
     }
 

@@ -13,9 +13,9 @@ enum ConsumptionV2 {
     private static let refundPreferences: Set<String> = ["DECLINE", "GRANT_FULL", "GRANT_PRORATED"]
 
     /// Whether a body says what it must, field by field.
-    static func check(_ body: [String: AnyJSON]) throws(APIError) {
-        guard body["customerConsented"]?.bool == true else { throw .invalidCustomerConsented }
-        guard body["sampleContentProvided"]?.bool != nil else { throw .invalidSampleContentProvided }
+    static func check(_ body: [String: JSONValue]) throws(APIError) {
+        guard body["customerConsented"]?.flag == true else { throw .invalidCustomerConsented }
+        guard body["sampleContentProvided"]?.flag != nil else { throw .invalidSampleContentProvided }
         guard let status = body["deliveryStatus"]?.text, deliveryStatuses.contains(status) else {
             throw .invalidDeliveryStatus
         }
@@ -23,7 +23,7 @@ enum ConsumptionV2 {
             guard let text = preference.text, refundPreferences.contains(text) else { throw .invalidRefundPreference }
         }
         if let percentage = body["consumptionPercentage"], !percentage.isNull {
-            guard let number = percentage.integer, Limit.percentage.contains(number) else {
+            guard let number = percentage.whole, Limit.percentage.contains(number) else {
                 throw .consumptionPercentageOutOfRange
             }
             guard status == delivered || number == 0 else { throw .consumptionPercentageNotZero }
@@ -31,7 +31,7 @@ enum ConsumptionV2 {
     }
 
     /// Whether it may be said of this purchase.
-    static func check(_ body: [String: AnyJSON], of transaction: TransactionRecord) throws(APIError) {
+    static func check(_ body: [String: JSONValue], of transaction: TransactionRecord) throws(APIError) {
         guard transaction.advancedCommerceInfo == nil else { throw .advancedCommerceNotSupported }
         let hasPercentage = body["consumptionPercentage"].map { !$0.isNull } ?? false
         guard !hasPercentage || transaction.type != .autoRenewableSubscription else {

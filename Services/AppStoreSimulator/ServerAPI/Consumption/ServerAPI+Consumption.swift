@@ -22,9 +22,9 @@ extension ServerAPI {
 
     private func consumption(
         _ request: Request, _ context: ServerAPIContext, version: Int,
-        _ check: ([String: AnyJSON]) throws(APIError) -> Void,
+        _ check: ([String: JSONValue]) throws(APIError) -> Void,
         ofTransaction checkTransaction:
-            @escaping @Sendable ([String: AnyJSON], TransactionRecord) throws(APIError) -> Void
+            @escaping @Sendable ([String: JSONValue], TransactionRecord) throws(APIError) -> Void
     ) async throws -> Response {
         let app = try context.caller()
         let id = try context.pathPart("transactionId")

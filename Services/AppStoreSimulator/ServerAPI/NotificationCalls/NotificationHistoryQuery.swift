@@ -13,9 +13,9 @@ struct NotificationHistoryQuery: Sendable {
     ///
     /// - Parameter now: milliseconds since 1970; an end in the future becomes now.
     /// - Throws: 4000015, 4000016, 4000013, 4000012, 4000019, 4000018, 4000006.
-    init(_ body: [String: AnyJSON], environment: StoreEnvironment, now: Int64) throws(APIError) {
-        guard let startDate = body["startDate"]?.integer, startDate >= 0 else { throw .invalidStartDate }
-        guard let endDate = body["endDate"]?.integer, endDate >= 0 else { throw .invalidEndDate }
+    init(_ body: [String: JSONValue], environment: StoreEnvironment, now: Int64) throws(APIError) {
+        guard let startDate = body["startDate"]?.whole, startDate >= 0 else { throw .invalidStartDate }
+        guard let endDate = body["endDate"]?.whole, endDate >= 0 else { throw .invalidEndDate }
         guard startDate < endDate else { throw .startDateAfterEndDate }
         guard startDate >= now - NotificationSchedule.history(in: environment) else { throw .startDateTooFarInPast }
         self.startDate = startDate
@@ -30,12 +30,12 @@ struct NotificationHistoryQuery: Sendable {
             throw .invalidTransactionId
         }
         self.transactionId = transactionId.text
-        let onlyFailures = body["onlyFailures"] ?? .bool(false)
-        guard onlyFailures.isNull || onlyFailures.bool != nil else { throw .generalBadRequest }
-        self.onlyFailures = onlyFailures.bool == true
+        let onlyFailures = body["onlyFailures"] ?? .flag(false)
+        guard onlyFailures.isNull || onlyFailures.flag != nil else { throw .generalBadRequest }
+        self.onlyFailures = onlyFailures.flag == true
     }
 
-    private static func name(_ value: AnyJSON?, _ isKnown: (String) -> Bool) throws(APIError) -> String? {
+    private static func name(_ value: JSONValue?, _ isKnown: (String) -> Bool) throws(APIError) -> String? {
         guard let value, !value.isNull else { return nil }
         guard let text = value.text, isKnown(text) else { throw .invalidNotificationType }
         return text

@@ -16,9 +16,9 @@ struct ExtensionFields: Sendable {
     let requestIdentifier: String
 
     /// - Throws: 4000009, 4000010, 4000011.
-    init(_ body: [String: AnyJSON]) throws(APIError) {
-        guard let days = body["extendByDays"]?.integer, Limit.days.contains(days) else { throw .invalidExtendByDays }
-        guard let reason = body["extendReasonCode"]?.integer, Limit.reasons.contains(reason) else {
+    init(_ body: [String: JSONValue]) throws(APIError) {
+        guard let days = body["extendByDays"]?.whole, Limit.days.contains(days) else { throw .invalidExtendByDays }
+        guard let reason = body["extendReasonCode"]?.whole, Limit.reasons.contains(reason) else {
             throw .invalidExtendReasonCode
         }
         guard let identifier = body["requestIdentifier"]?.text,

@@ -47,7 +47,7 @@ struct MassExtensionRequest: Sendable {
     let storefrontCountryCodes: [String]
 
     /// - Throws: 4000009, 4000010, 4000011, 4000023, 4000027, 4000028.
-    init(_ body: [String: AnyJSON]) throws(APIError) {
+    init(_ body: [String: JSONValue]) throws(APIError) {
         fields = try ExtensionFields(body)
         guard let productId = body["productId"]?.text, !productId.isEmpty else { throw .invalidProductId }
         self.productId = productId

@@ -1,23 +1,23 @@
 import Foundation
 
-/// A value of JSON or YAML, as stories compare and pass them on.
-enum StoryValue: Sendable, Equatable {
+/// Any value of JSON, or of a story's YAML.
+enum JSONValue: Sendable, Equatable {
     case null
     case flag(Bool)
     case whole(Int64)
     case number(Double)
     case text(String)
-    case list([StoryValue])
-    case map([String: StoryValue])
+    case list([JSONValue])
+    case map([String: JSONValue])
 
     /// Reads JSON; nil when the bytes are something else.
     init?(json data: Data) {
-        guard let value = try? JSONDecoder().decode(StoryValue.self, from: data) else { return nil }
+        guard let value = try? JSONDecoder().decode(JSONValue.self, from: data) else { return nil }
         self = value
     }
 
     /// Equal as JSON is: 1 and 1.0 are the same number.
-    static func == (left: StoryValue, right: StoryValue) -> Bool {
+    static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
         case (.flag(let left), .flag(let right)): left == right
@@ -39,19 +39,29 @@ enum StoryValue: Sendable, Equatable {
         }
     }
 
+    var isNull: Bool { self == .null }
+
+    var whole: Int64? {
+        if case .whole(let number) = self { number } else { nil }
+    }
+
+    var flag: Bool? {
+        if case .flag(let flag) = self { flag } else { nil }
+    }
+
     var text: String? {
         if case .text(let text) = self { text } else { nil }
     }
 
-    var list: [StoryValue]? {
+    var list: [JSONValue]? {
         if case .list(let list) = self { list } else { nil }
     }
 
-    var map: [String: StoryValue]? {
+    var map: [String: JSONValue]? {
         if case .map(let map) = self { map } else { nil }
     }
 
-    subscript(key: String) -> StoryValue? { map?[key] }
+    subscript(key: String) -> JSONValue? { map?[key] }
 
     /// As it stands within a longer text: texts as they are, the rest as JSON.
     var plain: String { text ?? json }
@@ -63,33 +73,17 @@ enum StoryValue: Sendable, Equatable {
         guard let data = try? encoder.encode(self) else { return "null" }
         return String(decoding: data, as: UTF8.self)
     }
-
-    /// For people: JSON, cut where it gets long; a signed payload is only called one.
-    var shown: String {
-        let text = withoutSignedPayloads.json
-        return text.count <= 300 ? text : text.prefix(300) + "…"
-    }
-
-    private var withoutSignedPayloads: StoryValue {
-        switch self {
-        case .text(let text) where SignedPayload.looksLikeOne(text): .text("(a signed payload)")
-        case .text(let text) where text.count > 500: .text("(\(text.count) characters)")
-        case .list(let list): .list(list.map(\.withoutSignedPayloads))
-        case .map(let map): .map(map.mapValues(\.withoutSignedPayloads))
-        default: self
-        }
-    }
 }
 
-extension StoryValue: Codable {
+extension JSONValue: Codable {
     init(from decoder: any Decoder) throws {
         // Most frequent first: a refused attempt costs time.
         let container = try decoder.singleValueContainer()
         if let text = try? container.decode(String.self) {
             self = .text(text)
-        } else if let map = try? container.decode([String: StoryValue].self) {
+        } else if let map = try? container.decode([String: JSONValue].self) {
             self = .map(map)
-        } else if let list = try? container.decode([StoryValue].self) {
+        } else if let list = try? container.decode([JSONValue].self) {
             self = .list(list)
         } else if let flag = try? container.decode(Bool.self) {
             self = .flag(flag)
@@ -115,22 +109,5 @@ extension StoryValue: Codable {
         case .list(let value): try container.encode(value)
         case .map(let value): try container.encode(value)
         }
-    }
-}
-
-/// Looks into compact JWS without checking it: stories read what the simulator signed; checking is others' work.
-enum SignedPayload {
-    /// Whether a text has the three parts of a compact JWS, the first of them JSON.
-    static func looksLikeOne(_ text: String) -> Bool {
-        text.hasPrefix("eyJ") && text.count(where: { $0 == "." }) == 2
-    }
-
-    /// The payload; nil when the text is no JWS with JSON inside.
-    static func decode(_ text: String) -> StoryValue? {
-        guard looksLikeOne(text) else { return nil }
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        var base64 = parts[1].replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-        base64 += String(repeating: "=", count: (4 - base64.count % 4) % 4)
-        return Data(base64Encoded: base64).flatMap(StoryValue.init(json:))
     }
 }
