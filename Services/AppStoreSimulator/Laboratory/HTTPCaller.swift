@@ -43,20 +43,6 @@ struct HTTPCaller: Sendable {
         }
     }
 
-    /// - Throws: whatever keeps an answer from coming.
-    func get(_ url: String, headers: [(String, String)] = [], timeout: Duration) async throws -> Answer {
-        try await send(HTTPClientRequest(url: url), headers: headers, timeout: timeout)
-    }
-
-    /// - Throws: whatever keeps an answer from coming.
-    func post(_ url: String, json: Data, headers: [(String, String)] = [], timeout: Duration) async throws -> Answer {
-        var request = HTTPClientRequest(url: url)
-        request.method = .POST
-        request.headers.add(name: "content-type", value: "application/json")
-        request.body = .bytes(ByteBuffer(bytes: json))
-        return try await send(request, headers: headers, timeout: timeout)
-    }
-
     /// Any method, with a body of JSON or without one.
     ///
     /// - Throws: whatever keeps an answer from coming.
@@ -69,13 +55,6 @@ struct HTTPCaller: Sendable {
             request.headers.add(name: "content-type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: json))
         }
-        return try await send(request, headers: headers, timeout: timeout)
-    }
-
-    private func send(
-        _ request: HTTPClientRequest, headers: [(String, String)], timeout: Duration
-    ) async throws -> Answer {
-        var request = request
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         let response = try await client.execute(request, timeout: .nanoseconds(timeout.wholeNanoseconds))
         let body = try await response.body.collect(upTo: Self.answerBytesMaximum)

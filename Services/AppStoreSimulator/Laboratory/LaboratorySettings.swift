@@ -39,6 +39,20 @@ struct LaboratorySettings: Sendable {
         return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
+    /// An HTTP address that an option or a variable gives, without a slash at its end.
+    ///
+    /// - Throws: `ToolFailure` when it is none, or missing.
+    static func address(
+        _ text: String?, of option: String, example: String = "http://127.0.0.1:8080"
+    ) throws -> String {
+        guard let text, isAddress(text) else { throw ToolFailure("\(option) must be an address such as \(example)") }
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    static func isAddress(_ text: String) -> Bool {
+        URL(string: text).map { ["http", "https"].contains($0.scheme) && $0.host != nil } ?? false
+    }
+
     /// An empty variable counts as not set, because container tools pass unset variables on as empty ones.
     private func text(_ variable: String) -> String? {
         environment[variable].flatMap { $0.isEmpty ? nil : $0 }

@@ -10,9 +10,8 @@ struct LoadShopperTests {
     func everyKindIsBoughtInItsPlaceAndEachReceiptHasAnAppleIdOfItsOwn() async throws {
         try await RunningSimulator.run { control in
             let shop = SimulatorClient(
-                http: control.http, base: control.base,
-                sale: SimulatorClient.Sale(
-                    bundleId: "com.example.game", productId: "gems.100", type: "Consumable", environment: "Sandbox"))
+                control: control, bundleId: "com.example.game", productId: "gems.100", type: "Consumable",
+                environment: "Sandbox")
             let kinds = (0..<60).map { LoadProofKind.allCases[$0 % 3] }
             let proofs = try await LoadShopper(shop: shop, run: "one two&three").buy(kinds)
             #expect(proofs.map(\.kind) == kinds)

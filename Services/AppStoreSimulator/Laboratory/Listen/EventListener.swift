@@ -74,8 +74,8 @@ struct EventListener: Sendable {
         var query =
             "app=\(ControlClient.escaped(app))&after=\(ControlClient.escaped(place))&limit=\(Limit.page)&wait=\(wait)"
         if !types.isEmpty { query += "&types=\(ControlClient.escaped(types.joined(separator: ",")))" }
-        let answer = try await http.get(
-            "\(intake)/v1/events?\(query)", headers: [("authorization", "Bearer \(apiKey)")],
+        let answer = try await http.call(
+            .GET, "\(intake)/v1/events?\(query)", headers: [("authorization", "Bearer \(apiKey)")],
             timeout: .seconds(wait) + Limit.answer)
         if answer.status == 429 || answer.status >= 500 { throw NotNow() }
         guard answer.isSuccess, let page = Self.page(answer.body) else {

@@ -35,7 +35,7 @@ struct ListenCommand: AsyncParsableCommand {
             throw ValidationError("--once is from 1 to 1000000")
         }
         if let forwardTo {
-            guard let url = URL(string: forwardTo), ["http", "https"].contains(url.scheme), url.host != nil else {
+            guard LaboratorySettings.isAddress(forwardTo) else {
                 throw ValidationError("--forward-to must be a URL such as http://localhost:8080/notifications")
             }
         }

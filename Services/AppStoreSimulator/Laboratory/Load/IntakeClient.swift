@@ -1,4 +1,5 @@
 import Foundation
+import NIOHTTP1
 
 /// What a load needs of intake.
 protocol LoadIntake: Sendable {
@@ -49,21 +50,18 @@ struct IntakeClient: LoadIntake {
         var fields = proof.fields
         fields["app"] = app
         if credentials.isServerKey { fields["account"] = account }
-        let body = fields
+        let body = Data(JSONValue.map(fields.mapValues(JSONValue.text)).json.utf8)
         let url = "\(base)/v1/purchases\(Self.query(wait))"
         return await reply(wait) { timeout in
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .withoutEscapingSlashes
-            return try await http.post(
-                url, json: try encoder.encode(body), headers: credentials.headers(account: account),
-                timeout: timeout)
+            try await http.call(
+                .POST, url, json: body, headers: credentials.headers(account: account), timeout: timeout)
         }
     }
 
     func fetch(_ id: String, account: String, wait: Int) async -> Reply {
         let url = "\(base)/v1/purchases/\(id)\(Self.query(wait))"
         return await reply(wait) { timeout in
-            try await http.get(url, headers: credentials.headers(account: account), timeout: timeout)
+            try await http.call(.GET, url, headers: credentials.headers(account: account), timeout: timeout)
         }
     }
 

@@ -25,11 +25,7 @@ struct LoadCommand: AsyncParsableCommand {
     @Option(help: "The simulator's address. Default: COUNTERSIGN_SIMULATOR_URL, or \(ControlClient.defaultBase).")
     var simulator: String?
     @Option(help: "Intake's address. Default: COUNTERSIGN_RECEIPT_INTAKE_URL.") var intake: String?
-    @Option(help: "A file with a server API key. Default: COUNTERSIGN_API_KEY.") var apiKeyFile: String?
-    @Option(help: "A file with the HS256 secret: each account then comes with a token of its own.")
-    var jwtSecretFile: String?
-    @Option(help: "The tokens' iss.") var jwtIssuer: String?
-    @Option(help: "The tokens' aud.") var jwtAudience: String?
+    @OptionGroup var credentials: CredentialOptions
     @Option(help: "Genuine purchases.") var count = 1000
     @Option(help: "Requests begun per second; as many as go where left out.") var rate: Double?
     @Option(help: "Posts at the same time, at most.") var concurrency = 32
@@ -98,16 +94,16 @@ struct LoadCommand: AsyncParsableCommand {
     private var askers: Int { outcomeConcurrency ?? concurrency }
 
     private func carryOut(posting: HTTPCaller, asking: HTTPCaller) async throws -> LoadReport {
-        let settings = LaboratorySettings()
         let plan = LoadPlan(
             LoadPlan.Settings(
                 count: count, accounts: accounts, duplicateShare: duplicates, forgeryShare: forgeries, seed: seed,
                 proofs: proofs.kinds))
         let shop = SimulatorClient(
-            http: posting, base: try ControlClient.base(simulator),
-            sale: SimulatorClient.Sale(bundleId: app, productId: product, type: type, environment: environment))
-        let intakeBase = try Self.intakeBase(intake ?? settings.receiptIntakeURL)
-        let credentials = try await credentials(settings, accounts: plan.buyers + plan.forgers)
+            control: ControlClient(http: posting, base: try ControlClient.base(simulator)), bundleId: app,
+            productId: product, type: type, environment: environment)
+        let intakeBase = try LaboratorySettings.address(
+            intake ?? LaboratorySettings().receiptIntakeURL, of: "--intake")
+        let credentials = try await credentials.source().credentials(of: plan.buyers + plan.forgers)
         func client(_ http: HTTPCaller) -> IntakeClient {
             IntakeClient(http: http, base: intakeBase, app: app, credentials: credentials)
         }
@@ -187,28 +183,10 @@ struct LoadCommand: AsyncParsableCommand {
                     LoadReport.Forgery(kind: kind.kind, expectedReason: kind.expectedRejection, account: account),
                     LoadProof(
                         kind: .signedTransaction, transactionId: "", originalTransactionId: "",
-                        content: try await shop.forge(kind.kind).signedTransaction)
+                        content: try await shop.forge(kind.kind))
                 ))
         }
         return forged
-    }
-
-    private static func intakeBase(_ url: String?) throws -> String {
-        guard let url, let parsed = URL(string: url), ["http", "https"].contains(parsed.scheme), parsed.host != nil
-        else {
-            throw ToolFailure("--intake must be an address such as http://127.0.0.1:8080")
-        }
-        return url.hasSuffix("/") ? String(url.dropLast()) : url
-    }
-
-    private func credentials(_ settings: LaboratorySettings, accounts: [String]) async throws -> LoadCredentials {
-        if let path = jwtSecretFile {
-            return try await LoadCredentials(
-                secret: try LaboratorySettings.secret(in: path), accounts: accounts, issuer: jwtIssuer,
-                audience: jwtAudience)
-        }
-        if let path = apiKeyFile { return LoadCredentials(apiKey: try LaboratorySettings.secret(in: path)) }
-        return LoadCredentials(apiKey: try settings.apiKey())
     }
 
     private static func write(_ text: String, to path: String) throws {

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import JWTKit
 
@@ -50,5 +51,39 @@ struct LoadCredentials: Sendable {
         func verify(using algorithm: some JWTAlgorithm) throws {
             try exp.verifyNotExpired()
         }
+    }
+}
+
+/// Where credentials come from.
+enum CredentialSource: Sendable {
+    /// A server's key that may speak for any account.
+    case apiKey(String)
+    /// The HS256 secret of the players' tokens.
+    case secret(String, issuer: String?, audience: String?)
+
+    /// - Throws: `JWTError`.
+    func credentials(of accounts: some Sequence<String>) async throws -> LoadCredentials {
+        switch self {
+        case .apiKey(let key): LoadCredentials(apiKey: key)
+        case .secret(let secret, let issuer, let audience):
+            try await LoadCredentials(secret: secret, accounts: accounts, issuer: issuer, audience: audience)
+        }
+    }
+}
+
+/// The options that say who asks the backend.
+struct CredentialOptions: ParsableArguments {
+    @Option(help: "A file with the backend's server API key. Default: COUNTERSIGN_API_KEY.") var apiKeyFile: String?
+    @Option(help: "A file with the HS256 secret, instead of a key: each account then comes with a token of its own.")
+    var jwtSecretFile: String?
+    @Option(help: "The tokens' iss.") var jwtIssuer: String?
+    @Option(help: "The tokens' aud.") var jwtAudience: String?
+
+    /// - Throws: `ToolFailure`.
+    func source() throws -> CredentialSource {
+        if let path = jwtSecretFile {
+            return .secret(try LaboratorySettings.secret(in: path), issuer: jwtIssuer, audience: jwtAudience)
+        }
+        return .apiKey(try apiKeyFile.map(LaboratorySettings.secret(in:)) ?? LaboratorySettings().apiKey())
     }
 }

@@ -14,22 +14,15 @@ struct StoryBackend: Sendable {
     let base: String
     /// Where the backend takes server notifications.
     var notificationURL: String?
-    let credentials: Credentials
-
     /// How the app proves who is playing.
-    enum Credentials: Sendable {
-        /// A server's key that may speak for any account.
-        case apiKey(String)
-        /// The HS256 secret of the players' tokens.
-        case secret(String, issuer: String?, audience: String?)
-    }
+    let credentials: CredentialSource
 
     /// A call of its API: a path as it stands, or a purchase that is posted for an account.
     ///
     /// - Throws: `ToolFailure`.
     func call(_ fields: [String: JSONValue], bundleId: String, account: String?) async throws -> StoryAnswer {
         var (method, path, body) = (HTTPMethod.GET, "", fields["body"])
-        let credentials = try await credentials(account)
+        let credentials = try await credentials.credentials(of: [account].compactMap(\.self))
         if let proof = fields["purchase"] {
             (method, path) = (.POST, "/v1/purchases?wait=\(Limit.wait)")
             var purchase: [String: JSONValue] = ["app": .text(bundleId), "signed_transaction": proof]
@@ -50,15 +43,6 @@ struct StoryBackend: Sendable {
                         timeout: Limit.answer)))
         } catch {
             throw ToolFailure("the backend at \(base) cannot be reached: \(error)")
-        }
-    }
-
-    private func credentials(_ account: String?) async throws -> LoadCredentials {
-        switch credentials {
-        case .apiKey(let key): LoadCredentials(apiKey: key)
-        case .secret(let secret, let issuer, let audience):
-            try await LoadCredentials(
-                secret: secret, accounts: [account].compactMap { $0 }, issuer: issuer, audience: audience)
         }
     }
 }

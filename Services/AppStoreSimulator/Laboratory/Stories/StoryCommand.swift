@@ -57,10 +57,7 @@ struct StoryRunCommand: AsyncParsableCommand {
     @Option(help: "The backend under test: intake's address.") var backend: String?
     @Option(help: "Where the backend takes server notifications; without it they are kept and not sent.")
     var notificationUrl: String?
-    @Option(help: "A file with the backend's server API key. Default: COUNTERSIGN_API_KEY.") var apiKeyFile: String?
-    @Option(help: "A file with the HS256 secret of players' tokens, instead of an API key.") var jwtSecretFile: String?
-    @Option(help: "The tokens' iss.") var jwtIssuer: String?
-    @Option(help: "The tokens' aud.") var jwtAudience: String?
+    @OptionGroup var credentials: CredentialOptions
     @Flag(help: "Goes on after a failed step.") var keepGoing = false
     @Flag(help: "Prints one JSON report instead of the steps.") var json = false
 
@@ -99,20 +96,9 @@ struct StoryRunCommand: AsyncParsableCommand {
 
     private func backend(_ http: HTTPCaller) throws -> StoryBackend? {
         guard let backend else { return nil }
-        guard let url = URL(string: backend), ["http", "https"].contains(url.scheme), url.host != nil else {
-            throw ToolFailure("--backend must be an address such as http://127.0.0.1:8080")
-        }
         return StoryBackend(
-            http: http, base: backend.hasSuffix("/") ? String(backend.dropLast()) : backend,
-            notificationURL: notificationUrl, credentials: try credentials())
-    }
-
-    private func credentials() throws -> StoryBackend.Credentials {
-        if let path = jwtSecretFile {
-            return .secret(try LaboratorySettings.secret(in: path), issuer: jwtIssuer, audience: jwtAudience)
-        }
-        if let path = apiKeyFile { return .apiKey(try LaboratorySettings.secret(in: path)) }
-        return .apiKey(try LaboratorySettings().apiKey())
+            http: http, base: try LaboratorySettings.address(backend, of: "--backend"),
+            notificationURL: notificationUrl, credentials: try credentials.source())
     }
 }
 

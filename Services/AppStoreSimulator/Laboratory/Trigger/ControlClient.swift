@@ -43,10 +43,7 @@ struct ControlClient: Sendable {
     /// - Throws: `ToolFailure` when the text is no address.
     static func base(_ option: String?) throws -> String {
         let text = option ?? LaboratorySettings().simulatorURL ?? defaultBase
-        guard let url = URL(string: text), ["http", "https"].contains(url.scheme), url.host != nil else {
-            throw ToolFailure("--simulator must be an address such as \(defaultBase)")
-        }
-        return text.hasSuffix("/") ? String(text.dropLast()) : text
+        return try LaboratorySettings.address(text, of: "--simulator", example: defaultBase)
     }
 
     /// Any answer, good or bad.
