@@ -20,14 +20,8 @@ enum ControlBody {
 
     /// The whole body; an empty one is an empty object, so that a call without choices needs none.
     static func bytes(of request: Request, maximum: Int = Limit.bytes) async throws -> Data {
-        var body = Data()
-        for try await part in request.body {
-            body.append(contentsOf: part.readableBytesView)
-            guard body.count <= maximum else {
-                throw Problem(.contentTooLarge, "a body has at most \(maximum) bytes")
-            }
-        }
-        return body
+        try await APIBody.read(
+            request, maximum: maximum, or: Problem(.contentTooLarge, "a body has at most \(maximum) bytes"))
     }
 
     @inline(never)

@@ -19,7 +19,7 @@ struct PerformanceTestRoutes: Sendable {
         let routes = group.group("messaging/performanceTest")
         routes.post { request, context in
             let app = try context.caller()
-            let body = try await RetentionBody.decode(Body.self, from: request, or: .invalidPerformanceTestRequest)
+            let body = try await APIBody.decode(Body.self, from: request, or: .invalidPerformanceTestRequest)
             let run = try await prepare(body.originalTransactionId, app)
             guard tester.start(run) else { throw APIError.performanceTestIsRunning }
             return APIAnswer.json(run.test.startedJSON)

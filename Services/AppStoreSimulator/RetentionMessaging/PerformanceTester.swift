@@ -84,10 +84,8 @@ struct PerformanceTester: Service {
     }
 
     private func send(_ run: Run) async -> RealtimeAnswer {
-        let request = RealtimeRequest(
-            originalTransactionId: run.request.originalTransactionId, appAppleId: run.request.appAppleId,
-            productId: run.request.productId, userLocale: run.request.userLocale,
-            environment: run.request.environment)
+        var request = run.request
+        request.requestIdentifier = RealtimeRequest.newIdentifier()
         guard let signed = try? sender.sign(request) else { return RealtimeAnswer(result: .other, milliseconds: 0) }
         return await sender.post(
             signed, to: run.test.target, within: PerformanceTest.Configuration.responseTimeThreshold)

@@ -7,8 +7,10 @@ struct RealtimeRequest: Sendable {
     var productId: String
     var userLocale: String
     /// A lower-case UUID, another for each request.
-    var requestIdentifier = UUID().uuidString.lowercased()
+    var requestIdentifier = newIdentifier()
     var environment: StoreEnvironment
+
+    static func newIdentifier() -> String { UUID().uuidString.lowercased() }
 
     /// - Parameter signedDate: milliseconds since 1970.
     func payload(signedDate: Int64) -> String {

@@ -24,7 +24,7 @@ struct RetentionMessaging: Sendable {
             let identifier = try RetentionIdentifier.uuid(context.parameters.get("identifier"))
             let size = try imageSize(request)
             let maximum = RetentionImageFile.Limit.bytes
-            let bytes = [UInt8](try await RetentionBody.bytes(of: request, maximum, or: .invalidImage))
+            let bytes = [UInt8](try await APIBody.read(request, maximum: maximum, or: APIError.invalidImage))
             let file = try RetentionImageFile(bytes, size: size)
             try await store.change { state, now in
                 let image = RetentionImage(
@@ -35,12 +35,8 @@ struct RetentionMessaging: Sendable {
             return APIAnswer.empty()
         }
         routes.delete("image/:identifier") { _, context in
-            let app = try context.caller()
             let identifier = try RetentionIdentifier.uuid(context.parameters.get("identifier"))
-            try await store.change { state, _ in
-                try state.deleteImage(identifier, of: app.bundleId, in: environment)
-            }
-            return APIAnswer.empty()
+            return try await change(context) { try $0.deleteImage(identifier, of: $1, in: environment) }
         }
         routes.get("image/list") { _, context in
             let app = try context.caller()
@@ -64,7 +60,7 @@ struct RetentionMessaging: Sendable {
             let app = try context.caller()
             let identifier = try RetentionIdentifier.uuid(context.parameters.get("identifier"))
             let maximum = RetentionMessageContent.Limit.requestBytes
-            let content = try RetentionMessageContent(json: try await RetentionBody.bytes(of: request, maximum))
+            let content = try RetentionMessageContent(json: try await APIBody.read(request, maximum: maximum))
             try await store.change { state, now in
                 let message = RetentionMessage(messageIdentifier: identifier, content: content, uploadedDate: now)
                 try state.uploadMessage(message, of: app.bundleId, in: environment)
@@ -72,12 +68,8 @@ struct RetentionMessaging: Sendable {
             return APIAnswer.empty()
         }
         routes.delete("message/:identifier") { _, context in
-            let app = try context.caller()
             let identifier = try RetentionIdentifier.uuid(context.parameters.get("identifier"))
-            try await store.change { state, _ in
-                try state.deleteMessage(identifier, of: app.bundleId, in: environment)
-            }
-            return APIAnswer.empty()
+            return try await change(context) { try $0.deleteMessage(identifier, of: $1, in: environment) }
         }
         routes.get("message/list") { _, context in
             let app = try context.caller()
@@ -99,7 +91,7 @@ struct RetentionMessaging: Sendable {
         routes.put("default/:product/:locale") { request, context in
             let app = try context.caller()
             let (productId, locale) = try names(context)
-            let body = try await RetentionBody.decode(DefaultRequest.self, from: request)
+            let body = try await APIBody.decode(DefaultRequest.self, from: request)
             let row = RetentionDefault(
                 productId: productId, locale: locale,
                 messageIdentifier: try RetentionIdentifier.uuid(body.messageIdentifier))
@@ -109,15 +101,13 @@ struct RetentionMessaging: Sendable {
             return APIAnswer.empty()
         }
         routes.delete("default/:product/:locale") { _, context in
-            let app = try context.caller()
             let (productId, locale) = try names(context)
             // Apple answers 200 where there was none, too (Delete Default Message).
-            try await store.change { state, _ in
-                try state.checkDefault(productId, locale, of: app.bundleId)
+            return try await change(context) { state, bundleId in
+                try state.checkDefault(productId, locale, of: bundleId)
                 state.removeRetention(
-                    RetentionDefault.self, RetentionDefault.key(productId, locale), of: app.bundleId, in: environment)
+                    RetentionDefault.self, RetentionDefault.key(productId, locale), of: bundleId, in: environment)
             }
-            return APIAnswer.empty()
         }
         routes.get("default/:product/:locale") { _, context in
             let app = try context.caller()
@@ -136,21 +126,13 @@ struct RetentionMessaging: Sendable {
 
     private func addRealtimeURL(to routes: RouterGroup<ServerAPIContext>) {
         routes.put("realtime/url") { request, context in
-            let app = try context.caller()
-            let url = try await RetentionBody.decode(URLRequest.self, from: request).realtimeURL
+            let url = try await APIBody.decode(URLRequest.self, from: request).realtimeURL
             guard RealtimeSender.isAddress(url) else { throw APIError.badRealtimeURL }
-            try await store.change { state, _ in
-                try state.configureRealtimeURL(url, of: app.bundleId, in: environment)
-            }
-            return APIAnswer.empty()
+            return try await change(context) { try $0.configureRealtimeURL(url, of: $1, in: environment) }
         }
         routes.delete("realtime/url") { _, context in
-            let app = try context.caller()
             // Apple's page lists no error for an app that has none.
-            try await store.change { state, _ in
-                state.removeRetention(RetentionURL.self, of: app.bundleId, in: environment)
-            }
-            return APIAnswer.empty()
+            try await change(context) { $0.removeRetention(RetentionURL.self, of: $1, in: environment) }
         }
         routes.get("realtime/url") { _, context in
             let app = try context.caller()
@@ -172,6 +154,16 @@ struct RetentionMessaging: Sendable {
         let realtimeURL: String
     }
 
+    /// Changes what the calling app has, and answers with an empty body.
+    @inline(never)
+    private func change(
+        _ context: ServerAPIContext, _ body: @escaping @Sendable (inout StoreState, String) throws -> Void
+    ) async throws -> Response {
+        let app = try context.caller()
+        try await store.change { state, _ in try body(&state, app.bundleId) }
+        return APIAnswer.empty()
+    }
+
     private func imageSize(_ request: Request) throws -> RetentionImage.Size {
         guard let name = request.uri.queryParameters["imageSize"] else { return .full }
         guard let size = RetentionImage.Size(rawValue: String(name)) else { throw APIError.badImageSize }
@@ -187,28 +179,5 @@ struct RetentionMessaging: Sendable {
         var json = JSONText()
         json.add(name, json: "[\(items.joined(separator: ","))]")
         return APIAnswer.json(json.object)
-    }
-}
-
-/// Bodies of the Retention Messaging API.
-enum RetentionBody {
-    /// The whole body; one that is longer is refused as `error`.
-    static func bytes(
-        of request: Request, _ maximum: Int, or error: APIError = .generalBadRequest
-    ) async throws -> Data {
-        var body = Data()
-        for try await part in request.body {
-            body.append(contentsOf: part.readableBytesView)
-            guard body.count <= maximum else { throw error }
-        }
-        return body
-    }
-
-    static func decode<Body: Decodable>(
-        _ type: Body.Type, from request: Request, or error: APIError = .generalBadRequest
-    ) async throws -> Body {
-        let body = try await bytes(of: request, ControlBody.Limit.bytes, or: error)
-        guard let value = try? JSONDecoder().decode(Body.self, from: body) else { throw error }
-        return value
     }
 }
