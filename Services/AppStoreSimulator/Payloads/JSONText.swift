@@ -46,6 +46,9 @@ struct JSONText {
     }
 
     static func quoted(_ value: String) -> String {
+        // Nearly all are plain: then it is one copy.
+        let isPlain = value.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+        if isPlain { return "\"\(value)\"" }
         var quoted: [UInt8] = [UInt8(ascii: "\"")]
         quoted.reserveCapacity(value.utf8.count + 2)
         for byte in value.utf8 {

@@ -75,6 +75,13 @@ struct CalendarTime: Sendable, Equatable {
         Self.append(second, digits: 2, to: &bytes)
     }
 
+    /// `2025-04-30 02:17:37`.
+    var text: String {
+        var bytes: [UInt8] = []
+        append(to: &bytes, between: UInt8(ascii: " "))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// `2025-04-30T02:17:37Z`, as dates stand in receipts (RFC 3339).
     var internetText: String { internetText(fraction: nil) }
 

@@ -85,27 +85,18 @@ struct VerifyReceipt: Sendable {
                 holdings: holdings, receipt: try receipts.receipt(fresh),
                 excludesOldTransactions: asked.excludesOldTransactions ?? false)
         }
-        return Self.response(answer.encoded())
+        return APIAnswer.json(answer.encoded())
     }
 
     /// An answer without a receipt.
     ///
     /// - Parameter isRetryable: Apple documents `is-retryable` and sends `is_retryable`: it gets both.
     private func refuse(_ status: Int64, isRetryable: Bool? = nil) -> Response {
-        var json = ReceiptJSON(capacity: 128)
-        json.object { json in
-            if VerifyReceiptStatus.namesEnvironment(status) { json.add("environment", environment.rawValue) }
-            json.add("status", number: status)
-            if let isRetryable {
-                json.add("is_retryable", bool: isRetryable)
-                json.add("is-retryable", bool: isRetryable)
-            }
-        }
-        return Self.response(json.bytes)
-    }
-
-    private static func response(_ json: [UInt8]) -> Response {
-        Response(
-            status: .ok, headers: [.contentType: "application/json"], body: .init(byteBuffer: ByteBuffer(bytes: json)))
+        var json = JSONText()
+        if VerifyReceiptStatus.namesEnvironment(status) { json.add("environment", environment.rawValue) }
+        json.add("status", status)
+        json.add("is_retryable", isRetryable)
+        json.add("is-retryable", isRetryable)
+        return APIAnswer.json(json.object)
     }
 }

@@ -2,12 +2,6 @@ import Foundation
 
 /// The body of an answer about a valid receipt (Apple's page responseBody, verifyReceipt).
 struct VerifyReceiptAnswer {
-    /// About how many bytes things have.
-    private enum Size {
-        static let receipt = 1_200
-        static let purchase = 1_100
-    }
-
     /// 0, or 21006.
     var status: Int64
     /// When it was asked, milliseconds since 1970.
@@ -28,37 +22,33 @@ struct VerifyReceiptAnswer {
     }
 
     /// JSON, the fields in Apple's order.
-    func encoded() -> [UInt8] {
-        let count = receipt.inAppPurchases.count + (latest?.holdings.transactions.count ?? 0)
-        var json = ReceiptJSON(
-            capacity: Size.receipt + count * Size.purchase + (latest?.receipt.count ?? 0) * 4 / 3)
-        json.object { json in
-            json.add("environment", receipt.environment.rawValue)
-            json.object("receipt") { append(receipt, to: &$0) }
-            if let latest { append(latest, to: &json) }
-            json.add("status", number: status)
-        }
-        return json.bytes
+    func encoded() -> String {
+        var inner = JSONText()
+        append(receipt, to: &inner)
+        var json = JSONText()
+        json.add("environment", receipt.environment.rawValue)
+        json.add("receipt", json: inner.object)
+        if let latest { append(latest, to: &json) }
+        json.add("status", status)
+        return json.object
     }
 
-    private func append(_ receipt: ReceiptContents, to json: inout ReceiptJSON) {
+    private func append(_ receipt: ReceiptContents, to json: inout JSONText) {
         json.add("receipt_type", ReceiptContents.receiptType(receipt.environment))
-        json.add("adam_id", number: receipt.appItemId)
-        json.add("app_item_id", number: receipt.appItemId)
+        json.add("adam_id", receipt.appItemId)
+        json.add("app_item_id", receipt.appItemId)
         json.add("bundle_id", receipt.bundleId)
         json.add("application_version", receipt.applicationVersion)
-        json.add("download_id", number: receipt.downloadId)
-        json.add("version_external_identifier", number: receipt.versionExternalIdentifier)
+        json.add("download_id", receipt.downloadId)
+        json.add("version_external_identifier", receipt.versionExternalIdentifier)
         json.add("receipt_creation_date", date: receipt.creationDate)
         json.add("request_date", date: requestDate)
         json.add("original_purchase_date", date: receipt.originalPurchaseDate)
         json.add("original_application_version", receipt.originalApplicationVersion)
-        json.array("in_app", receipt.inAppPurchases) { json, purchase in
-            json.object { append(purchase, known[purchase.transactionId], isLatest: false, to: &$0) }
-        }
+        json.add("in_app", receipt.inAppPurchases) { append($1, known[$1.transactionId], isLatest: false, to: &$0) }
     }
 
-    private func append(_ latest: Latest, to json: inout ReceiptJSON) {
+    private func append(_ latest: Latest, to json: inout JSONText) {
         var transactions = latest.holdings.transactions.sorted(by: Self.isNewer)
         if latest.excludesOldTransactions {
             var seen: Set<String> = []
@@ -66,16 +56,12 @@ struct VerifyReceiptAnswer {
                 $0.type == .autoRenewableSubscription && !seen.insert($0.originalTransactionId).inserted
             }
         }
-        json.array("latest_receipt_info", transactions) { json, transaction in
-            json.object {
-                append(ReceiptContents.InAppPurchase(transaction), transaction, isLatest: true, to: &$0)
-            }
+        json.add("latest_receipt_info", transactions) {
+            append(ReceiptContents.InAppPurchase($1), $1, isLatest: true, to: &$0)
         }
-        json.add("latest_receipt", base64: Array(Data(latest.receipt).base64EncodedData()))
+        json.add("latest_receipt", Data(latest.receipt).base64EncodedString())
         let subscriptions = latest.holdings.subscriptions.values.sorted { $0.id > $1.id }
-        json.array("pending_renewal_info", subscriptions) { json, subscription in
-            json.object { Self.append(subscription, to: &$0) }
-        }
+        json.add("pending_renewal_info", subscriptions) { Self.append($1, to: &$0) }
     }
 
     /// Transaction ids are counted up, and have equal lengths or the longer is the later.
@@ -88,7 +74,7 @@ struct VerifyReceiptAnswer {
     ///   - isLatest: whether it stands in `latest_receipt_info`, where Apple says more.
     private func append(
         _ purchase: ReceiptContents.InAppPurchase, _ record: TransactionRecord?, isLatest: Bool,
-        to json: inout ReceiptJSON
+        to json: inout JSONText
     ) {
         json.add("quantity", text: purchase.quantity)
         json.add("product_id", purchase.productId)
@@ -116,7 +102,7 @@ struct VerifyReceiptAnswer {
     }
 
     /// Apple's page responseBody.Pending_renewal_info.
-    private static func append(_ subscription: SubscriptionRecord, to json: inout ReceiptJSON) {
+    private static func append(_ subscription: SubscriptionRecord, to json: inout JSONText) {
         json.add("auto_renew_product_id", subscription.autoRenewProductId)
         json.add("product_id", subscription.productId)
         json.add("original_transaction_id", subscription.originalTransactionId)
