@@ -8,10 +8,7 @@ enum DecodedNotification {
     /// The payload of a JWS that we made, so that its signature is not looked at; nil when it is none.
     static func payload(of jws: String) -> OrderedJSON? {
         let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3 else { return nil }
-        var base64 = String(parts[1].map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-        while base64.utf8.count % 4 != 0 { base64.append("=") }
-        return Data(base64Encoded: base64).flatMap { OrderedJSON([UInt8]($0)) }
+        return parts.count == 3 ? Base64URL.decode(parts[1]).flatMap { OrderedJSON([UInt8]($0)) } : nil
     }
 
     /// The payload of a notification, with what is signed in it decoded in its place.

@@ -41,6 +41,13 @@ struct PayloadSigner: Sendable {
 enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
+    /// Nil for other letters, and for padding.
+    static func decode(_ text: some StringProtocol) -> Data? {
+        guard !text.utf8.contains(where: { "+/=".utf8.contains($0) }) else { return nil }
+        let base64 = String(text).replacing("-", with: "+").replacing("_", with: "/")
+        return Data(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4))
+    }
+
     static func encode(_ bytes: [UInt8]) -> String {
         let count = (bytes.count * 4 + 2) / 3
         return String(unsafeUninitializedCapacity: count) { target in

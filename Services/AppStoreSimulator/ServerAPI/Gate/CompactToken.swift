@@ -20,20 +20,13 @@ struct CompactToken {
     /// Reads a token; nil when it is not one.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let header = Self.decoded(parts[0]), let payload = Self.decoded(parts[1]),
-            let signature = Self.decoded(parts[2]),
+        guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
+            let signature = Base64URL.decode(parts[2]),
             let header = try? JSONDecoder().decode(Header.self, from: header)
         else { return nil }
         self.header = header
         self.payload = payload
         self.signature = signature
         signingInput = Data("\(parts[0]).\(parts[1])".utf8)
-    }
-
-    /// Base64url without padding (RFC 7515, section 2).
-    private static func decoded(_ text: Substring) -> Data? {
-        guard !text.utf8.contains(where: { "+/=".utf8.contains($0) }) else { return nil }
-        let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
-        return Data(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4))
     }
 }
