@@ -77,12 +77,7 @@ struct SaleRequest: Decodable, Sendable {
         }
         guard let type = named else { throw Problem(.badRequest, "type: one of \(names)") }
         _ = state.ensureApp(bundleId)
-        let product = ProductRecord(
-            bundleId: bundleId, productId: productId, type: type, price: 990, currency: "USD", storefrontPrices: [:],
-            subscriptionGroupIdentifier: type == .autoRenewableSubscription
-                ? String(Number.derived(from: bundleId, digits: 8)) : nil,
-            level: 1, period: type == .autoRenewableSubscription ? Period(1, .month) : nil, isFamilyShareable: false,
-            isForSale: true, offers: [], isRegistered: false)
+        let product = ProductRecord.unregistered(bundleId, productId, type)
         state.put(product)
         return product
     }

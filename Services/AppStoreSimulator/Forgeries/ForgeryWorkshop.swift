@@ -87,15 +87,8 @@ struct ForgeryRequest: Decodable, Sendable {
 
     /// The product of a purchase: a registered one, or one of the type that was asked for.
     func product(of purchase: Purchase, in state: StoreState) -> ProductRecord {
-        if let known = state.products[ProductRecord.key(purchase.bundleId, purchase.productId)] { return known }
-        let isSubscription = type == .autoRenewableSubscription
-        return ProductRecord(
-            bundleId: purchase.bundleId, productId: purchase.productId, type: type, price: 990, currency: "USD",
-            storefrontPrices: [:],
-            subscriptionGroupIdentifier: isSubscription
-                ? String(Number.derived(from: purchase.bundleId, digits: 8)) : nil,
-            level: 1, period: isSubscription ? Period(1, .month) : nil, isFamilyShareable: false, isForSale: true,
-            offers: [], isRegistered: false)
+        state.products[ProductRecord.key(purchase.bundleId, purchase.productId)]
+            ?? .unregistered(purchase.bundleId, purchase.productId, type)
     }
 
     /// Makes the product and its app, if the store does not know them.

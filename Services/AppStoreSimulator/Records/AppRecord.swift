@@ -83,6 +83,16 @@ struct ProductRecord: Codable, Sendable, Identifiable {
         var currency: String
     }
 
+    /// A product as its first sale makes it, before anybody registers it.
+    static func unregistered(_ bundleId: String, _ productId: String, _ type: ProductType) -> ProductRecord {
+        let isSubscription = type == .autoRenewableSubscription
+        return ProductRecord(
+            bundleId: bundleId, productId: productId, type: type, price: 990, currency: "USD", storefrontPrices: [:],
+            subscriptionGroupIdentifier: isSubscription ? String(Number.derived(from: bundleId, digits: 8)) : nil,
+            level: 1, period: isSubscription ? Period(1, .month) : nil, isFamilyShareable: false, isForSale: true,
+            offers: [], isRegistered: false)
+    }
+
     static func key(_ bundleId: String, _ productId: String) -> String { "\(bundleId)/\(productId)" }
 
     /// What it costs in a storefront.

@@ -84,15 +84,13 @@ extension StoreState {
 
     /// One product of each type, and a second subscription: what the sample app sells.
     private static func sampleProducts(_ bundleId: String) -> [ProductRecord] {
-        let group = String(Number.derived(from: bundleId, digits: 8))
         func product(_ name: String, _ type: ProductType, price: Int64, level: Int = 1) -> ProductRecord {
             let isSubscription = type == .autoRenewableSubscription
-            return ProductRecord(
-                bundleId: bundleId, productId: "\(bundleId).\(name)", type: type, price: price, currency: "USD",
-                storefrontPrices: [:], subscriptionGroupIdentifier: isSubscription ? group : nil, level: level,
-                period: isSubscription ? Period(1, .month) : nil,
-                isFamilyShareable: type == .nonConsumable, isForSale: true,
-                offers: isSubscription ? sampleOffers : [])
+            var product = ProductRecord.unregistered(bundleId, "\(bundleId).\(name)", type)
+            (product.price, product.level, product.isRegistered) = (price, level, true)
+            product.isFamilyShareable = type == .nonConsumable
+            product.offers = isSubscription ? sampleOffers : []
+            return product
         }
         return [
             product("coins", .consumable, price: 990), product("fullversion", .nonConsumable, price: 9_990),
