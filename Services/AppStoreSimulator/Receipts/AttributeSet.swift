@@ -11,14 +11,7 @@ struct AttributeSet {
         case raw([UInt8])
     }
 
-    private enum Tag {
-        static let integer: UInt8 = 0x02
-        static let octetString: UInt8 = 0x04
-        static let utf8: UInt8 = 0x0C
-        static let ia5: UInt8 = 0x16
-        static let sequence: UInt8 = 0x30
-        static let set: UInt8 = 0x31
-    }
+    private typealias Tag = DERCursor.Tag
 
     private var bytes: [UInt8] = []
     private var attributes: [Range<Int>] = []

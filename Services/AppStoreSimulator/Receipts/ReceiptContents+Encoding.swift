@@ -130,11 +130,7 @@ struct ReceiptHolder: Sendable, Equatable {
         let count = Int(bytes[16]) << 8 | Int(bytes[17])
         guard bytes.count >= 18 + count else { return nil }
         accountId = String(decoding: bytes[18..<18 + count], as: UTF8.self)
-        vendorIdentifier = UUID(
-            uuid: (
-                bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9],
-                bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
-            ))
+        vendorIdentifier = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 }
 

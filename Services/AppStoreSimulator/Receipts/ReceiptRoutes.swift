@@ -11,7 +11,7 @@ struct ReceiptRoutes: Sendable {
     func addRoutes(to router: RouterGroup<BasicRequestContext>) {
         router.get("receipts") { request, _ in
             let query = request.uri.queryParameters
-            let environment = try Self.environment(query["environment"])
+            let environment = try FieldCheck.environment(query.get("environment"))
             guard let bundleId = query["bundleId"].map(String.init) else {
                 throw Problem(.badRequest, "bundleId: missing")
             }
@@ -51,13 +51,5 @@ struct ReceiptRoutes: Sendable {
             return AppReceipt.contents(
                 of: state, bundleId: bundleId, accountId: accountId, device: device, environment: environment, now: now)
         }
-    }
-
-    private static func environment(_ name: Substring?) throws(Problem) -> StoreEnvironment {
-        guard let name else { return .production }
-        guard let environment = StoreEnvironment(rawValue: String(name)) else {
-            throw Problem(.badRequest, "environment: Production or Sandbox")
-        }
-        return environment
     }
 }

@@ -125,13 +125,6 @@ struct StoreState: Sendable {
         if let date = row.dueDate { due.push(.massExtension(row.id), at: date) }
     }
 
-    /// Forgets a notification: its place in the log goes too.
-    mutating func removeNotification(_ id: String) {
-        guard let row = notifications[id] else { return }
-        notifications.remove(id)
-        notificationLog[Self.logKey(row.bundleId, row.environment)]?.removeAll { $0 == id }
-    }
-
     /// Forgets the first of a log, see ``logKey(_:_:)``.
     mutating func removeOldestNotifications(_ count: Int, of logKey: String) {
         for id in notificationLog[logKey, default: []].prefix(count) { notifications.remove(id) }

@@ -42,9 +42,7 @@ extension TriggerKind {
             let id = try TriggerPlay.subscription(&state, scene, start, reusing: false)
             try state.setAutoRenew(id, false, now: start)
             let end = try TriggerPlay.passTime(&state, id)
-            guard let plans = state.triggerPlans(scene.bundleId) else {
-                throw TriggerPlay.missing("subscription", scene)
-            }
+            let plans = try TriggerPlay.plans(state, scene)
             _ = try TriggerPlay.bought(try state.buy(scene.purchase(plans.basic), now: end), scene)
             return end
         },
@@ -59,9 +57,7 @@ extension TriggerKind {
         },
         TriggerKind(.didChangeRenewalPref, nil, "A subscriber chooses a lower plan and changes back.") {
             state, scene, start in
-            guard let plans = state.triggerPlans(scene.bundleId) else {
-                throw TriggerPlay.missing("subscription", scene)
-            }
+            let plans = try TriggerPlay.plans(state, scene)
             let id = try TriggerPlay.subscription(&state, scene, start, better: true)
             try state.changePlan(id, to: plans.basic.productId, now: start)
             try state.changePlan(id, to: plans.better.productId, now: start)
@@ -102,9 +98,7 @@ extension TriggerKind {
         _ state: inout StoreState, _ scene: TriggerScene, _ start: Int64, toBetter: Bool, offer: Bool
     ) throws -> Int64 {
         try TriggerPlay.withPlans(&state, scene, change: offer ? lendOffer : { _ in }) { state in
-            guard let plans = state.triggerPlans(scene.bundleId) else {
-                throw TriggerPlay.missing("subscription", scene)
-            }
+            let plans = try TriggerPlay.plans(state, scene)
             let id = try TriggerPlay.subscription(&state, scene, start, better: !toBetter)
             try state.changePlan(
                 id, to: toBetter ? plans.better.productId : plans.basic.productId, offerKind: offer ? .code : nil,

@@ -23,7 +23,7 @@ enum TriggerPlay {
         _ state: inout StoreState, _ scene: TriggerScene, _ start: Int64, better: Bool = false,
         reusing: Bool = true, changing: ((inout Purchase) -> Void)? = nil
     ) throws -> String {
-        guard let plans = state.triggerPlans(scene.bundleId) else { throw missing("subscription", scene) }
+        let plans = try plans(state, scene)
         let product = better ? plans.better : plans.basic
         if scene.isNamedAccount, let running = running(state, scene, group: StoreState.group(of: product)) {
             guard reusing, start == scene.now else {
@@ -71,7 +71,7 @@ enum TriggerPlay {
         _ state: inout StoreState, _ scene: TriggerScene, change: (inout ProductRecord) -> Void,
         _ play: (inout StoreState) throws -> Int64
     ) throws -> Int64 {
-        guard let plans = state.triggerPlans(scene.bundleId) else { throw missing("subscription", scene) }
+        let plans = try plans(state, scene)
         for var plan in [plans.basic, plans.better] {
             change(&plan)
             state.put(plan)
@@ -108,6 +108,13 @@ enum TriggerPlay {
             throw Problem(.conflict, "account: \(scene.accountId) cannot buy it: \(outcome.name)")
         }
         return transaction
+    }
+
+    static func plans(
+        _ state: StoreState, _ scene: TriggerScene
+    ) throws -> (basic: ProductRecord, better: ProductRecord) {
+        guard let plans = state.triggerPlans(scene.bundleId) else { throw missing("subscription", scene) }
+        return plans
     }
 
     static func missing(_ what: String, _ scene: TriggerScene) -> Problem {
