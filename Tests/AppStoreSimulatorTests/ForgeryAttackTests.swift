@@ -34,7 +34,7 @@ struct ForgeryAttackTests {
     /// The payload of a notification, unchecked, and of its data.
     private func fields(_ artefact: Artefact) throws -> (payload: PayloadText, data: PayloadText) {
         let part = String(artefact.value.split(separator: ".")[1])
-        let payload = PayloadText(String(decoding: try #require(ForgeryTests.decode(part)), as: UTF8.self))
+        let payload = PayloadText(String(decoding: try #require(Base64URL.decode(part)), as: UTF8.self))
         return (payload, PayloadText(payload["data"] ?? "{}"))
     }
 

@@ -62,7 +62,7 @@ struct ForgeryTests {
         let second = try await bench.post("forgeries", body("edited_payload", more), as: ForgeryBench.Forged.self)
         #expect(first.transactionId != second.transactionId)
         let part = String(first.signedTransaction.split(separator: ".")[1])
-        let payload = PayloadText(String(decoding: try #require(Self.decode(part)), as: UTF8.self))
+        let payload = PayloadText(String(decoding: try #require(Base64URL.decode(part)), as: UTF8.self))
         #expect(payload["transactionId"] == "\"\(first.transactionId)\"")
         #expect(payload["type"] == "\"Auto-Renewable Subscription\"")
         #expect(payload["environment"] == "\"Sandbox\"")
@@ -127,11 +127,5 @@ struct ForgeryTests {
         payload.append(name: "\"f\"", "3")
         #expect(payload.text == #"{"b":{"c":[1,{"d":"]"}],"e":{}},"f":2,"g":null,"h":true,"f":3}"#)
         #expect(PayloadText("{}").text == "{}")
-    }
-
-    static func decode(_ base64URL: String) -> Data? {
-        var text = base64URL.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-        while text.utf8.count % 4 != 0 { text += "=" }
-        return Data(base64Encoded: text)
     }
 }

@@ -72,17 +72,13 @@ struct NotificationDesk {
 
     /// A signed app transaction, its signature checked by the leaf's key: it has no signedDate.
     func verifiedAppTransaction(_ jws: String) throws -> OrderedJSON {
-        let parts = jws.split(separator: ".").map(String.init)
+        let parts = jws.split(separator: ".")
         try #require(parts.count == 3)
-        func bytes(_ text: String) -> Data? {
-            let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
-            return Data(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.count % 4) % 4))
-        }
-        let signature = try P256.Signing.ECDSASignature(rawRepresentation: try #require(bytes(parts[2])))
+        let signature = try P256.Signing.ECDSASignature(rawRepresentation: try #require(Base64URL.decode(parts[2])))
         let isValid = authority.leafKey.publicKey.isValidSignature(
             signature, for: Data("\(parts[0]).\(parts[1])".utf8))
         #expect(isValid)
-        let payload = try #require(bytes(parts[1]))
+        let payload = try #require(Base64URL.decode(parts[1]))
         return try #require(OrderedJSON([UInt8](payload)))
     }
 
@@ -115,10 +111,7 @@ struct NotificationDesk {
         let router = Router(context: BasicRequestContext.self)
         router.add(middleware: ProblemMiddleware())
         NotificationRoutes(store: store).addRoutes(to: router.group("simulator/v1"))
-        return try await Application(router: router).test(.router) { client in
-            try await client.execute(
-                uri: "/simulator/v1/\(path)", method: method, body: body.map { ByteBuffer(string: $0) })
-        }
+        return try await router.send(method, "/simulator/v1/\(path)", body)
     }
 
     /// Calls the control API and requires 200.

@@ -88,7 +88,7 @@ struct ReceiptShop: Sendable {
         let router = Router(context: BasicRequestContext.self)
         VerifyReceipt(store: store, environment: environment, receipts: receipts, demands: demands)
             .addRoutes(to: router)
-        let response = try await Self.execute(router, method, "/verifyReceipt", body)
+        let response = try await router.send(method, "/verifyReceipt", body)
         let fields = try? JSONDecoder().decode([String: JSONValue].self, from: response.json)
         return Answer(http: response.status, fields: fields ?? [:])
     }
@@ -110,15 +110,7 @@ struct ReceiptShop: Sendable {
         let group = router.group("simulator/v1")
         ReceiptRoutes(store: store, receipts: receipts).addRoutes(to: group)
         VerifyReceiptRoutes(demands: demands).addRoutes(to: group)
-        return try await Self.execute(router, method, "/simulator/v1/\(path)", body)
-    }
-
-    private static func execute(
-        _ router: Router<BasicRequestContext>, _ method: HTTPRequest.Method, _ path: String, _ body: String?
-    ) async throws -> TestResponse {
-        try await Application(router: router).test(.router) { client in
-            try await client.execute(uri: path, method: method, body: body.map { ByteBuffer(string: $0) })
-        }
+        return try await router.send(method, "/simulator/v1/\(path)", body)
     }
 }
 

@@ -109,9 +109,7 @@ struct RetentionRealtimeTests {
         let shop = try await RetentionShop()
         let signed = try await ask(shop).signedPayload
         let part = try #require(signed.split(separator: ".").dropFirst().first)
-        var base64 = part.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
-        while base64.count % 4 != 0 { base64.append("=") }
-        let text = String(decoding: try #require(Data(base64Encoded: String(base64))), as: UTF8.self)
+        let text = String(decoding: try #require(Base64URL.decode(part)), as: UTF8.self)
         let shape =
             #/\{"originalTransactionId":"2000000000000002","appAppleId":1234567890,"productId":"gold.monthly","userLocale":"en-US","requestIdentifier":"[0-9a-f-]{36}","environment":"Sandbox","signedDate":[0-9]{13}\}/#
         #expect(text.wholeMatch(of: shape) != nil, "\(text)")

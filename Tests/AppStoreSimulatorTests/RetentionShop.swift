@@ -53,11 +53,8 @@ struct RetentionShop {
         } else {
             RetentionMessagingRoutes(store: store, sender: sender).addRoutes(to: router.group("simulator/v1"))
         }
-        let uri = prefix + path
         let buffer = body.map { ByteBuffer(string: $0) } ?? bytes.map { ByteBuffer(bytes: $0) }
-        return try await Application(router: router).test(.router) { client in
-            try await client.execute(uri: uri, method: method, body: buffer)
-        }
+        return try await router.send(method, prefix + path, bytes: buffer)
     }
 
     /// Sends a request that must succeed.

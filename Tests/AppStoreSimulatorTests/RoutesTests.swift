@@ -72,11 +72,8 @@ struct RoutesTests {
     func escaping() async throws {
         let simulator = try Simulator()
         let sold = try await simulator.sell(#"{"bundleId":"a\"\\\n\té😀","productId":"p","type":"Consumable"}"#)
-        let payload = sold[0].signedTransaction.split(separator: ".")[1]
-        var base64 = payload.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
-        while base64.count % 4 != 0 { base64.append("=") }
         struct Payload: Decodable { let bundleId: String }
-        let data = try #require(Data(base64Encoded: String(base64)))
+        let data = try #require(Base64URL.decode(sold[0].signedTransaction.split(separator: ".")[1]))
         #expect(try JSONDecoder().decode(Payload.self, from: data).bundleId == "a\"\\\n\té😀")
     }
 }

@@ -125,25 +125,15 @@ struct ServerAPIShop: Sendable {
         let api = ServerAPI(store: store, environment: environment, signer: signer, limiter: limiter)
         let router = Router(context: BasicRequestContext.self)
         api.addRoutes(to: api.makeGroup(on: router))
-        return try await Self.send(method, "/inApps/\(path)", body, authorization: authorization, to: router)
+        return try await router.send(
+            method, "/inApps/\(path)", body, headers: authorization.map { [.authorization: $0] } ?? [:])
     }
 
     func control(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> TestResponse {
         let router = Router(context: BasicRequestContext.self)
         router.add(middleware: ProblemMiddleware())
         ServerAPIControlRoutes(store: store, limiter: limiter).addRoutes(to: router.group("simulator/v1"))
-        return try await Self.send(method, "/simulator/v1/\(path)", body, authorization: nil, to: router)
-    }
-
-    private static func send(
-        _ method: HTTPRequest.Method, _ path: String, _ body: String?, authorization: String?,
-        to router: Router<BasicRequestContext>
-    ) async throws -> TestResponse {
-        let headers: HTTPFields = authorization.map { [.authorization: $0] } ?? [:]
-        return try await Application(router: router).test(.router) { client in
-            try await client.execute(
-                uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })
-        }
+        return try await router.send(method, "/simulator/v1/\(path)", body)
     }
 
     /// Calls and decodes the answer of a call that must succeed.
@@ -177,6 +167,23 @@ struct ServerAPIShop: Sendable {
     }
 }
 
+extension Router<BasicRequestContext> {
+    /// Has a request answered, without a socket.
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, headers: HTTPFields = [:]
+    ) async throws -> TestResponse {
+        try await send(method, path, bytes: body.map { ByteBuffer(string: $0) }, headers: headers)
+    }
+
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, bytes: ByteBuffer?, headers: HTTPFields = [:]
+    ) async throws -> TestResponse {
+        try await Application(router: self).test(.router) { client in
+            try await client.execute(uri: path, method: method, headers: headers, body: bytes)
+        }
+    }
+}
+
 // MARK: What the API answers
 
 struct HistoryAnswer: Decodable {
@@ -207,9 +214,6 @@ struct SignedFields: Decodable {
     init(_ jws: String) throws {
         let parts = jws.split(separator: ".")
         try #require(parts.count == 3)
-        let base64 = parts[1].replacing("-", with: "+").replacing("_", with: "/")
-        let data = try #require(
-            Data(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)))
-        self = try JSONDecoder().decode(SignedFields.self, from: data)
+        self = try JSONDecoder().decode(SignedFields.self, from: try #require(Base64URL.decode(parts[1])))
     }
 }
