@@ -40,7 +40,7 @@ struct AccountRoutes: Sendable {
         bundleId: String, account: String, device: String?, environment: StoreEnvironment
     ) async throws -> Response {
         let payload = try await store.change { state, now in
-            guard let app = state.apps[bundleId] else { throw Problem(.notFound, "no app \(bundleId)") }
+            let app = try state.apps.required(bundleId, "app")
             let download = state.download(
                 bundleId: bundleId, accountId: account, environment: environment, now: now)
             return download.appTransaction(

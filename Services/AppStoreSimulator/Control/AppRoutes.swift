@@ -47,7 +47,7 @@ struct AppRoutes: Sendable {
         // Ten capital letters and digits, as App Store Connect gives out.
         let keyId = String(UUID().uuidString.filter { $0 != "-" }.prefix(10))
         let app = try await store.change { state, _ in
-            guard var app = state.apps[bundleId] else { throw Problem(.notFound, "no app \(bundleId)") }
+            var app = try state.apps.required(bundleId, "app")
             guard app.publicKeys.count < Limit.keys else {
                 throw Problem(.conflict, "an app has at most \(Limit.keys) keys")
             }

@@ -30,9 +30,9 @@ struct SignRoute: Sendable {
     private func answer(_ id: String, _ body: Body) async throws -> Response {
         let signer = signer
         let text = try await store.change { state, now in
-            guard state.transactions[id] != nil else { throw Problem(.notFound, "no transaction \(id)") }
+            _ = try state.transactions.required(id, "transaction")
             if body.keep == true { try state.keepSigns(id, body.fields?.text, body.renewalInfo?.text, now: now) }
-            guard var transaction = state.transactions[id] else { throw Problem(.notFound, "no transaction \(id)") }
+            var transaction = try state.transactions.required(id, "transaction")
             transaction.signs = merged(transaction.signs, body.fields?.text)
             let payload = transaction.payload(signedDate: now)
             var json = JSONText()

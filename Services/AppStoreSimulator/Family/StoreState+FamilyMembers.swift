@@ -8,7 +8,7 @@ extension StoreState {
     mutating func leaveFamily(
         _ accountId: String, scope: RevocationScope = .namedTransaction, now: Int64
     ) throws {
-        guard var account = accounts[accountId] else { throw Problem(.notFound, "no account \(accountId)") }
+        var account = try accounts.required(accountId, "account")
         guard account.family != nil else { throw Problem(.conflict, "the account \(accountId) has no family") }
         for transaction in held(by: accountId) where transaction.isFamilyShared {
             endShare(transaction, scope: scope, now: now)

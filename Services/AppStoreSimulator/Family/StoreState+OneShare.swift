@@ -14,9 +14,7 @@ extension StoreState {
     mutating func shareWithMember(
         _ transactionId: String, accountId: String, lineItem: AppRecord.FamilyLineItem? = nil, now: Int64
     ) throws -> TransactionRecord {
-        guard let named = transactions[transactionId] else {
-            throw Problem(.notFound, "no transaction \(transactionId)")
-        }
+        let named = try transactions.required(transactionId, "transaction")
         settle(named.originalTransactionId, now: now)
         guard let transaction = transactions[named.purchaseId], isShared(transaction) else {
             throw Problem(.conflict, "\(transactionId) is not shared: a family's copy, a consumable, or not shareable")
@@ -53,9 +51,7 @@ extension StoreState {
     ///   - scope: which of the copy's transactions carry the revocation.
     /// - Throws: a ``Problem`` when it is no copy, or was revoked or is over.
     mutating func stopSharing(_ transactionId: String, scope: RevocationScope = .namedTransaction, now: Int64) throws {
-        guard let copy = transactions[transactionId] else {
-            throw Problem(.notFound, "no transaction \(transactionId)")
-        }
+        let copy = try transactions.required(transactionId, "transaction")
         guard copy.isFamilyShared, let bought = copy.sharedFromTransactionId.flatMap({ transactions[$0] }) else {
             throw Problem(.conflict, "\(transactionId) is not a family member's")
         }

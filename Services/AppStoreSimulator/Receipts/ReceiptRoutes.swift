@@ -36,9 +36,9 @@ struct ReceiptRoutes: Sendable {
         bundleId: String, account: String?, device: String?, environment: StoreEnvironment
     ) async throws -> ReceiptContents {
         try await store.change { state, now in
-            guard state.apps[bundleId] != nil else { throw Problem(.notFound, "no app \(bundleId)") }
+            _ = try state.apps.required(bundleId, "app")
             let device = try device.map { id in
-                guard let device = state.devices[id] else { throw Problem(.notFound, "no device \(id)") }
+                let device = try state.devices.required(id, "device")
                 return device
             }
             guard let accountId = account ?? device?.accountId else {

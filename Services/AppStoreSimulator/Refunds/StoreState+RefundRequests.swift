@@ -65,9 +65,7 @@ extension StoreState {
     ///
     /// - Throws: a ``Problem`` when no refund is asked for.
     mutating func declineRefund(_ transactionId: String, now: Int64) throws {
-        guard transactions[transactionId] != nil else {
-            throw Problem(.notFound, "no transaction \(transactionId)")
-        }
+        _ = try transactions.required(transactionId, "transaction")
         guard openRefundRequest(of: transactionId) != nil else {
             throw Problem(.conflict, "no refund of \(transactionId) is asked for")
         }

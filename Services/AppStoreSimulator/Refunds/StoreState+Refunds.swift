@@ -60,9 +60,7 @@ extension StoreState {
     ///
     /// - Throws: a ``Problem`` when nothing was refunded.
     mutating func reverseRefund(_ transactionId: String, now: Int64) throws {
-        guard let transaction = transactions[transactionId] else {
-            throw Problem(.notFound, "no transaction \(transactionId)")
-        }
+        let transaction = try transactions.required(transactionId, "transaction")
         let refunded = transactionIds(ofPurchase: transactionId).compactMap { transactions[$0] }.filter(\.isRefunded)
         guard let revocationDate = refunded.first?.revocationDate else {
             throw Problem(.conflict, "the transaction \(transactionId) was not refunded")
@@ -88,9 +86,7 @@ extension StoreState {
             throw Problem(.notFound, "no transaction \(transactionId)")
         }
         settle(original, now: now)
-        guard let transaction = transactions[transactionId] else {
-            throw Problem(.notFound, "no transaction \(transactionId)")
-        }
+        let transaction = try transactions.required(transactionId, "transaction")
         guard !transaction.isFamilyShared else {
             throw Problem(.conflict, "\(transactionId) is a family member's: only its buyer can have a refund")
         }

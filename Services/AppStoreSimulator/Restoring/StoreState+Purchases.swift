@@ -44,7 +44,7 @@ extension StoreState {
     func transactions(
         on deviceId: String, bundleId: String, environment: StoreEnvironment
     ) throws(Problem) -> [TransactionRecord] {
-        guard let device = devices[deviceId] else { throw Problem(.notFound, "no device \(deviceId)") }
+        let device = try devices.required(deviceId, "device")
         return holdings[DownloadRecord.key(bundleId, device.accountId, environment), default: []]
             .compactMap { transactions[$0] }.filter { $0.isInReceipt && isSeen($0, on: deviceId) }
     }

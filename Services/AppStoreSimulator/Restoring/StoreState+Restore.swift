@@ -31,8 +31,8 @@ extension StoreState {
         on deviceId: String, bundleId: String, environment: StoreEnvironment, dates: RestoreDates = RestoreDates(),
         now: Int64
     ) throws -> [TransactionRecord] {
-        guard let device = devices[deviceId] else { throw Problem(.notFound, "no device \(deviceId)") }
-        guard apps[bundleId] != nil else { throw Problem(.notFound, "no app \(bundleId)") }
+        let device = try devices.required(deviceId, "device")
+        _ = try apps.required(bundleId, "app")
         guard !account(device.accountId).isDeleted else {
             throw Problem(.conflict, "the account \(device.accountId) was deleted")
         }
@@ -65,14 +65,12 @@ extension StoreState {
     mutating func regrant(
         _ transactionId: String, on deviceId: String? = nil, count: Int = 1, now: Int64
     ) throws -> [TransactionRecord] {
-        guard let source = transactions[transactionId] else {
-            throw Problem(.notFound, "no transaction \(transactionId)")
-        }
+        let source = try transactions.required(transactionId, "transaction")
         guard source.type == .nonConsumable || source.type == .autoRenewableSubscription else {
             throw Problem(.conflict, "\(transactionId) is \(source.type.rawValue): Apple gives it one transaction id")
         }
         if let deviceId {
-            guard let device = devices[deviceId] else { throw Problem(.notFound, "no device \(deviceId)") }
+            let device = try devices.required(deviceId, "device")
             guard device.accountId == source.accountId else {
                 throw Problem(.conflict, "device: \(deviceId) is not a device of \(source.accountId)")
             }

@@ -40,9 +40,7 @@ extension StoreState {
 
     /// The app says that it delivered: a consumable leaves the receipt.
     mutating func finish(_ transactionId: String, now: Int64) throws {
-        guard var transaction = transactions[transactionId] else {
-            throw Problem(.notFound, "no transaction \(transactionId)")
-        }
+        var transaction = try transactions.required(transactionId, "transaction")
         guard !transaction.isFinished else { return }
         transaction.isFinished = true
         put(transaction, now: now)

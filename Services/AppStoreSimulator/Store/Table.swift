@@ -1,9 +1,19 @@
+import HTTPTypes
+
 /// Rows by their id, and which of them changed since the journal was last written.
 struct Table<Row: Codable & Sendable & Identifiable>: Sendable where Row.ID == String {
     private(set) var rows: [String: Row] = [:]
     private(set) var changed: Set<String> = []
 
     subscript(id: String) -> Row? { rows[id] }
+
+    /// A row that must be there.
+    ///
+    /// - Parameter noun: what a ``Problem`` calls it.
+    func required(_ id: String, _ noun: String) throws(Problem) -> Row {
+        guard let row = rows[id] else { throw Problem(.notFound, "no \(noun) \(id)") }
+        return row
+    }
 
     var count: Int { rows.count }
 

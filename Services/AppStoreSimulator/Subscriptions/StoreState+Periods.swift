@@ -70,7 +70,7 @@ extension StoreState {
     /// - Throws: a ``Problem`` when there is none.
     mutating func subscription(_ id: String, now: Int64) throws -> SubscriptionRecord {
         settle(id, now: now)
-        guard let record = subscriptions[id] else { throw Problem(.notFound, "no subscription \(id)") }
+        let record = try subscriptions.required(id, "subscription")
         return record
     }
 

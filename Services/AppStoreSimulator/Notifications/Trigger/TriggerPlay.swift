@@ -96,7 +96,7 @@ enum TriggerPlay {
 
     /// Asks the subscriber to agree to a price that is a fifth higher: this one alone, not all who subscribe.
     static func askForPrice(_ state: inout StoreState, _ id: String, now: Int64) throws {
-        guard var record = state.subscriptions[id] else { throw Problem(.notFound, "no subscription \(id)") }
+        var record = try state.subscriptions.required(id, "subscription")
         record.priceIncrease = SubscriptionRecord.PriceIncrease(
             price: max(record.renewalPrice, 1) * 6 / 5 + 1, needsConsent: true, hasConsent: false, effectiveDate: now)
         state.put(record)
