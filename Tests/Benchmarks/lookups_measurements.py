@@ -3,17 +3,14 @@
 usage: lookups_measurements.py FOLDER SECONDS      FOLDER is for the stack that it starts, which somebody else removes
 """
 
-import base64
-import json
 import os
 import pathlib
-import re
 import shlex
 import subprocess
 import sys
 import time
-import urllib.request
 
+import simulator_asked
 from service_metrics import DELIVERED, OF_VERDICTS, PUBLISHED, counted, metric_lines, selected
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -29,7 +26,6 @@ RATE_PER_SECOND = 100_000
 WORKER = "verification-worker-1"
 GRANTED = "SELECT count(*) FROM orders WHERE state = 'granted'"
 BACKEND = ["webhook-receiver", "notification", "fulfillment"]
-OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def stack(*arguments):
@@ -42,44 +38,17 @@ def settings():
 
 
 def control(env, method, path, body=None):
-    """Calls the simulator's control API; the JSON that it answers."""
-    request = urllib.request.Request(
-        f"{env['COUNTERSIGN_SIMULATOR_URL']}/simulator/v1/{path}", method=method,
-        data=None if body is None else json.dumps(body).encode(), headers={"content-type": "application/json"})
-    with OPENER.open(request, timeout=60) as answer:
-        return json.loads(answer.read())
-
-
-def base64url(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=")
+    return simulator_asked.control(env["COUNTERSIGN_SIMULATOR_URL"], method, path, body)
 
 
 def token(env):
-    """A JWT as Apple wants it (ES256), signed by openssl with the stack's own key."""
-    now = int(time.time())
-    header = {"alg": "ES256", "kid": env["COUNTERSIGN_APP_STORE_KEY_ID"], "typ": "JWT"}
-    claims = {"iss": env["COUNTERSIGN_APP_STORE_ISSUER_ID"], "iat": now, "exp": now + 1800,
-              "aud": "appstoreconnect-v1", "bid": APP}
-    text = b".".join(base64url(json.dumps(part).encode()) for part in (header, claims))
-    der = subprocess.run(["openssl", "dgst", "-sha256", "-sign", env["COUNTERSIGN_APP_STORE_KEY_FILE"]], input=text,
-                         check=True, capture_output=True).stdout
-    raw, position = b"", 2
-    for _ in range(2):  # Two INTEGERs of a SEQUENCE.
-        length = der[position + 1]
-        raw += der[position + 2:position + 2 + length].lstrip(b"\0").rjust(32, b"\0")
-        position += 2 + length
-    return (text + b"." + base64url(raw)).decode()
+    """By the stack's own key."""
+    return simulator_asked.token(env["COUNTERSIGN_APP_STORE_KEY_FILE"], env["COUNTERSIGN_APP_STORE_KEY_ID"],
+                                 env["COUNTERSIGN_APP_STORE_ISSUER_ID"], APP)
 
 
 def wrk(url, script, connections, seconds):
-    """Requests in a second; fails when an answer was not good."""
-    lua = FOLDER / "requests.lua"
-    lua.write_text(script)
-    output = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", str(lua), url], check=True,
-                            capture_output=True, text=True).stdout
-    if "Non-2xx" in output or re.search(r"Socket errors: (?!connect 0, read 0, write 0)", output):
-        raise SystemExit(f"{url}: not every answer was good:\n{output}")
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
+    return simulator_asked.wrk(FOLDER, url, script, connections, seconds, may_time_out=True)
 
 
 def over_ids(request):

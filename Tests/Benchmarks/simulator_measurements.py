@@ -3,7 +3,6 @@
 usage: simulator_measurements.py FOLDER SECONDS      FOLDER/state is a running simulator's
 """
 
-import base64
 import concurrent.futures
 import json
 import os
@@ -11,9 +10,8 @@ import pathlib
 import re
 import subprocess
 import sys
-import threading
-import time
-import urllib.request
+
+import simulator_asked
 
 FOLDER, SECONDS = pathlib.Path(sys.argv[1]), int(sys.argv[2])
 ADDRESSES = json.loads((FOLDER / "state" / "addresses.json").read_text())
@@ -22,45 +20,17 @@ CUSTOMERS = 200  # Each with a page of transactions and more.
 
 
 def control(method, path, body=None):
-    """Calls the control API; the JSON that it answers."""
-    request = urllib.request.Request(
-        f"{ADDRESSES['control']}/simulator/v1/{path}", method=method,
-        data=None if body is None else json.dumps(body).encode(), headers={"content-type": "application/json"})
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
-        return json.loads(answer.read())
-
-
-def base64url(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=")
+    return simulator_asked.control(ADDRESSES["control"], method, path, body)
 
 
 def token(key):
-    """A JWT as Apple wants it (ES256), signed by openssl."""
     pem = FOLDER / "key.pem"
     pem.write_text(key["privateKey"])
-    now = int(time.time())
-    header = {"alg": "ES256", "kid": key["keyId"], "typ": "JWT"}
-    claims = {"iss": key["issuerId"], "iat": now, "exp": now + 1800, "aud": "appstoreconnect-v1", "bid": APP}
-    text = b".".join(base64url(json.dumps(part).encode()) for part in (header, claims))
-    der = subprocess.run(["openssl", "dgst", "-sha256", "-sign", str(pem)], input=text, check=True,
-                         capture_output=True).stdout
-    raw, position = b"", 2
-    for _ in range(2):  # Two INTEGERs of a SEQUENCE.
-        length = der[position + 1]
-        raw += der[position + 2:position + 2 + length].lstrip(b"\0").rjust(32, b"\0")
-        position += 2 + length
-    return (text + b"." + base64url(raw)).decode()
+    return simulator_asked.token(pem, key["keyId"], key["issuerId"], APP)
 
 
 def wrk(url, script="", connections=16):
-    """Requests in a second, with one thread; fails when an answer was not good."""
-    lua = FOLDER / f"wrk-{threading.get_ident()}.lua"
-    lua.write_text(script)
-    output = subprocess.run(
-        ["wrk", "-t1", f"-c{connections}", f"-d{SECONDS}s", "-s", str(lua), url], check=True, capture_output=True, text=True).stdout
-    if "Non-2xx" in output or "Socket errors" in output:
-        raise SystemExit(f"{url}: not every answer was good:\n{output}")
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
+    return simulator_asked.wrk(FOLDER, url, script, connections, SECONDS)
 
 
 def get(paths, bearer):
