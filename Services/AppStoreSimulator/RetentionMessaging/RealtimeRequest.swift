@@ -36,29 +36,13 @@ struct RealtimeAnswer: Sendable {
     /// The answer's body when it is a JSON object.
     var body: Data?
 
+    /// Apple's four ways to keep a customer (`RealtimeResponseBody`): an answer has exactly one, which names a message.
+    private static let choices = ["message", "alternateProduct", "promotionalOffer", "advancedCommerceInfo"]
+
     /// The message that the answer chose, in lower case.
     var messageIdentifier: String? {
-        guard result == .success, let body,
-            let choice = try? JSONDecoder().decode(RealtimeChoice.self, from: body)
-        else { return nil }
-        return choice.messageIdentifier?.lowercased()
-    }
-}
-
-/// Apple's `RealtimeResponseBody`: exactly one of four ways to keep a customer; each names a message.
-private struct RealtimeChoice: Decodable {
-    struct Choice: Decodable {
-        var messageIdentifier: String?
-    }
-
-    var message: Choice?
-    var alternateProduct: Choice?
-    var promotionalOffer: Choice?
-    var advancedCommerceInfo: Choice?
-
-    /// Nil as well when there is more than one.
-    var messageIdentifier: String? {
-        let choices = [message, alternateProduct, promotionalOffer, advancedCommerceInfo].compactMap { $0 }
-        return choices.count == 1 ? choices[0].messageIdentifier : nil
+        guard result == .success, let answer = body.flatMap(JSONValue.init(json:)) else { return nil }
+        let chosen = Self.choices.compactMap { answer[$0] }.filter { !$0.isNull }
+        return chosen.count == 1 ? chosen[0]["messageIdentifier"]?.text?.lowercased() : nil
     }
 }

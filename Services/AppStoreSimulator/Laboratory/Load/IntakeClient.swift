@@ -85,22 +85,15 @@ struct IntakeClient: LoadIntake {
             if let purchase = try? JSONDecoder().decode(Purchase.self, from: answer.body) { return .purchase(purchase) }
             return .tryAgain(status: answer.status, after: nil, problem: "the answer is not a purchase")
         }
-        let document = try? JSONDecoder().decode(Problem.self, from: answer.body)
-        let problem = "\(answer.status) \(document?.text ?? "")"
+        let document = JSONValue(json: answer.body)
+        let problem = "\(answer.status) \(document?["detail"]?.text ?? document?["title"]?.text ?? "")"
         // 408, 425 and 429 ask for another attempt; so does every fault on intake's side.
         if [408, 425, 429].contains(answer.status) || answer.status >= 500 {
             return .tryAgain(
                 status: answer.status, after: answer.retryAfter.map { min($0, retryAfterMaximum) }, problem: problem)
         }
-        return .refused(status: answer.status, problem: problem, slug: document?.slug)
-    }
-
-    private struct Problem: Decodable {
-        let type: String?
-        let title: String?
-        let detail: String?
-
-        var text: String { detail ?? title ?? "" }
-        var slug: String? { type?.split { $0 == ":" || $0 == "/" }.last.map(String.init) }
+        return .refused(
+            status: answer.status, problem: problem,
+            slug: document?["type"]?.text?.split { $0 == ":" || $0 == "/" }.last.map(String.init))
     }
 }

@@ -17,10 +17,9 @@ struct LoadShopper: Sendable {
     ///
     /// - Throws: `ToolFailure`.
     func buy(_ kinds: [LoadProofKind]) async throws -> [LoadProof] {
-        let sold = SoldCount()
         let proofs = Mutex<[LoadProof?]>(Array(repeating: nil, count: kinds.count))
         try await ProgressLine(title: "selling", total: kinds.count).run {
-            (sold.value, "")
+            (proofs.withLock { $0.count { $0 != nil } }, "")
         } _: {
             let receipts = kinds.indices.filter { kinds[$0] == .receipt }
             let others = kinds.indices.filter { kinds[$0] != .receipt }
@@ -32,12 +31,10 @@ struct LoadShopper: Sendable {
                         proofs[index] = Self.proof(kinds[index], transaction)
                     }
                 }
-                sold.add(indices.count)
             }
             try await inParallel(receipts) { index in
                 let proof = try await receipt(of: "load-\(run)-\(index)")
                 proofs.withLock { $0[index] = proof }
-                sold.add(1)
             }
         }
         return proofs.withLock { $0.compactMap(\.self) }
@@ -65,16 +62,5 @@ struct LoadShopper: Sendable {
             }
             try await group.waitForAll()
         }
-    }
-}
-
-/// How many were sold, counted by many tasks.
-private final class SoldCount: Sendable {
-    private let count = Atomic(0)
-
-    var value: Int { count.load(ordering: .relaxed) }
-
-    func add(_ more: Int) {
-        count.wrappingAdd(more, ordering: .relaxed)
     }
 }

@@ -20,16 +20,17 @@ struct ReceivedWebhook: Codable, Sendable, Equatable {
         eventId: String, attemptTimestamp: String, userAgent: String?, traceparent: String?, body: [UInt8],
         receivedAt: String
     ) {
-        let event = try? JSONDecoder().decode(Event.self, from: Data(body))
+        let event = JSONValue(json: Data(body))
+        let customer = event?["customer"]
         self.eventId = eventId
         self.attemptTimestamp = attemptTimestamp
         self.userAgent = userAgent
         self.traceparent = traceparent
         self.receivedAt = receivedAt
-        type = event?.type
-        account = event?.customer?.id
-        sequence = event?.customer?.sequence
-        transactionId = event?.data?.transaction?.transactionId
+        type = event?["type"]?.text
+        account = customer?["id"]?.text
+        sequence = customer?["sequence"]?.whole
+        transactionId = event?["data"]?["transaction"]?["transaction_id"]?.text
     }
 
     /// The line, with its end.
@@ -40,28 +41,5 @@ struct ReceivedWebhook: Codable, Sendable, Equatable {
         encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return try encoder.encode(self) + Data("\n".utf8)
-    }
-
-    private struct Event: Decodable {
-        let type: String?
-        let customer: Customer?
-        let data: Payload?
-
-        struct Customer: Decodable {
-            let id: String?
-            let sequence: Int64?
-        }
-
-        struct Payload: Decodable {
-            let transaction: Transaction?
-        }
-
-        struct Transaction: Decodable {
-            let transactionId: String?
-
-            enum CodingKeys: String, CodingKey {
-                case transactionId = "transaction_id"
-            }
-        }
     }
 }
