@@ -191,7 +191,6 @@ struct IntakeRoute: Sendable {
     }
 
     /// Has the handler answer, and whoever it asks for credentials know who may call the route.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     @Sendable
     func answer(_ request: Request, _ context: IntakeContext) async throws -> Response {

@@ -62,7 +62,6 @@ struct PurchaseRoutes: Sendable {
         return try response(answer, route: .post, since: start, logger: context.logger)
     }
 
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     private func accept(
         _ purchase: PurchaseRequest, from callers: ProvenCallers, isAwaited: Bool, _ context: IntakeContext

@@ -93,9 +93,7 @@ struct OCSPResponse {
     }
 
     /// The basic response inside of a successful answer.
-    // Never inlined: the compiler of Swift 6.3.1 miscompiles comparisons of bytes in functions that throw and return large
-    // values.
-    @inline(never)
+    @inline(never)  // wrong code
     private static func basicBytes(of node: ASN1Node) throws -> ArraySlice<UInt8> {
         try DER.sequence(node, identifier: .sequence) { nodes in
             let status = try Int(derEncoded: try next(&nodes), withIdentifier: .enumerated)

@@ -29,7 +29,6 @@ struct ResponderExchange: Sendable {
         return try result.get()
     }
 
-    // Never inlined: the compiler of Swift 6.3.1 crashes on some async functions inside closures.
     @inline(never)
     private func send(
         _ bytes: [UInt8], to url: String, until end: ContinuousClock.Instant

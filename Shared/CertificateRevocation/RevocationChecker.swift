@@ -112,7 +112,6 @@ public final class RevocationChecker: Sendable {
         }
     }
 
-    // Never inlined: the compiler of Swift 6.3.1 crashes on some async functions inside closures.
     @inline(never)
     private func outcome(of certificate: [UInt8], issuer: [UInt8], key: CertificateKey) async -> QuestionOutcome {
         do {

@@ -118,7 +118,7 @@ extension PostgresPool {
         var hasBegun = true
     }
 
-    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
     private static func transact<R: Sendable>(
         _ body: @Sendable (PostgresConnection) async throws -> R, on connection: PostgresConnection
     ) async -> End<R> {

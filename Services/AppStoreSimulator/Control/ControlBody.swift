@@ -10,7 +10,6 @@ enum ControlBody {
         static let bytes = 65_536
     }
 
-    // Not inlined: Swift 6.3.1 crashes while it splits an async closure that this was inlined into.
     @inline(never)
     static func decode<Body: Decodable>(
         _ type: Body.Type, from request: Request, maximum: Int = Limit.bytes

@@ -15,7 +15,6 @@ struct ForgeryRoutes: Sendable {
         group.post("attacks") { request, _ in try await attack(try await Self.read(request)) }
     }
 
-    // Here and below: Swift 6.3.1's optimiser crashes when it inlines these into a route ("While splitting coroutine").
     @inline(never)
     private static func read(_ request: Request) async throws -> ForgeryRequest {
         try await ControlBody.decode(ForgeryRequest.self, from: request)

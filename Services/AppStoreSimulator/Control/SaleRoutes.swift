@@ -22,7 +22,6 @@ struct SaleRoutes: Sendable {
         }
     }
 
-    // Swift 6.3.1's optimiser crashes when it inlines this into the route ("While splitting coroutine").
     @inline(never)
     private func sell(_ request: SaleRequest) async throws -> Response {
         let purchase = try request.purchase()

@@ -10,7 +10,6 @@ struct TransactionList: Sendable {
     /// A JSON array.
     ///
     /// - Parameter signedDate: milliseconds since 1970.
-    // Swift 6.3.1's optimiser crashes when it inlines such loops into a route ("While splitting coroutine").
     @inline(never)
     func json(_ transactions: [TransactionRecord], signedDate: Int64) async throws -> String {
         var signed: [String] = []

@@ -102,7 +102,6 @@ struct ForgetCommand: AsyncParsableCommand {
     }
 
     /// Looks until it is finished, or the time is over.
-    // Never inlined: the optimizer of Swift 6.3 crashes on throwing async functions inside closures.
     @inline(never)
     private static func ended(
         _ first: ForgetRequestStore.Status, app: String, within time: Duration, pool: PostgresPool

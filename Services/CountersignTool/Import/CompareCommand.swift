@@ -45,7 +45,7 @@ extension ImportCommand {
             try settings.string("catalogue.file").map { try CatalogueFile.load(path: $0).catalogue }
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private func differences(_ store: ImportStore, _ catalogue: Catalogue?) async throws -> [Difference] {
             guard let file = try await store.find(id) else { throw ToolFailure("there is no import \(id)") }
             var differences: [Difference] = []

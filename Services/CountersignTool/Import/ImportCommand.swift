@@ -59,7 +59,7 @@ struct ImportCommand: AsyncParsableCommand {
             }
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private func take(_ file: ImportFile, pool: PostgresPool) async throws -> ImportSummary {
             try await requireCutOver(pool)
             let fingerprint = try file.fingerprint(environment: environment?.rawValue ?? "")

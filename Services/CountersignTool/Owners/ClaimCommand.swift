@@ -69,7 +69,6 @@ struct ClaimCommand: AsyncParsableCommand {
     }
 
     /// Looks until fulfillment has taken the claim up, or the time is over.
-    // Never inlined: the optimizer of Swift 6.3 crashes on throwing async functions inside closures.
     @inline(never)
     private static func outcome(
         of audit: Int64, within time: Duration, pool: PostgresPool

@@ -51,7 +51,6 @@ struct ReconcileCommand: AsyncParsableCommand {
         }
     }
 
-    // Never inlined: the optimizer of Swift 6.3 crashes on throwing async functions inside closures.
     @inline(never)
     private func report(_ store: SweepRunStore, _ lost: LostPurchasesStore) async throws -> ReconcileReport {
         var id: Int64?

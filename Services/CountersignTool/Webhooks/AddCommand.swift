@@ -50,7 +50,7 @@ extension WebhookCommand {
             try await failingPlainly { try await add() }
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private func add() async throws {
             if database { try await addToDatabase() } else { try await addToFile() }
         }
@@ -104,7 +104,7 @@ extension WebhookCommand {
             print("next: `countersign webhooks ping \(newId)`")
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private static func create(
             _ id: String, _ settings: EndpointSettings, _ secrets: EndpointSecrets, _ asker: StoredEndpointStore.Asker,
             _ store: StoredEndpointStore

@@ -36,7 +36,7 @@ extension WebhookCommand {
             try await failingPlainly { try await change() }
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private func change() async throws {
             guard EndpointAccess.isStored(id) else {
                 throw ToolFailure(
@@ -115,7 +115,7 @@ extension WebhookCommand {
             try await failingPlainly { try await act() }
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private func act() async throws {
             let report = try await EndpointList(folder: folder).one(id)
             if yes { try await remove() }

@@ -31,7 +31,7 @@ extension WebhookCommand {
             try await failingPlainly { try await disable() }
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private func disable() async throws {
             // Of a name that nobody has a row would stay.
             _ = try await EndpointList(folder: folder).one(id)

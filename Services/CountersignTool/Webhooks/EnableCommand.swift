@@ -31,7 +31,7 @@ extension WebhookCommand {
             try await failingPlainly { try await enable() }
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private func enable() async throws {
             let (id, reason, actor) = (id, reason, actor ?? ToolActor.sessionUser)
             let auditId = try await ToolSettings.load().withDatabase { pool in

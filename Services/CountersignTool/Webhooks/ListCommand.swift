@@ -24,7 +24,7 @@ extension WebhookCommand {
             try await failingPlainly { try await list() }
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private func list() async throws {
             let reports = try await EndpointList(folder: folder).all()
             if json { return print(try ToolOutput.json(Report(endpoints: reports))) }
@@ -87,7 +87,7 @@ struct EndpointList {
         return report
     }
 
-    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
     private static func read(
         _ pool: PostgresPool, _ ids: [String]
     ) async throws -> ([String: StoredEndpoint.State], [StoredEndpoint]) {

@@ -28,7 +28,7 @@ extension WebhookCommand {
             try await failingPlainly { try await ping() }
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private func ping() async throws {
             if EndpointAccess.isStored(id) { try await pingStored() } else { try await pingFile() }
         }
@@ -71,7 +71,7 @@ extension WebhookCommand {
         /// Between looks at what came of it.
         private static let lookInterval = Duration.milliseconds(200)
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private static func ping(
             _ id: String, _ pool: PostgresPool, until end: ContinuousClock.Instant
         ) async throws -> WebhookPingStore.Ping {

@@ -39,7 +39,7 @@ extension WebhookCommand {
             try await failingPlainly { try await rotate() }
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private func rotate() async throws {
             guard EndpointAccess.isStored(id) else {
                 let places = try await folder.places()
@@ -62,7 +62,7 @@ extension WebhookCommand {
             print("the secret before signs as well for \(expiresIn) s")
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private static func rotate(
             _ id: String, _ pool: PostgresPool, _ seal: SecretSeal, _ wantsKey: Bool, _ overlap: Duration,
             _ asker: StoredEndpointStore.Asker
@@ -100,7 +100,7 @@ extension WebhookCommand {
             try await failingPlainly { try await expire() }
         }
 
-        @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+        @inline(never)
         private func expire() async throws {
             let count: Int
             if EndpointAccess.isStored(id) {

@@ -32,7 +32,6 @@ struct AnswerRefundRequests: Sendable {
         return Redriver.Round(count: count, limit: Limit.requests)
     }
 
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     private static func decision(
         _ request: AppleCallStore.Asked, _ catalogue: Catalogue, on connection: PostgresConnection

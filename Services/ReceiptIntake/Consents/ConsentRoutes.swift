@@ -36,7 +36,6 @@ struct ConsentRoutes: Sendable {
     /// Writes the consent down, or that there is none; doing so again is fine.
     ///
     /// - Throws: `ProblemDetails`, and what the parts throw.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     @Sendable
     func put(_ request: Request, _ context: IntakeContext) async throws -> Response {

@@ -34,7 +34,6 @@ struct EventQuery: Sendable {
 
     /// - Parameter account: whose events alone; nil where the query may name one.
     /// - Throws: `ProblemDetails`.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     init(_ request: Request, app: String, account: Account?) throws {
         func text(_ name: String) -> String? { ReadingQuery.text(name, in: request) }

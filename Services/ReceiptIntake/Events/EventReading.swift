@@ -43,7 +43,6 @@ struct EventReading: Sendable {
     /// A page that has an event, unless there is none.
     ///
     /// - Throws: `ProblemDetails`, `PostgresError`.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     func page(
         _ query: EventQuery, from start: EventQuery.Start, for caller: Caller

@@ -18,7 +18,6 @@ struct EventRoutes: Sendable {
     /// Events of an app, a page at a time.
     ///
     /// - Throws: `ProblemDetails`, and what the parts throw.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     @Sendable
     func events(_ request: Request, _ context: IntakeContext) async throws -> Response {

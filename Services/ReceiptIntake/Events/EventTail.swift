@@ -120,7 +120,6 @@ final class EventTail: Sendable {
     /// Waits for an event that is meant, after a position up to which the caller has looked.
     ///
     /// It ends at once where too many wait. What came since that position, the next look finds.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     func wait(
         for filter: EventFilter, after position: Int64, within time: Duration,

@@ -17,7 +17,6 @@ struct ExportRoutes: Sendable {
     /// Where the database is gone in the middle the answer ends before its end, which no JSON parser takes for the whole.
     ///
     /// - Throws: `ProblemDetails`, and what the parts throw.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     @Sendable
     func get(_ request: Request, _ context: IntakeContext) async throws -> Response {

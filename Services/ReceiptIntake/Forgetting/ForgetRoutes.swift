@@ -58,7 +58,6 @@ struct ForgetRoutes: Sendable {
     /// Asks for an account to be forgotten; while that is under way, asking again is the same request.
     ///
     /// - Throws: `ProblemDetails`, and what the parts throw.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {

@@ -39,7 +39,6 @@ struct JSONBody: Sendable {
     ///
     /// - Parameter player: whose share of the bytes it is; nil for nobody's.
     /// - Throws: `ProblemDetails`, `IntakeOverloadedError`, and what `body` throws.
-    // Swift 6.3.1's optimiser crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     func withValue<Value: Decodable & Sendable, Result: Sendable>(
         _ type: Value.Type, from request: Request, of player: Caller? = nil, _ body: (Value) async throws -> Result

@@ -40,7 +40,6 @@ struct IntentRoutes: Sendable {
     /// Opens an intent; every request opens another one.
     ///
     /// - Throws: `ProblemDetails`, and what the parts throw.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {

@@ -58,7 +58,6 @@ struct AccountLimits: Sendable {
     ///
     /// - Parameter apps: whose key it is, sorted.
     /// - Throws: `ProblemDetails`, 429.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     func admitPost(byBackendOf apps: [String]) async throws {
         guard let turns = backendPosts.turns(apps: apps) else { return }

@@ -33,7 +33,6 @@ final class HeldRequests: Sendable {
     /// Holds a request.
     ///
     /// - Returns: false, at once, when too many are held.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     func hold(_ sender: String, for time: Duration) async -> Bool {
         guard enter(sender) else { return false }

@@ -25,7 +25,6 @@ struct ReadingTurns: Sendable {
     /// Reads something for a caller when it is its turn.
     ///
     /// - Throws: `ProblemDetails`: 429 or 503; and what `body` throws.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     func take<Value: Sendable>(
         for caller: Caller, _ body: @Sendable () async throws -> Value

@@ -44,7 +44,6 @@ struct NotificationRoutes: Sendable {
         }
     }
 
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into another ("While splitting coroutine").
     @inline(never)
     private func take(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let posted = try await self.posted(in: request, context)

@@ -33,7 +33,6 @@ final class NotificationSubmissions: Sendable {
     /// - Parameter app: the app that the caller knows it to be about.
     /// - Returns: the submission's id, the same for the same text, always; and whether it had not been posted before.
     /// - Throws: `PostgresError`, `IntakeOverloadedError`; then Apple is to post again, which is harmless.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     func accept(
         _ notification: ServerNotification, correlationId: String

@@ -17,7 +17,6 @@ struct AccountRoutes: Sendable {
     /// Tells what an account has, with `at_least` not before its effects are in it.
     ///
     /// - Throws: `ProblemDetails`, and what the parts throw.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     @Sendable
     func account(_ request: Request, _ context: IntakeContext) async throws -> Response {

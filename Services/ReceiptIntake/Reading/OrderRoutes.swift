@@ -35,7 +35,6 @@ struct OrderRoutes: Sendable {
         return response
     }
 
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     private func view(_ request: Request, _ context: IntakeContext) async throws -> OrderView {
         let caller = try await ReadingCaller.read(request, context, authenticator)

@@ -58,7 +58,6 @@ final class VersionWaits: Sendable {
         }
     }
 
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     private func look(
         for customer: Customer, atLeast least: Int64, within time: Duration, until ends: AsyncStream<Void>

@@ -17,7 +17,6 @@ struct SpendRoutes: Sendable {
     /// Spends all of the items, or nothing; repeating a request with its key spends nothing more.
     ///
     /// - Throws: `ProblemDetails`, and what the parts throw.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {

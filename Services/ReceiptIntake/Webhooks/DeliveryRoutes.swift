@@ -15,7 +15,6 @@ struct DeliveryRoutes: Sendable {
     /// Tells how deliveries of the app's events stand, the newest events first.
     ///
     /// - Throws: `ProblemDetails`, and what the parts throw.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     @Sendable
     func deliveries(_ request: Request, _ context: IntakeContext) async throws -> Response {

@@ -12,7 +12,6 @@ import ServiceRuntime
 ///
 /// A key reaches the endpoints that are told of its own app and of no other; those of several apps, and those of the webhooks file,
 /// are the operator's. Another app's endpoint does not exist.
-// Functions are not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
 struct EndpointRoutes: Sendable {
     /// What the database has of endpoints.
     struct Stores: Sendable {

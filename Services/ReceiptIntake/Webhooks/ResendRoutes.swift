@@ -14,7 +14,6 @@ struct ResendRoutes: Sendable {
     /// Asks for what is meant, or counts it.
     ///
     /// - Throws: `ProblemDetails`, and what the parts throw.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     @Sendable
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {

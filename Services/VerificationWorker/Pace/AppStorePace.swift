@@ -193,7 +193,6 @@ final class AppStorePace: Sendable {
         }
     }
 
-    // Swift 6.3.1's optimiser crashes when it inlines this into its callers ("While splitting coroutine").
     @inline(never)
     private static func caught<Value: Sendable>(
         _ body: @Sendable () async throws -> Value

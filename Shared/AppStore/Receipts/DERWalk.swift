@@ -103,10 +103,7 @@ struct DERWalk {
     }
 
     /// Whether two ranges hold the same bytes.
-    ///
-    /// Never inlined: the compiler of Swift 6.3.1 miscompiles such a comparison inside a function that throws and returns
-    /// a large value.
-    @inline(never)
+    @inline(never)  // wrong code
     static func areEqual(_ first: ArraySlice<UInt8>, _ second: ArraySlice<UInt8>) -> Bool {
         first.elementsEqual(second)
     }

@@ -24,7 +24,7 @@ package struct AccountConsentStore: Sendable {
     /// forgotten, a new one says.
     ///
     /// - Throws: `PostgresError`.
-    @inline(never)  // Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
     package func set(_ isGiven: Bool, app: String, account: Account) async throws -> Consent {
         try await pool.withTransaction { connection in
             let result = try await connection.query(

@@ -62,7 +62,6 @@ package struct EventFeedStore: Sendable {
     ///
     /// - Parameter position: nil for the oldest that is there.
     /// - Throws: `PostgresError`; ``ExpiredError`` where events after the position are gone.
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     package func page(_ filter: EventFilter, after position: Int64?, limit: Int) async throws -> Page {
         let looked = Int64(max(Limit.lookedMinimum, limit * Limit.lookedForEvent))

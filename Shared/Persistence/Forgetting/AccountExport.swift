@@ -70,7 +70,7 @@ package struct AccountExport: Sendable {
     ///   - now: when it is written.
     ///   - write: takes the next part.
     /// - Throws: `PostgresError`, and what `write` throws.
-    @inline(never)  // Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
     package func write(at now: Date = Date(), to write: (String) async throws -> Void) async throws {
         func json(_ text: String) throws -> String { String(decoding: try MessageCoding.encode(text), as: UTF8.self) }
         try await write(

@@ -58,7 +58,7 @@ package struct ForgetRequestStore: Sendable {
     ///   - actor: who asks, for the audit log; at most ``Limit/text`` characters, as the reason.
     ///   - reason: why.
     /// - Throws: `PostgresError`.
-    @inline(never)  // Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
     package func ask(app: String, account: Account, actor: String, reason: String) async throws -> Status {
         let id = "fgt_" + UUID().uuidString.lowercased().filter { $0 != "-" }
         let result = try await pool.query(

@@ -48,7 +48,7 @@ package struct ForgettingStore: Sendable {
     /// Goes on with a request; harmless to repeat, and to run in two processes at once.
     ///
     /// - Throws: `PostgresError`; then the same call goes on.
-    @inline(never)  // Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
     package func advance(_ request: ForgetRequestStore.Due) async throws -> Progress {
         var request = request
         if !request.isRenamed {

@@ -98,7 +98,7 @@ package struct CutOverStore: Sendable {
         }
     }
 
-    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
     private static func set(
         _ cutOver: CutOver, for key: CutOvers.Key, actor: String, reason: String, on connection: PostgresConnection
     ) async throws -> Int64 {

@@ -72,7 +72,7 @@ package struct ImportStore: Sendable {
         }
     }
 
-    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
     private static func begin(
         app: String, source: String, fingerprint: [UInt8], actor: String, reason: String,
         on connection: PostgresConnection

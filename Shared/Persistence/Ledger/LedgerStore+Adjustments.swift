@@ -43,7 +43,6 @@ extension LedgerStore {
         }
     }
 
-    // Never inlined: the optimizer of Swift 6.3 crashes on throwing async functions inside closures.
     @inline(never)
     private static func adjust(
         _ changes: [Catalogue.ItemGrant], of customer: Customer, actor: String, reason: String,

@@ -91,7 +91,6 @@ package struct SpendStore: Sendable {
         }
     }
 
-    // Not inlined: Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
     @inline(never)
     private static func spend(_ request: Request, on connection: PostgresConnection) async throws -> Outcome {
         if let known = try await known(request, on: connection) { return known }

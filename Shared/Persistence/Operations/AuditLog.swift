@@ -17,7 +17,7 @@ enum AuditLog {
     ///   - actor: who.
     ///   - reason: why, in the operator's words.
     /// - Throws: `PostgresError`.
-    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
     static func write(
         _ action: String, of subject: String, actor: String, reason: String, on connection: PostgresConnection
     ) async throws -> Line {

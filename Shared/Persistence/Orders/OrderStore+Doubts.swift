@@ -107,7 +107,6 @@ extension OrderStore {
         return try doubtsEnded(in: result.rows, by: catalogue, limit: limit)
     }
 
-    // Not inlined: Swift 6.3.1 crashes when it inlines this into the function before ("While splitting coroutine").
     @inline(never)
     private static func doubtsEnded(
         in rows: [PostgresRow], by catalogue: Catalogue, limit: Int

@@ -58,7 +58,7 @@ package struct IntentStore: Sendable {
     ///   - id: a UUID that nothing else has.
     ///   - limit: the most that an account of an app may open within `windowSeconds`; at least 1.
     /// - Throws: `PostgresError`; then nothing was written, or it is unknown and an intent that nobody uses is left.
-    @inline(never)  // Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
     package func open(
         _ id: UUID, app: String, account: String, productId: String, reference: String? = nil, limit: Int
     ) async throws -> Opening {

@@ -61,7 +61,7 @@ package struct SweepRequestStore: Sendable {
     ///   - reason: why, in the caller's words.
     ///   - limit: the most that an app may ask within a day.
     /// - Throws: `PostgresError`.
-    @inline(never)  // Swift 6.3.1 crashes when it inlines such a function into a closure ("While splitting coroutine").
+    @inline(never)
     package func ask(
         _ subject: Subject, app: String, environment: StoreEnvironment?, actor: String, reason: String, limit: Int
     ) async throws -> Asking {

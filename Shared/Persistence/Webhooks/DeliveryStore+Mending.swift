@@ -101,7 +101,7 @@ extension DeliveryStore {
     /// turn goes, and nobody would ever let it go.
     ///
     /// - Returns: how many deliveries, or turns if these are more.
-    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
     private func dropTurns(of endpointId: String) async throws -> Int64 {
         try await pool.withTransaction { connection in
             try await Self.lock([endpointId], on: connection)

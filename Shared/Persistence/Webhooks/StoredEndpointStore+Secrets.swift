@@ -59,7 +59,7 @@ extension StoredEndpointStore {
         }
     }
 
-    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
     static func add(
         _ secrets: [NewEndpointSecret], to id: String, on connection: PostgresConnection
     ) async throws {
@@ -71,7 +71,7 @@ extension StoredEndpointStore {
             """)
     }
 
-    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
     private static func removeExpired(of id: String, on connection: PostgresConnection) async throws {
         _ = try await connection.query(
             "DELETE FROM webhook_endpoint_secrets WHERE endpoint_id = \(id) AND expires_at <= now()")

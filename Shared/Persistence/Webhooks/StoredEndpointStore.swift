@@ -155,7 +155,7 @@ package struct StoredEndpointStore: Sendable {
     /// Makes room for one more endpoint with this list of apps.
     ///
     /// - Throws: `Refusal.tooMany`.
-    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
     private static func makeRoom(for apps: [String], on connection: PostgresConnection) async throws {
         // One at a time, so that two cannot both be the last.
         _ = try await connection.query("SELECT pg_advisory_xact_lock(\(lockKey))")
@@ -174,7 +174,7 @@ package struct StoredEndpointStore: Sendable {
     private static let lockKey: Int64 = 0x656E_6470_6F69
 
     /// The settings of an endpoint, whose row is locked until the transaction ends.
-    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
     static func lock(
         _ id: String, _ scope: Scope, on connection: PostgresConnection
     ) async throws -> EndpointSettings? {

@@ -99,7 +99,7 @@ package struct WebhookPingStore: Sendable {
     }
 
     /// Forgets the messages to an endpoint, in the caller's transaction.
-    @inline(never)  // The optimizer of Swift 6.3 crashes on throwing async functions inside closures.
+    @inline(never)
     static func remove(of endpointId: String, on connection: PostgresConnection) async throws {
         _ = try await connection.query("DELETE FROM webhook_pings WHERE endpoint_id = \(endpointId)")
     }
