@@ -161,7 +161,7 @@ package struct ForgetRequestStore: Sendable {
     /// - Parameters:
     ///   - request: the alias of the later one.
     ///   - received: when the row was received.
-    static func isOfEarlier(than request: String, _ received: String) -> String {
+    static func isOfEarlier(than request: SQL, _ received: SQL) -> SQL {
         """
         EXISTS (SELECT FROM forget_requests earlier
             WHERE earlier.account = \(request).account AND earlier.app = \(request).app
@@ -175,7 +175,7 @@ package struct ForgetRequestStore: Sendable {
     /// - Parameters:
     ///   - name: an expression.
     ///   - app: an expression.
-    static func isDeferred(_ name: String, in app: String) -> String {
+    static func isDeferred(_ name: SQL, in app: SQL) -> SQL {
         """
         EXISTS (SELECT FROM forget_requests open
             WHERE open.account = \(name) AND open.app = \(app) AND open.renamed_at IS NULL)

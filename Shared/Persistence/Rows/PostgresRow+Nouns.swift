@@ -86,6 +86,7 @@ extension StoreEnvironment: PostgresEncodable, PostgresDecodable {}
 extension OrderState: PostgresEncodable, PostgresDecodable {}
 extension SubmissionState: PostgresEncodable, PostgresDecodable {}
 extension ReasonCode: PostgresEncodable, PostgresDecodable {}
+extension ProofKind: PostgresEncodable, PostgresDecodable {}
 
 extension Account: PostgresEncodable, PostgresDecodable {
     package static var postgresType: UInt32 { String.postgresType }

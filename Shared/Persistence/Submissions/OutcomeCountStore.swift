@@ -35,14 +35,14 @@ package struct OutcomeCountStore: Sendable {
         let result = try await pool.query(
             """
             SELECT coalesce(reason, '') AS reason, count(*) AS count,
-                extract(epoch FROM now() - min(settled_at))::float8 AS oldest
+                extract(epoch FROM now() - min(settled_at))::float8 AS oldest_seconds
             FROM (
                 SELECT reason, settled_at FROM submissions
-                WHERE state = 'rejected' AND settled_at > now() - $1 * interval '1 millisecond'
-                ORDER BY settled_at DESC LIMIT $2) newest
+                WHERE state = 'rejected' AND settled_at > now() - \(time)
+                ORDER BY settled_at DESC LIMIT \(Self.countMaximum)) newest
             GROUP BY 1 ORDER BY 1
-            """, [.int8(time.wholeMilliseconds), .int8(Int64(Self.countMaximum))])
-        return try result.rows.map(Self.count)
+            """)
+        return try result.map(Count.init)
     }
 
     /// Those that are parked; at most ``countMaximum`` of each reason, the oldest exactly.
@@ -60,19 +60,13 @@ package struct OutcomeCountStore: Sendable {
                     SELECT reason FROM submissions WHERE state = 'parked' AND reason > reasons.reason
                     ORDER BY reason LIMIT 1) next
             )
-            SELECT reasons.reason, oldest.count, extract(epoch FROM now() - oldest.settled_at)::float8 AS oldest
+            SELECT reasons.reason, oldest.count, extract(epoch FROM now() - oldest.settled_at)::float8 AS oldest_seconds
             FROM reasons CROSS JOIN LATERAL (
                 SELECT count(*) AS count, min(settled_at) AS settled_at FROM (
                     SELECT settled_at FROM submissions WHERE state = 'parked' AND reason = reasons.reason
-                    ORDER BY settled_at LIMIT $1) s) oldest
+                    ORDER BY settled_at LIMIT \(Self.countMaximum)) s) oldest
             ORDER BY reasons.reason
-            """, [.int8(Int64(Self.countMaximum))])
-        return try result.rows.map(Self.count)
-    }
-
-    private static func count(_ row: PostgresRow) throws -> Count {
-        Count(
-            reason: ReasonCode(rawValue: try row.decode("reason")), count: try row.decode("count"),
-            oldestSeconds: try row.decode("oldest"))
+            """)
+        return try result.map(Count.init)
     }
 }

@@ -94,12 +94,10 @@ package final class ProofHeaders: Sendable {
         }
         if !candidates.isEmpty { try await Self.keep(verified: candidates, in: pool) }
         let result = try await pool.query(
-            "SELECT fingerprint, header FROM proof_headers ORDER BY created_at DESC, fingerprint LIMIT $1",
-            [.int8(Int64(Self.knownMaximum))])
-        let known = try result.rows.map { row in
-            Known(
-                fingerprint: try row.decode("fingerprint"),
-                text: Array(try row.decode("header", as: String.self).utf8) + [UInt8(ascii: ".")])
+            "SELECT fingerprint, header AS text FROM proof_headers ORDER BY created_at DESC, fingerprint LIMIT \(Self.knownMaximum)"
+        )
+        let known = try result.map { (fingerprint: [UInt8], header: String) in
+            Known(fingerprint: fingerprint, text: Array(header.utf8) + [UInt8(ascii: ".")])
         }
         state.withLock { $0.known = known }
     }
@@ -113,11 +111,11 @@ package final class ProofHeaders: Sendable {
             FROM (
                 SELECT split_part(p.proof, '.', 1) AS header FROM submissions s
                 JOIN submission_proofs p ON p.received_at = s.proof_at AND p.submission_id = s.id
-                WHERE s.id = ANY($1) AND s.state = 'fulfilled' AND s.kind = 'signed_transaction' AND p.proof IS NOT NULL
+                WHERE s.id = ANY(\(ids)) AND s.state = 'fulfilled' AND s.kind = 'signed_transaction' AND p.proof IS NOT NULL
             ) AS verified
-            WHERE octet_length(header) BETWEEN 1 AND $2 AND (SELECT count(*) FROM proof_headers) < $3
+            WHERE octet_length(header) BETWEEN 1 AND \(bytesMaximum - 1)
+                AND (SELECT count(*) FROM proof_headers) < \(rowsMaximum)
             ON CONFLICT (fingerprint) DO NOTHING
-            """,
-            [.textArray(ids), .int8(Int64(bytesMaximum) - 1), .int8(Int64(rowsMaximum))])
+            """)
     }
 }

@@ -10,7 +10,7 @@ extension SubmissionStore {
     /// - Throws: `PostgresError`.
     package func oldestUnsettled() async throws -> Date? {
         let result = try await pool.query(Self.oldestUnsettledStatement)
-        return try result.rows.first?.decodeIfPresent("oldest", as: Date.self)
+        return try result.rows.first?.decode(Date?.self) ?? nil
     }
 
     /// The time of the oldest, as `oldest`: the first of what has no alarm, and the first of each reason of what has one.
@@ -48,44 +48,35 @@ extension SubmissionStore {
     ///   - leaseMaximum: where doubling ends.
     /// - Throws: `PostgresError`.
     package func claimDue(limit: Int, lease: Duration, leaseMaximum: Duration) async throws -> Claimed {
-        let result = try await pool.query(
-            Self.claimStatement,
-            [
-                .int8(Int64(limit)), .int8(lease.wholeMilliseconds), .int8(leaseMaximum.wholeMilliseconds),
-                .int8(Int64(Self.messageProofBytesMaximum)), .int8(Int64(Self.claimBytesMaximum)),
-            ])
-        let submissions = try result.rows.map { row in
-            let proof = try row.decodeIfPresent("proof", as: String.self)
-            let environment = try row.decodeIfPresent("expected_environment", as: String.self)
+        let result = try await pool.query(Self.claimStatement(limit: limit, lease: lease, leaseMaximum: leaseMaximum))
+        var due = 0
+        let submissions = try result.map {
+            (
+                id: String, app: String, account: Account, kind: ProofKind, partitionKey: String, correlationId: String,
+                attempts: Int32, namedTransactionId: String?, environment: String?, isServer: Bool, receivedAt: Date,
+                notFoundCount: Int32, notFoundSeconds: Double?, dueCount: Int, proof: String?
+            ) in
+            due = dueCount
             return NewSubmission(
                 message: SubmissionMessage(
-                    submissionId: try row.decode("id"), app: try row.decode("app"),
-                    account: try row.decode("account"),
-                    kind: ProofKind(rawValue: try row.decode("kind", as: String.self)), proof: proof ?? "",
-                    attempt: Int(try row.decode("attempts", as: Int32.self)),
-                    correlationId: try row.decode("correlation_id"),
-                    namedTransactionId: try row.decodeIfPresent("named_transaction_id", as: String.self),
+                    submissionId: id, app: app, account: account.text, kind: kind, proof: proof ?? "",
+                    attempt: Int(attempts), correlationId: correlationId, namedTransactionId: namedTransactionId,
                     expectedEnvironment: environment.flatMap { StoreEnvironment(rawValue: $0) },
-                    isClaimCheck: proof == nil, notFound: try Self.notFoundAnswers(row),
-                    receivedAt: try row.decode("received_at")),
-                partitionKey: try row.decode("partition_key"), isServer: try row.decode("is_server"))
+                    isClaimCheck: proof == nil,
+                    notFound: notFoundSeconds.map { .init(count: Int(notFoundCount), seconds: $0) },
+                    receivedAt: receivedAt),
+                partitionKey: partitionKey, isServer: isServer)
         }
-        let due = try result.rows.first?.decode("due_count", as: Int64.self) ?? 0
-        return Claimed(
-            submissions: submissions, isMoreDue: submissions.count >= limit || due > Int64(submissions.count))
-    }
-
-    private static func notFoundAnswers(_ row: PostgresRow) throws -> SubmissionMessage.NotFoundAnswers? {
-        guard let seconds = try row.decodeIfPresent("not_found_seconds", as: Double.self) else { return nil }
-        return .init(count: Int(try row.decode("not_found_count", as: Int32.self)), seconds: seconds)
+        return Claimed(submissions: submissions, isMoreDue: submissions.count >= limit || due > submissions.count)
     }
 
     // A proof's length is told without reading a large one; a header that is stored elsewhere counts for the largest. Rows
     // that are locked and then left for their size are free again with this statement's end.
-    private static let claimStatement = """
+    private static func claimStatement(limit: Int, lease: Duration, leaseMaximum: Duration) -> SQL {
+        """
         WITH locked AS MATERIALIZED (
             SELECT id, due_at, proof_at, octet_length(proof) AS bytes
-            FROM submissions WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+            FROM submissions WHERE due_at <= now() ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
         ), due AS MATERIALIZED (
             SELECT locked.id, locked.due_at, coalesce(locked.bytes, apart.bytes) AS bytes FROM locked
             -- OFFSET 0: one look into the month of each.
@@ -94,20 +85,21 @@ extension SubmissionStore {
                 FROM submission_proofs WHERE received_at = locked.proof_at AND submission_id = locked.id OFFSET 0
             ) apart ON true
         ), measured AS (
-            SELECT id, bytes, sum(bytes) FILTER (WHERE bytes <= $4) OVER (
+            SELECT id, bytes, sum(bytes) FILTER (WHERE bytes <= \(messageProofBytesMaximum)) OVER (
                 ORDER BY due_at, id ROWS UNBOUNDED PRECEDING) AS total
             FROM due
         )
         UPDATE submissions SET attempts = attempts + 1,
-            due_at = now() + least($2 * power(2, least(attempts + 1, 20)), $3) * interval '1 millisecond'
+            due_at = now() + least(\(lease) * power(2, least(attempts + 1, 20)), \(leaseMaximum))
         FROM measured
-        WHERE submissions.id = measured.id AND coalesce(measured.total, 0) <= $5
+        WHERE submissions.id = measured.id AND coalesce(measured.total, 0) <= \(claimBytesMaximum)
         RETURNING submissions.id, app, account, kind, partition_key, correlation_id, attempts, named_transaction_id,
             expected_environment, is_server, received_at, not_found_count,
             extract(epoch FROM now() - first_not_found_at)::float8 AS not_found_seconds,
             (SELECT count(*) FROM due) AS due_count,
-            CASE WHEN measured.bytes <= $4 THEN \(wholeProof) END AS proof
+            CASE WHEN measured.bytes <= \(messageProofBytesMaximum) THEN \(wholeProof) END AS proof
         """
+    }
 
     /// Puts submissions off in the caller's transaction: due again after the delay given for each.
     ///
@@ -121,21 +113,17 @@ extension SubmissionStore {
         guard !delays.isEmpty else { return }
         _ = try await connection.query(
             """
-            UPDATE submissions SET due_at = now() + put_off.milliseconds * interval '1 millisecond',
+            UPDATE submissions SET due_at = now() + put_off.delay,
                 reason = put_off.reason,
                 not_found_count = not_found_count
                     + (put_off.is_not_found AND not_found_attempt IS DISTINCT FROM attempts)::integer,
                 not_found_attempt = CASE WHEN put_off.is_not_found THEN attempts ELSE not_found_attempt END,
                 first_not_found_at = CASE WHEN put_off.is_not_found THEN coalesce(first_not_found_at, now())
                     ELSE first_not_found_at END
-            FROM unnest($1::text[], $2::text[], $3::int8[], $4::bool[])
-                AS put_off (id, reason, milliseconds, is_not_found)
+            FROM unnest(\(delays.map(\.id)), \(delays.map(\.reason)), \(delays.map(\.delay)),
+                    \(delays.map { $0.reason == .transactionNotFound || $0.reason == .orderNotFound }))
+                AS put_off (id, reason, delay, is_not_found)
             WHERE submissions.id = put_off.id AND submissions.state = 'received'
-            """,
-            [
-                .textArray(delays.map(\.id)), .textArray(delays.map(\.reason.rawValue)),
-                .int8Array(delays.map(\.delay.wholeMilliseconds)),
-                .boolArray(delays.map { $0.reason == .transactionNotFound || $0.reason == .orderNotFound }),
-            ])
+            """)
     }
 }

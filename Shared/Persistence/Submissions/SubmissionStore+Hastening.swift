@@ -11,15 +11,16 @@ extension SubmissionStore {
     /// - Throws: `PostgresError`.
     package func hasten(_ ids: [String], limit: Int, reason: String, actor: String) async throws -> [String] {
         try await pool.withTransaction { connection in
+            let ids = SQL.once(ids)
             let result = try await connection.query(
                 """
                 WITH chosen AS (
-                    SELECT id FROM submissions WHERE due_at > now() AND (cardinality($1) = 0 OR id = ANY($1))
-                    ORDER BY due_at DESC LIMIT $2 FOR UPDATE SKIP LOCKED
+                    SELECT id FROM submissions WHERE due_at > now() AND (cardinality(\(ids)) = 0 OR id = ANY(\(ids)))
+                    ORDER BY due_at DESC LIMIT \(limit) FOR UPDATE SKIP LOCKED
                 )
                 UPDATE submissions SET due_at = now() WHERE id = ANY(ARRAY(SELECT id FROM chosen)) RETURNING id
-                """, [.textArray(ids), .int8(Int64(limit))])
-            let hastened = try result.rows.map { try $0.decode("id", as: String.self) }.sorted()
+                """)
+            let hastened = try result.map { (id: String) in id }.sorted()
             // The word of `redrive`, by which an account that is forgotten is taken out of the log.
             _ = try await AuditLog.write("redrive", of: hastened, actor: actor, reason: reason, on: connection)
             return hastened

@@ -30,13 +30,14 @@ extension SubmissionStore {
         let result = try await pool.query(
             """
             WITH mark AS (
-                SELECT coalesce((SELECT dropped_before FROM retention_marks WHERE name = $3), '-infinity') AS at
+                SELECT coalesce((SELECT dropped_before FROM retention_marks WHERE name = \(Self.rejectedMark)),
+                    '-infinity') AS at
             ), old AS MATERIALIZED (
                 SELECT id, proof_at, settled_at FROM submissions
                 WHERE state = 'rejected' AND settled_at > (SELECT at FROM mark)
-                    AND settled_at < now() - $1 * interval '1 millisecond'
+                    AND settled_at < now() - \(age)
                 -- WITH TIES: one instant is never cut in two, so that the mark loses nothing.
-                ORDER BY settled_at FETCH FIRST $2 ROWS WITH TIES
+                ORDER BY settled_at FETCH FIRST \(limit) ROWS WITH TIES
             ), locked AS MATERIALIZED (
                 SELECT s.id, old.proof_at FROM submissions s JOIN old USING (id)
                 WHERE s.state = 'rejected' AND s.settled_at = old.settled_at ORDER BY s.id FOR UPDATE OF s
@@ -45,19 +46,12 @@ extension SubmissionStore {
                 WHERE p.received_at = locked.proof_at AND p.submission_id = locked.id RETURNING 1 AS one
             ), marked AS (
                 INSERT INTO retention_marks (name, dropped_before)
-                SELECT $3, max(settled_at) FROM old HAVING count(*) > 0
+                SELECT \(Self.rejectedMark), max(settled_at) FROM old HAVING count(*) > 0
                 ON CONFLICT (name) DO UPDATE SET dropped_before = excluded.dropped_before, updated_at = now()
             )
             SELECT (SELECT count(*) FROM old) AS looked, (SELECT count(*) FROM apart) AS removed
-            """, [.int8(age.wholeMilliseconds), .int8(Int64(limit)), .text(Self.rejectedMark)])
-        return try Self.removed(result)
-    }
-
-    private static func removed(_ result: PostgresResult) throws -> RemovedRows {
-        guard let row = result.rows.first else { return RemovedRows(looked: 0, removed: 0) }
-        return RemovedRows(
-            looked: Int(try row.decode("looked", as: Int64.self)),
-            removed: Int(try row.decode("removed", as: Int64.self)))
+            """)
+        return try result.map(RemovedRows.init).first ?? RemovedRows(looked: 0, removed: 0)
     }
 
     /// Moves proofs of submissions that wait for their outcome into the month that it is now, so that their month can go.
@@ -71,13 +65,13 @@ extension SubmissionStore {
         let result = try await pool.query(
             """
             WITH month AS (
-                SELECT begins_at, ends_at FROM table_months WHERE partition_name = $1
+                SELECT begins_at, ends_at FROM table_months WHERE partition_name = \(partition.name)
             ), waiting AS MATERIALIZED (
                 (SELECT s.id FROM submissions s, month
-                WHERE s.due_at IS NOT NULL AND s.proof_at >= month.begins_at AND s.proof_at < month.ends_at LIMIT $2)
+                WHERE s.due_at IS NOT NULL AND s.proof_at >= month.begins_at AND s.proof_at < month.ends_at LIMIT \(limit))
                 UNION ALL
                 (SELECT s.id FROM submissions s, month
-                WHERE s.state = 'parked' AND s.proof_at >= month.begins_at AND s.proof_at < month.ends_at LIMIT $2)
+                WHERE s.state = 'parked' AND s.proof_at >= month.begins_at AND s.proof_at < month.ends_at LIMIT \(limit))
             ), locked AS MATERIALIZED (
                 SELECT s.id, s.proof_at FROM submissions s WHERE s.id IN (SELECT id FROM waiting) ORDER BY s.id FOR UPDATE
             ), taken AS (
@@ -91,8 +85,8 @@ extension SubmissionStore {
                 UPDATE submissions s SET proof_at = now() FROM locked WHERE s.id = locked.id RETURNING 1 AS one
             )
             SELECT count(*) AS count FROM named
-            """, [.text(partition.name), .int8(Int64(limit))])
-        return Int(try result.rows.first?.decode("count", as: Int64.self) ?? 0)
+            """)
+        return try result.rows.first?.decode(Int.self) ?? 0
     }
 
     /// Writes the proofs of posts again whose submission has lost its own: it is to be judged anew.
@@ -101,10 +95,11 @@ extension SubmissionStore {
     func restoreProofs(of posted: [NewSubmission]) async throws {
         let apart = posted.map(\.message).filter { !$0.kind.isInRow }
         guard !apart.isEmpty else { return }
+        let ids = SQL.once(apart.map(\.submissionId))
         _ = try await pool.query(
             """
             WITH lost AS MATERIALIZED (
-                SELECT id FROM submissions WHERE id = ANY($1) AND state <> 'fulfilled' AND NOT \(Self.hasProof)
+                SELECT id FROM submissions WHERE id = ANY(\(ids)) AND state <> 'fulfilled' AND NOT \(Self.hasProof)
                 ORDER BY id FOR UPDATE
             ), found AS (
                 UPDATE submissions SET proof = NULL, proof_at = now()
@@ -112,8 +107,8 @@ extension SubmissionStore {
                 RETURNING submissions.id
             )
             INSERT INTO submission_proofs (submission_id, received_at, proof)
-            SELECT new.id, now(), new.proof FROM unnest($1::text[], $2::text[]) AS new (id, proof) JOIN found USING (id)
-            """, [.textArray(apart.map(\.submissionId)), .textArray(apart.map(\.proof))])
+            SELECT new.id, now(), new.proof FROM unnest(\(ids), \(apart.map(\.proof))) AS new (id, proof) JOIN found USING (id)
+            """)
     }
 
     /// Removes the proofs of submissions that have an outcome, in the caller's transaction: a token of a forgotten account
@@ -128,7 +123,7 @@ extension SubmissionStore {
             """
             WITH locked AS MATERIALIZED (
                 SELECT id, proof_at FROM submissions
-                WHERE id = ANY($1) AND state <> 'received' AND proof IS DISTINCT FROM '' ORDER BY id FOR UPDATE
+                WHERE id = ANY(\(ids)) AND state <> 'received' AND proof IS DISTINCT FROM '' ORDER BY id FOR UPDATE
             ), apart AS (
                 DELETE FROM submission_proofs p USING locked
                 WHERE p.received_at = locked.proof_at AND p.submission_id = locked.id
@@ -136,7 +131,7 @@ extension SubmissionStore {
             UPDATE submissions s SET proof = '', proof_at = NULL FROM locked
             WHERE s.id = locked.id
             RETURNING 1 AS one
-            """, [.textArray(ids)])
+            """)
         return result.rows.count
     }
 }

@@ -58,11 +58,10 @@ extension SubmissionStore {
     }
 
     /// - Parameters:
-    ///   - condition: which, with `$1`.
-    ///   - order: by which they are chosen, `$2` of them; none that was settled after `$3`.
+    ///   - order: by which they are chosen, so many of them; none that was settled after `start`.
     @inline(never)
     fileprivate func setBack(
-        _ condition: String, by order: String, _ parameters: [PostgresValue], reason: String, actor: String
+        _ condition: SQL, by order: SQL, limit: Int, before start: String, reason: String, actor: String
     ) async throws -> [Redriven] {
         try await pool.withTransaction { connection in
             let result = try await connection.query(
@@ -71,8 +70,8 @@ extension SubmissionStore {
                     SELECT id FROM submissions
                     -- Without a proof nothing can be judged: its account was forgotten, or retention has dropped it.
                     WHERE \(condition) AND \(Self.hasProof)
-                        AND (settled_at IS NULL OR settled_at <= $3::text::timestamptz)
-                    ORDER BY \(order) LIMIT $2
+                        AND (settled_at IS NULL OR settled_at <= \(start)::timestamptz)
+                    ORDER BY \(order) LIMIT \(limit)
                 ), chosen AS (
                     SELECT id, state FROM submissions
                     WHERE id = ANY(ARRAY(SELECT id FROM found)) AND \(condition) ORDER BY id FOR UPDATE
@@ -80,13 +79,11 @@ extension SubmissionStore {
                     UPDATE submissions SET state = 'received', outcome = NULL, reason = NULL, settled_at = NULL,
                         due_at = now(), attempts = 0
                     FROM chosen WHERE submissions.id = chosen.id
-                    RETURNING submissions.id, chosen.state
+                    RETURNING submissions.id, chosen.state AS previous_state
                 )
-                SELECT id, state FROM changed ORDER BY id
-                """, parameters)
-            let redriven = try result.rows.map { row in
-                Redriven(id: try row.decode("id"), previousState: try row.decode("state"))
-            }
+                SELECT id, previous_state FROM changed ORDER BY id
+                """)
+            let redriven = try result.map(Redriven.init)
             _ = try await AuditLog.write(
                 "redrive", of: redriven.map(\.id), actor: actor, reason: reason, on: connection)
             return redriven
@@ -124,10 +121,10 @@ private actor RedriveBatches {
     func next() async throws -> [SubmissionStore.Redriven]? {
         guard !isOver, left > 0 else { return nil }
         let limit = min(left, SubmissionStore.redriveBatch)
-        let (condition, order, argument) = choice(limit)
+        let (condition, order) = choice(limit)
         let start = try await begun()
         let redriven = try await store.setBack(
-            condition, by: order, [argument, .int8(Int64(limit)), .text(start)], reason: reason, actor: actor)
+            condition, by: order, limit: limit, before: start, reason: reason, actor: actor)
         left -= redriven.count
         switch selection {
         case .ids, .notifications: isOver = ids.isEmpty
@@ -137,26 +134,26 @@ private actor RedriveBatches {
     }
 
     /// Which submissions, in the order of the index that finds them.
-    private func choice(_ limit: Int) -> (condition: String, order: String, argument: PostgresValue) {
+    private func choice(_ limit: Int) -> (condition: SQL, order: SQL) {
         switch selection {
         case .ids:
             let some = Array(ids.prefix(limit))
             ids.removeFirst(some.count)
-            return ("id = ANY($1) AND state <> 'fulfilled'", "id", .textArray(some))
+            return ("id = ANY(\(some)) AND state <> 'fulfilled'", "id")
         case .notifications:
             let some = Array(ids.prefix(limit))
             ids.removeFirst(some.count)
-            return ("id = ANY($1) AND kind = 'server_notification'", "id", .textArray(some))
-        case .parked: return ("state = 'parked' AND state = $1", "reason, settled_at, id", .text("parked"))
+            return ("id = ANY(\(some)) AND kind = 'server_notification'", "id")
+        case .parked: return ("state = 'parked'", "reason, settled_at, id")
         case .rejected(let reason):
-            return ("state = 'rejected' AND reason = $1", "settled_at, reason, id", .text(reason))
+            return ("state = 'rejected' AND reason = \(reason)", "settled_at, reason, id")
         }
     }
 
     private func begun() async throws -> String {
         if let start { return start }
         let result = try await store.pool.query("SELECT now()::text AS now")
-        let now = try result.rows.first?.decode("now", as: String.self) ?? "now"
+        let now = try result.rows.first?.decode(String.self) ?? "now"
         start = now
         return now
     }

@@ -17,20 +17,20 @@ extension SubmissionStore {
     }
 
     /// What was rejected because Apple knows no such id; the words of the index submissions_not_found.
-    private static let isNotFound = """
+    private static let isNotFound: SQL = """
         submissions.state = 'rejected' AND submissions.reason IN ('transaction_not_found', 'transaction_not_in_receipt')
             AND submissions.kind IN ('transaction_id', 'receipt') AND submissions.proof IS DISTINCT FROM ''
             AND length(coalesce(submissions.named_transaction_id, submissions.proof)) < 100
         """
     /// What a post of the same has judged anew: all that was rejected and is not the app's to finish, once its time has come
-    /// (`$3` and `$4`, milliseconds) and its proof is there.
-    private static let isOpenToPosts = """
+    /// and its proof is there.
+    private static let isOpenToPosts: SQL = """
         submissions.state = 'rejected' AND submissions.outcome ->> 'finish' = 'false'
-            AND submissions.settled_at + least($3 * power(2, least(submissions.reopened_count, 20)), $4)
-                * interval '1 millisecond' <= now()
+            AND submissions.settled_at + least(\(ReopeningPace.interval) * power(2, least(submissions.reopened_count, 20)),
+                \(ReopeningPace.intervalMaximum)) <= now()
         """
     /// A new beginning; the reason stays until there is another.
-    private static let assignments = """
+    private static let assignments: SQL = """
         state = 'received', outcome = NULL, settled_at = NULL, alarmed_at = NULL, attempts = 0,
             not_found_count = 0, not_found_attempt = NULL, first_not_found_at = NULL, reopened_at = now()
         """
@@ -48,7 +48,8 @@ extension SubmissionStore {
         let result = try await connection.query(
             """
             WITH named AS MATERIALIZED (
-                SELECT lookup.id FROM unnest($1::text[], $2::text[]) AS named (app, transaction_id)
+                SELECT lookup.id FROM unnest(\(transactions.map(\.app)), \(transactions.map(\.transactionId)))
+                    AS named (app, transaction_id)
                 -- OFFSET 0: one look into the index for each, however few rejections the planner expects.
                 CROSS JOIN LATERAL (
                     SELECT id FROM submissions
@@ -61,7 +62,7 @@ extension SubmissionStore {
             )
             UPDATE submissions SET due_at = now(), \(assignments) FROM found WHERE submissions.id = found.id
             RETURNING submissions.id
-            """, [.textArray(transactions.map(\.app)), .textArray(transactions.map(\.transactionId))])
+            """)
         return result.rows.count
     }
 
@@ -84,35 +85,30 @@ extension SubmissionStore {
         let changed = servers.filter { existing[$0]?.isServer == false }
         if !changed.isEmpty {
             _ = try await pool.query(
-                "UPDATE submissions SET is_server = true WHERE id = ANY($1) AND NOT is_server",
-                [.textArray(changed.sorted())])
+                "UPDATE submissions SET is_server = true WHERE id = ANY(\(changed.sorted())) AND NOT is_server")
         }
         let unproven = servers.filter { existing[$0]?.outcome?.reason == .possessionUnproven }
         let rejected = existing.filter { $0.value.isOpenToPosts }.map(\.key)
         guard !unproven.isEmpty || !rejected.isEmpty else { return [:] }
         try await restoreProofs(of: posted.filter { unproven.contains($0.id) || rejected.contains($0.id) })
+        let unprovenIds = SQL.once(unproven)
         let result = try await pool.query(
             """
             WITH found AS (
                 SELECT submissions.id FROM submissions
-                WHERE submissions.id = ANY($1 || $2) AND (
-                    submissions.id = ANY($1) AND submissions.state = 'parked'
+                WHERE submissions.id = ANY(\(unprovenIds) || \(rejected)) AND (
+                    submissions.id = ANY(\(unprovenIds)) AND submissions.state = 'parked'
                         AND submissions.reason = 'possession_unproven'
                     OR \(Self.isOpenToPosts) AND \(Self.hasProof))
                 ORDER BY submissions.id FOR UPDATE
             )
-            UPDATE submissions SET due_at = now() + $5 * interval '1 millisecond', \(Self.assignments),
+            UPDATE submissions SET due_at = now() + \(lease), \(Self.assignments),
                 reopened_count = reopened_count + 1
             FROM found WHERE submissions.id = found.id
             RETURNING submissions.id
-            """,
-            [
-                .textArray(unproven), .textArray(rejected), .int8(ReopeningPace.interval.wholeMilliseconds),
-                .int8(ReopeningPace.intervalMaximum.wholeMilliseconds), .int8(lease.wholeMilliseconds),
-            ])
+            """)
         var reopened: [String: Status] = [:]
-        for row in result.rows {
-            let id: String = try row.decode("id")
+        for id in try result.map({ (id: String) in id }) {
             guard var status = existing[id] else { continue }
             status.outcome = nil
             status.wasNotFound = true

@@ -56,25 +56,27 @@ extension SubmissionStore {
                 SELECT pseudonym, requested_at, tokens FROM forget_requests f
                 WHERE f.account = s.account AND f.app = s.app AND f.requested_at >= s.received_at
                 ORDER BY f.requested_at LIMIT 1) r ON true
-            WHERE s.id = ANY($1)
-            """, [.textArray(ids)])
-        var rows: [String: Row] = [:]
-        for row in result.rows {
-            rows[try row.decode("id", as: String.self)] = Row(
-                app: try row.decode("app"), account: try row.account(),
-                kind: ProofKind(rawValue: try row.decode("kind")), isServer: try row.decode("is_server"),
-                isImported: try row.decode("is_imported"), state: try row.submissionState(),
-                parkedParts: try row.jsonIfPresent("parked_parts", as: [TransactionOutcome].self) ?? [],
-                isDeferred: try row.decode("is_deferred"), forgotten: try forgotten(row))
+            WHERE s.id = ANY(\(ids))
+            """)
+        let rows = try result.map {
+            (
+                id: String, app: String, account: Account, kind: ProofKind, isServer: Bool, isImported: Bool,
+                state: SubmissionState, parkedParts: JSONColumn<[TransactionOutcome]>?, isDeferred: Bool,
+                pseudonym: Account?, requestedAt: Date?, tokens: [String]?
+            ) in
+            let forgotten = pseudonym.map { pseudonym in
+                ForgetRequestStore.Forgotten(
+                    pseudonym: pseudonym, requestedAt: requestedAt ?? .distantPast,
+                    tokens: Set((tokens ?? []).compactMap { UUID(uuidString: $0) }))
+            }
+            return (
+                id,
+                Row(
+                    app: app, account: account, kind: kind, isServer: isServer, isImported: isImported, state: state,
+                    parkedParts: parkedParts?.value ?? [], isDeferred: isDeferred, forgotten: forgotten)
+            )
         }
-        return rows
-    }
-
-    private static func forgotten(_ row: PostgresRow) throws -> ForgetRequestStore.Forgotten? {
-        guard let pseudonym = try row.decodeIfPresent("pseudonym", as: String.self) else { return nil }
-        return ForgetRequestStore.Forgotten(
-            pseudonym: Account(stored: pseudonym), requestedAt: try row.decode("requested_at"),
-            tokens: Set(try row.decode("tokens", as: [String].self).compactMap { UUID(uuidString: $0) }))
+        return Dictionary(rows) { $1 }
     }
 
     /// Remembers what parts of receipts left parked, for their last parts, in the caller's transaction.
@@ -90,13 +92,13 @@ extension SubmissionStore {
         _ = try await connection.query(
             """
             WITH noted AS (
-                SELECT s.id, new.parts FROM unnest($1::text[], $2::jsonb[]) AS new (id, parts)
+                SELECT s.id, new.parts FROM unnest(\(parts.map(\.key)), \(json: bodies)) AS new (id, parts)
                 JOIN submissions s USING (id) ORDER BY s.id FOR UPDATE OF s
             )
             UPDATE submissions s SET parked_parts = (
                 SELECT jsonb_agg(DISTINCT part) FROM jsonb_array_elements(coalesce(s.parked_parts, '[]') || noted.parts) AS part)
             FROM noted WHERE s.id = noted.id
-            """, [.textArray(parts.map(\.key)), .jsonbArray(bodies)])
+            """)
     }
 
     /// Has submissions without an outcome sent again after a while, in the caller's transaction; their reason stays.
@@ -108,9 +110,9 @@ extension SubmissionStore {
         guard !ids.isEmpty else { return }
         _ = try await connection.query(
             """
-            WITH found AS (SELECT id FROM submissions WHERE id = ANY($1) AND state = 'received' ORDER BY id FOR UPDATE)
-            UPDATE submissions s SET due_at = now() + $2 * interval '1 millisecond' FROM found WHERE s.id = found.id
-            """, [.textArray(ids), .int8(delay.wholeMilliseconds)])
+            WITH found AS (SELECT id FROM submissions WHERE id = ANY(\(ids)) AND state = 'received' ORDER BY id FOR UPDATE)
+            UPDATE submissions s SET due_at = now() + \(delay) FROM found WHERE s.id = found.id
+            """)
     }
 
     /// An outcome that was written, and is to be told after the commit.
@@ -135,9 +137,9 @@ extension SubmissionStore {
             """
             UPDATE submissions SET state = message #>> '{outcome,state}', reason = message #>> '{outcome,reason}',
                 outcome = message -> 'outcome', due_at = NULL, settled_at = now()
-            FROM unnest($1::text[], $2::jsonb[]) AS settled (id, message)
+            FROM unnest(\(settlements.map(\.submissionId)), \(json: settled.map(\.body))) AS settled (id, message)
             WHERE submissions.id = settled.id AND submissions.state IN ('received', 'parked')
-            """, [.textArray(settlements.map(\.submissionId)), .jsonbArray(settled.map(\.body))])
+            """)
         return settled
     }
 }

@@ -124,46 +124,37 @@ package struct SubmissionStore: Sendable {
         _ submissions: [NewSubmission], proofs: [ProofHeaders.Stored], lease: Duration
     ) async throws -> Set<String> {
         let messages = submissions.map(\.message)
+        // A submission and its proof are one statement, so that none is without the other. An unknown header is NULL, which the
+        // table refuses.
         let inserted = try await pool.query(
-            Self.insertStatement,
-            [
-                .textArray(messages.map(\.submissionId)), .textArray(messages.map(\.app)),
-                .textArray(messages.map(\.account)), .textArray(messages.map(\.kind.rawValue)),
-                .textArray(submissions.map(\.partitionKey)), .textArray(messages.map(\.correlationId)),
-                .textArray(messages.map(\.namedTransactionId)),
-                .textArray(messages.map(\.expectedEnvironment?.rawValue)), .boolArray(submissions.map(\.isServer)),
-                .textArray(proofs.map(\.proof)), .textArray(proofs.map(\.rest)), .byteaArray(proofs.map(\.header)),
-                .int8(lease.wholeMilliseconds), .boolArray(messages.map { !$0.kind.isInRow }),
-                .boolArray(submissions.map(\.isImported)),
-            ])
-        return Set(try inserted.rows.map { try $0.decode("id", as: String.self) })
+            """
+            WITH new AS MATERIALIZED (
+                SELECT * FROM unnest(\(messages.map(\.submissionId)), \(messages.map(\.app)), \(messages.map(\.account)),
+                    \(messages.map(\.kind)), \(submissions.map(\.partitionKey)), \(messages.map(\.correlationId)),
+                    \(messages.map(\.namedTransactionId)), \(messages.map(\.expectedEnvironment)),
+                    \(submissions.map(\.isServer)), \(proofs.map(\.proof)), \(proofs.map(\.rest)),
+                    \(proofs.map(\.header)), \(messages.map { !$0.kind.isInRow }), \(submissions.map(\.isImported)))
+                    AS new (id, app, account, kind, partition_key, correlation_id, named_transaction_id,
+                    expected_environment, is_server, proof, proof_rest, proof_header, is_apart, is_imported)
+            ), inserted AS (
+                INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, named_transaction_id,
+                    expected_environment, is_server, is_imported, proof, proof_at, due_at)
+                SELECT id, app, account, kind, partition_key, correlation_id, named_transaction_id, expected_environment,
+                    is_server, is_imported, CASE WHEN NOT is_apart THEN proof END, CASE WHEN is_apart THEN now() END,
+                    now() + \(lease)
+                FROM new ORDER BY id
+                ON CONFLICT (id) DO NOTHING
+                RETURNING id
+            ), proofs AS (
+                INSERT INTO submission_proofs (submission_id, received_at, proof, rest, header)
+                SELECT id, now(), proof, proof_rest,
+                    (SELECT fingerprint FROM proof_headers WHERE fingerprint = new.proof_header)
+                FROM new JOIN inserted USING (id) WHERE is_apart
+            )
+            SELECT id FROM inserted
+            """)
+        return Set(try inserted.map { (id: String) in id })
     }
-
-    // A submission and its proof are one statement, so that none is without the other.
-    private static let insertStatement = """
-        WITH new AS MATERIALIZED (
-            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                $8::text[], $9::bool[], $10::text[], $11::text[], $12::bytea[], $14::bool[], $15::bool[]) AS new (id, app,
-                account, kind, partition_key, correlation_id, named_transaction_id, expected_environment, is_server, proof,
-                proof_rest, proof_header, is_apart, is_imported)
-        ), inserted AS (
-            INSERT INTO submissions (id, app, account, kind, partition_key, correlation_id, named_transaction_id,
-                expected_environment, is_server, is_imported, proof, proof_at, due_at)
-            SELECT id, app, account, kind, partition_key, correlation_id, named_transaction_id, expected_environment,
-                is_server, is_imported, CASE WHEN NOT is_apart THEN proof END, CASE WHEN is_apart THEN now() END,
-                now() + $13 * interval '1 millisecond'
-            FROM new ORDER BY id
-            ON CONFLICT (id) DO NOTHING
-            RETURNING id
-        ), proofs AS (
-            INSERT INTO submission_proofs (submission_id, received_at, proof, rest, header)
-            SELECT id, now(), proof, proof_rest, \(headerIfKnown) FROM new JOIN inserted USING (id) WHERE is_apart
-        )
-        SELECT id FROM inserted
-        """
-
-    /// NULL, which the table refuses, where no such header is stored.
-    static let headerIfKnown = "(SELECT fingerprint FROM proof_headers WHERE fingerprint = new.proof_header)"
 
     /// The status of submissions by id; unknown ids are left out.
     ///
@@ -171,22 +162,23 @@ package struct SubmissionStore: Sendable {
     package func statuses(of ids: [String]) async throws -> [String: Status] {
         let result = try await pool.query(
             """
-            SELECT id, app, account, kind, named_transaction_id, is_server, received_at, outcome,
-                not_found_count > 0 OR reopened_at IS NOT NULL AS was_not_found
-            FROM submissions WHERE id = ANY($1)
-            """, [.textArray(ids)])
-        var statuses: [String: Status] = [:]
-        for row in result.rows {
-            let outcome = try row.decodeIfPresent("outcome", as: String.self)
-            statuses[try row.decode("id", as: String.self)] = Status(
-                account: try row.decode("account"), app: try row.decode("app"),
-                kind: ProofKind(rawValue: try row.decode("kind")),
-                namedTransactionId: try row.decodeIfPresent("named_transaction_id", as: String.self),
-                isServer: try row.decode("is_server"), receivedAt: try row.decode("received_at"),
-                wasNotFound: try row.decode("was_not_found"),
-                outcome: try outcome.map { try MessageCoding.decode(SubmissionOutcome.self, from: Array($0.utf8)) })
+            SELECT id, account, app, kind, named_transaction_id, is_server, received_at,
+                not_found_count > 0 OR reopened_at IS NOT NULL AS was_not_found, outcome
+            FROM submissions WHERE id = ANY(\(ids))
+            """)
+        let statuses = try result.map {
+            (
+                id: String, account: String, app: String, kind: ProofKind, namedTransactionId: String?, isServer: Bool,
+                receivedAt: Date, wasNotFound: Bool, outcome: JSONColumn<SubmissionOutcome>?
+            ) in
+            (
+                id,
+                Status(
+                    account: account, app: app, kind: kind, namedTransactionId: namedTransactionId, isServer: isServer,
+                    receivedAt: receivedAt, wasNotFound: wasNotFound, outcome: outcome?.value)
+            )
         }
-        return statuses
+        return Dictionary(statuses) { $1 }
     }
 
     /// The proof of a row of `submissions`, whole, as SQL; NULL where it or its header is missing, and never a part of it.

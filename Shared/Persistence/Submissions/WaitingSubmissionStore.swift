@@ -32,12 +32,11 @@ package enum WaitingSubmissionStore {
         let result = try await connection.query(
             """
             SELECT DISTINCT l.submission_id
-            FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+            FROM \(SQL.rows(of: keys)) AS asked (environment, transaction_id)
             JOIN submission_transactions l USING (environment, transaction_id)
             JOIN submissions s ON s.id = l.submission_id AND s.state = 'parked'
-            """,
-            [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.transactionId))])
-        return Set(try result.rows.map { try $0.decode("submission_id", as: String.self) })
+            """)
+        return Set(try result.map { (id: String) in id })
     }
 
     /// Locks submissions in the order of their ids, so that concurrent batches cannot dead-lock.
@@ -50,14 +49,12 @@ package enum WaitingSubmissionStore {
         guard !ids.isEmpty || !waiting.isEmpty else { return [] }
         let result = try await connection.query(
             """
-            SELECT id, account, CASE WHEN state = 'parked' AND id = ANY($2) THEN outcome END AS outcome
-            FROM submissions WHERE id = ANY($1) ORDER BY id FOR UPDATE
-            """, [.textArray(ids.union(waiting).sorted()), .textArray(waiting.sorted())])
-        return try result.rows.compactMap { row in
-            try row.jsonIfPresent("outcome", as: SubmissionOutcome.self).map { outcome in
-                Waiting(id: try row.decode("id"), account: try row.account(), outcome: outcome)
-            }
-        }
+            SELECT id, account, CASE WHEN state = 'parked' AND id = ANY(\(waiting.sorted())) THEN outcome END AS outcome
+            FROM submissions WHERE id = ANY(\(ids.union(waiting).sorted())) ORDER BY id FOR UPDATE
+            """)
+        return try result.map { (id: String, account: Account, outcome: JSONColumn<SubmissionOutcome>?) in
+            outcome.map { Waiting(id: id, account: account, outcome: $0.value) }
+        }.compactMap { $0 }
     }
 
     /// An order that a submission names, as it stands now.
@@ -85,7 +82,7 @@ package enum WaitingSubmissionStore {
         guard !asked.isEmpty else { return [:] }
         let result = try await connection.query(
             """
-            SELECT asked.submission_id AS asked_submission_id, asked.transaction_id AS asked_id, \(OrderStore.columns),
+            SELECT asked.submission_id AS asked_submission_id, asked.transaction_id AS asked_id, \(unescaped: OrderStore.columns),
                 (o.transaction - 'evidence')::text AS transaction,
                 w.submission_id IS NOT NULL AS is_awaited,
                 ARRAY(SELECT s.account FROM lineage_shares s
@@ -93,18 +90,15 @@ package enum WaitingSubmissionStore {
                         AND o.product_type <> 'consumable'
                     UNION SELECT l.account FROM ledger_entries l WHERE l.environment = o.environment
                         AND l.transaction_id = o.transaction_id AND l.kind = 'grant') AS users
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[])
+            FROM unnest(\(asked.map(\.submission)), \(asked.map(\.id.environment)), \(asked.map(\.id.transactionId)),
+                    \(asked.map(\.isListed)))
                 AS asked (submission_id, environment, transaction_id, is_listed)
             JOIN order_transactions t USING (environment, transaction_id)
             JOIN orders o ON (o.environment, o.transaction_id) = (t.environment, t.order_transaction_id)
             LEFT JOIN submission_transactions w ON (w.environment, w.transaction_id, w.submission_id)
                 = (o.environment, o.transaction_id, asked.submission_id)
             WHERE asked.is_listed OR w.submission_id IS NOT NULL
-            """,
-            [
-                .textArray(asked.map(\.submission)), .textArray(asked.map(\.id.environment.rawValue)),
-                .textArray(asked.map(\.id.transactionId)), .boolArray(asked.map(\.isListed)),
-            ])
+            """)
         var orders: [String: [NamedOrder]] = [:]
         for row in result.rows {
             var summary = OrderSummary(try OrderStore.order(row, purchase: nil))
@@ -131,13 +125,14 @@ package enum WaitingSubmissionStore {
             """
             WITH gone AS (
                 DELETE FROM submission_transactions s
-                USING unnest($1::text[], $2::text[], $3::text[]) AS moved (environment, transaction_id, order_id)
+                USING unnest(\(orders.map(\.from.environment)), \(orders.map(\.from.transactionId)),
+                    \(orders.map(\.to.transactionId))) AS moved (environment, transaction_id, order_id)
                 WHERE (s.environment, s.transaction_id) = (moved.environment, moved.transaction_id)
                 RETURNING s.environment, moved.order_id, s.submission_id
             )
             INSERT INTO submission_transactions (environment, transaction_id, submission_id)
             SELECT DISTINCT environment, order_id, submission_id FROM gone ON CONFLICT DO NOTHING
-            """, OrderStore.keyColumns(orders.map(\.from)) + [.textArray(orders.map(\.to.transactionId))])
+            """)
     }
 
     /// Remembers which submission names which orders, so that it hears of their later grant.
@@ -151,11 +146,11 @@ package enum WaitingSubmissionStore {
             """
             INSERT INTO submission_transactions (environment, transaction_id, submission_id)
             SELECT DISTINCT environment, transaction_id, submission_id
-            FROM unnest($1::text[], $2::text[], $3::text[]) AS new (environment, transaction_id, submission_id)
+            FROM unnest(\(links.map(\.key.environment)), \(links.map(\.key.transactionId)), \(links.map(\.submissionId)))
+                AS new (environment, transaction_id, submission_id)
             ORDER BY 1, 2, 3
             ON CONFLICT DO NOTHING
-            """,
-            OrderStore.keyColumns(links.map(\.key)) + [.textArray(links.map(\.submissionId))])
+            """)
     }
 }
 

@@ -40,26 +40,28 @@ package struct RecordedStatements: Sendable {
                 said.body ->> 'revocation_date' AS revocation_date,
                 (said.body ->> 'revocation_percentage')::int8 AS revocation_percentage,
                 coalesce((said.body ->> 'upgraded')::bool, false) AS is_upgraded, said.body ->> 'signed_date' AS signed_date
-            FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+            FROM \(SQL.rows(of: keys)) AS asked (environment, transaction_id)
             JOIN order_transactions t USING (environment, transaction_id)
             JOIN orders o ON (o.environment, o.transaction_id) = (t.environment, t.order_transaction_id)
             CROSS JOIN LATERAL (SELECT coalesce(t.statement, o.transaction) AS body) said
-            """,
-            [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.transactionId))])
-        var recorded: [OrderKey: Recorded] = [:]
-        for row in result.rows {
-            func date(_ column: String) throws -> Date? {
-                try row.decodeIfPresent(column, as: String.self).flatMap(MessageCoding.date)
-            }
-            recorded[try row.orderKey()] = Recorded(
-                app: try row.decode("app"), isNobodys: try row.decode("is_nobodys"),
-                reason: try row.decodeIfPresent("reason", as: String.self).map { ReasonCode(rawValue: $0) },
-                token: try row.decodeIfPresent("token", as: String.self).flatMap { UUID(uuidString: $0) },
-                expiresDate: try date("expires_date"), revocationDate: try date("revocation_date"),
-                revocationPercentage: try row.decodeIfPresent("revocation_percentage"),
-                isUpgraded: try row.decode("is_upgraded"), signedDate: try date("signed_date") ?? .distantPast)
+            """)
+        let recorded = try result.map {
+            (
+                environment: StoreEnvironment, transactionId: String, app: String, isNobodys: Bool, reason: ReasonCode?,
+                token: String?, expiresDate: String?, revocationDate: String?, revocationPercentage: Int64?,
+                isUpgraded: Bool, signedDate: String?
+            ) in
+            (
+                OrderKey(environment: environment, transactionId: transactionId),
+                Recorded(
+                    app: app, isNobodys: isNobodys, reason: reason, token: token.flatMap { UUID(uuidString: $0) },
+                    expiresDate: expiresDate.flatMap(MessageCoding.date),
+                    revocationDate: revocationDate.flatMap(MessageCoding.date),
+                    revocationPercentage: revocationPercentage, isUpgraded: isUpgraded,
+                    signedDate: signedDate.flatMap(MessageCoding.date) ?? .distantPast)
+            )
         }
-        return recorded
+        return Dictionary(recorded) { $1 }
     }
 
     /// What notifications of before this time told is in the books, and they themselves may be gone; nil where none is.
@@ -68,7 +70,7 @@ package struct RecordedStatements: Sendable {
     package func notificationsDroppedBefore() async throws -> Date? {
         let result = try await pool.query(
             "SELECT dropped_before FROM retention_marks WHERE name = 'notifications'")
-        return try result.rows.first?.decode("dropped_before", as: Date.self)
+        return try result.rows.first?.decode(Date.self)
     }
 
     /// The newest statement about a subscription's next renewal; nil where there is none.
@@ -78,10 +80,10 @@ package struct RecordedStatements: Sendable {
         let result = try await pool.query(
             """
             SELECT statement::text AS statement FROM renewal_statements
-            WHERE environment = $1 AND original_transaction_id = coalesce((
-                SELECT lineage_id FROM lineage_members WHERE (environment, original_transaction_id) = ($1, $2)), $2)
-            """, [.text(lineage.environment.rawValue), .text(lineage.originalTransactionId)])
-        guard let text = try result.rows.first?.decodeIfPresent("statement", as: String.self) else { return nil }
-        return try MessageCoding.decode(RenewalStatement.self, from: Array(text.utf8))
+            WHERE environment = \(lineage.environment) AND original_transaction_id = coalesce((
+                SELECT lineage_id FROM lineage_members WHERE (environment, original_transaction_id)
+                    = (\(lineage.environment), \(lineage.originalTransactionId))), \(lineage.originalTransactionId))
+            """)
+        return try result.map { (statement: JSONColumn<RenewalStatement>?) in statement?.value }.first ?? nil
     }
 }

@@ -13,11 +13,10 @@ extension RecoveryStore {
             """
             DELETE FROM recoveries WHERE (app, environment, finding) IN (
                 SELECT v.app, v.environment, v.finding FROM recoveries v
-                WHERE v.found_at < now() - $1 * interval '1 millisecond'
+                WHERE v.found_at < now() - \(age)
                     AND NOT EXISTS (SELECT FROM submissions s WHERE s.id = v.submission_id AND s.due_at IS NOT NULL)
-                ORDER BY v.found_at LIMIT $2)
-            RETURNING 1 AS one
-            """, [.int8(age.wholeMilliseconds), .int8(Int64(limit))])
-        return result.rows.count
+                ORDER BY v.found_at LIMIT \(limit))
+            """)
+        return result.affectedRows
     }
 }

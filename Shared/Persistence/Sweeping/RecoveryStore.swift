@@ -36,8 +36,8 @@ package struct RecoveryStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func known(submissions ids: [String]) async throws -> Set<String> {
-        let result = try await pool.query("SELECT id FROM submissions WHERE id = ANY($1)", [.textArray(ids)])
-        return Set(try result.rows.map { try $0.decode("id") })
+        let result = try await pool.query("SELECT id FROM submissions WHERE id = ANY(\(ids))")
+        return Set(try result.map { (id: String) in id })
     }
 
     /// Notes what was found, before their submissions are written: one whose submission exists was found before.
@@ -54,20 +54,16 @@ package struct RecoveryStore: Sendable {
             INSERT INTO recoveries AS known
                 (app, environment, finding, submission_id, source, cause, transaction_id)
             SELECT DISTINCT ON (new.app, new.environment, new.finding) new.app, new.environment, new.finding,
-                new.submission_id, $6, $7, new.transaction_id
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+                new.submission_id, \(task.kind), \(task.cause), new.transaction_id
+            FROM unnest(\(recoveries.map(\.app)), \(recoveries.map(\.environment)), \(recoveries.map(\.name)),
+                    \(recoveries.map(\.submissionId)), \(recoveries.map(\.transactionId)))
                 AS new (app, environment, finding, submission_id, transaction_id)
             ORDER BY new.app, new.environment, new.finding, new.submission_id
             ON CONFLICT (app, environment, finding) DO UPDATE SET submission_id = excluded.submission_id
                 WHERE NOT EXISTS (SELECT FROM submissions s WHERE s.id = known.submission_id)
             RETURNING submission_id
-            """,
-            [
-                .textArray(recoveries.map(\.app)), .textArray(recoveries.map(\.environment.rawValue)),
-                .textArray(recoveries.map(\.name)), .textArray(recoveries.map(\.submissionId)),
-                .textArray(recoveries.map(\.transactionId)), .text(task.kind.rawValue), .text(task.cause.rawValue),
-            ])
-        return Set(try result.rows.map { try $0.decode("submission_id") })
+            """)
+        return Set(try result.map { (id: String) in id })
     }
 
     /// Which of these submissions recover something, and by which kind of question each was found.
@@ -78,9 +74,7 @@ package struct RecoveryStore: Sendable {
     ) async throws -> [String: String] {
         guard !submissions.isEmpty else { return [:] }
         let result = try await connection.query(
-            "SELECT submission_id, source FROM recoveries WHERE submission_id = ANY($1)", [.textArray(submissions)])
-        var sources: [String: String] = [:]
-        for row in result.rows { sources[try row.decode("submission_id")] = try row.decode("source", as: String.self) }
-        return sources
+            "SELECT submission_id, source FROM recoveries WHERE submission_id = ANY(\(submissions))")
+        return Dictionary(try result.map { (submission: String, source: String) in (submission, source) }) { $1 }
     }
 }

@@ -69,7 +69,7 @@ package struct SweepRequestStore: Sendable {
         return try await pool.withTransaction { connection in
             // The lock has a statement of its own: the next one's snapshot must be of a time when it is held.
             _ = try await connection.query(
-                "SELECT pg_advisory_xact_lock($1, hashtext($2))", [.int4(Self.lockClass), .text(app)])
+                "SELECT pg_advisory_xact_lock(\(Self.lockClass), hashtext(\(app)))")
             let found = try await Self.customers(subject, app: app, environment: environment, on: connection)
             guard !found.subjects.isEmpty else { return .unknown }
             if let known = try await Self.underWay(found.subjects, app: app, on: connection) {
@@ -79,8 +79,7 @@ package struct SweepRequestStore: Sendable {
                 return .exhausted(retryAfterSeconds: seconds)
             }
             _ = try await connection.query(
-                "INSERT INTO sweep_requests (id, app, subjects) VALUES ($1, $2, $3)",
-                [.text(id), .text(app), .textArray(found.subjects)])
+                "INSERT INTO sweep_requests (id, app, subjects) VALUES (\(id), \(app), \(found.subjects))")
             let place = environment?.rawValue ?? "both"
             // Forgetting an account finds these lines by this text.
             _ = try await AuditLog.write(
@@ -93,43 +92,37 @@ package struct SweepRequestStore: Sendable {
     private static func customers(
         _ subject: Subject, app: String, environment: StoreEnvironment?, on connection: PostgresConnection
     ) async throws -> (subjects: [String], named: [String]) {
-        let (condition, value): (String, PostgresValue) =
+        let condition: SQL =
             switch subject {
-            case .account(let account): ("o.account = $2", .text(account.text))
-            case .transaction(let id): (transactionCondition, .text(id))
-            case .token(let token): (tokenCondition, .uuid(token))
+            case .account(let account): "o.account = \(account)"
+            case .transaction(let id):
+                """
+                (o.environment, o.transaction_id) IN (SELECT o.environment, o.transaction_id FROM order_transactions t
+                    JOIN orders asked ON (asked.environment, asked.transaction_id) = (t.environment, t.order_transaction_id)
+                    JOIN orders o ON \(SweepTask.isOfCustomer) WHERE t.transaction_id = \(id))
+                """
+            // The purchases with the token; and since none may have come, what its account has bought before.
+            case .token(let token):
+                """
+                (o.environment, o.transaction_id) IN (
+                    SELECT environment, transaction_id FROM orders WHERE app_account_token = \(token)
+                    UNION SELECT b.environment, b.transaction_id FROM account_tokens t JOIN orders b ON b.account = t.account
+                    WHERE t.app = \(app) AND t.token = \(token) AND b.app = \(app))
+                """
             }
         let result = try await connection.query(
             """
-            SELECT DISTINCT ON (customer) customer, name, purchase_date, subject FROM (
+            SELECT DISTINCT ON (customer) name, subject FROM (
                 SELECT \(SweepTask.customerSQL) AS customer, coalesce(o.account, o.transaction_id) AS name,
                     o.purchase_date, o.environment || '/' || o.transaction_id AS subject
-                FROM orders o WHERE o.app = $1 AND \(condition) AND o.environment = ANY($3)
-                ORDER BY o.purchase_date DESC, o.transaction_id DESC LIMIT $4) newest
+                FROM orders o WHERE o.app = \(app) AND \(condition)
+                    AND o.environment = ANY(\(environment.map { [$0] } ?? [.production, .sandbox]))
+                ORDER BY o.purchase_date DESC, o.transaction_id DESC LIMIT \(Limit.customers)) newest
             ORDER BY customer, purchase_date DESC, subject
-            """,
-            [
-                .text(app), value, .textArray(environment.map { [$0.rawValue] } ?? ["production", "sandbox"]),
-                .int8(Int64(Limit.customers)),
-            ])
-        let subjects = try result.rows.map { try $0.decode("subject", as: String.self) }
-        let names = Set(try result.rows.map { try $0.decode("name", as: String.self) })
-        return (subjects.sorted(), names.sorted())
+            """)
+        let found = try result.map { (name: String, subject: String) in (name: name, subject: subject) }
+        return (found.map(\.subject).sorted(), Set(found.map(\.name)).sorted())
     }
-
-    private static let transactionCondition = """
-        (o.environment, o.transaction_id) IN (SELECT o.environment, o.transaction_id FROM order_transactions t
-            JOIN orders asked ON (asked.environment, asked.transaction_id) = (t.environment, t.order_transaction_id)
-            JOIN orders o ON \(SweepTask.isOfCustomer) WHERE t.transaction_id = $2)
-        """
-
-    // The purchases with the token; and since none may have come, what its account has bought before.
-    private static let tokenCondition = """
-        (o.environment, o.transaction_id) IN (
-            SELECT environment, transaction_id FROM orders WHERE app_account_token = $2
-            UNION SELECT b.environment, b.transaction_id FROM account_tokens t JOIN orders b ON b.account = t.account
-            WHERE t.app = $1 AND t.token = $2 AND b.app = $1)
-        """
 
     /// The request for the same customers that is not over yet.
     private static func underWay(
@@ -138,17 +131,17 @@ package struct SweepRequestStore: Sendable {
         let result = try await connection.query(
             """
             SELECT r.id FROM sweep_requests r
-            WHERE r.app = $1 AND r.subjects = $2 AND r.requested_at > now() - $3 * interval '1 day'
+            WHERE r.app = \(app) AND r.subjects = \(subjects) AND r.requested_at > now() - \(Limit.days) * interval '1 day'
                 AND (r.taken_at IS NULL OR EXISTS (SELECT FROM sweep_tasks t WHERE t.id = ANY(r.task_ids) AND \(isWaiting)))
             ORDER BY r.requested_at DESC LIMIT 1
-            """, [.text(app), .textArray(subjects), .int8(Int64(Limit.days))])
-        return try result.rows.first?.decode("id", as: String.self)
+            """)
+        return try result.rows.first?.decode(String.self)
     }
 
     /// Whether a task `t` has not been asked to its end since a request `r` made it due.
     ///
     /// A round that was under way then ends before what was asked for begins: it leaves the priority of a request.
-    private static let isWaiting = """
+    private static let isWaiting: SQL = """
         (t.finished_at IS NULL OR t.finished_at < r.taken_at OR t.priority = 0 AND t.asked_at >= r.taken_at)
         """
 
@@ -157,11 +150,11 @@ package struct SweepRequestStore: Sendable {
         // One step in the index from the newest to the oldest that counts.
         let result = try await connection.query(
             """
-            SELECT ceil(extract(epoch FROM requested_at + $3 * interval '1 second' - now()))::int8 AS room_in
-            FROM sweep_requests WHERE app = $1 AND requested_at > now() - $3 * interval '1 second'
-            ORDER BY requested_at DESC OFFSET $2 - 1 LIMIT 1
-            """, [.text(app), .int8(Int64(limit)), .int8(Limit.windowSeconds)])
-        return try result.rows.first.map { Int(max(1, try $0.decode("room_in", as: Int64.self))) }
+            SELECT ceil(extract(epoch FROM requested_at + \(Limit.windowSeconds) * interval '1 second' - now()))::int8 AS room_in
+            FROM sweep_requests WHERE app = \(app) AND requested_at > now() - \(Limit.windowSeconds) * interval '1 second'
+            ORDER BY requested_at DESC OFFSET \(limit) - 1 LIMIT 1
+            """)
+        return try result.rows.first.map { max(1, try $0.decode(Int.self)) }
     }
 }
 
@@ -200,28 +193,26 @@ extension SweepRequestStore {
     /// - Throws: `PostgresError`.
     package func find(_ id: String, app: String) async throws -> Status? {
         let result = try await pool.query(
-            Self.statusStatement, [.text(id), .text(app), .int8(Int64(Limit.days))])
+            """
+            SELECT r.requested_at, r.taken_at, t.questions, t.questions_left, t.finished_at, t.last_error,
+                greatest(t.calls - r.calls_before, 0) AS calls, greatest(t.found - r.found_before, 0) AS found
+            FROM sweep_requests r CROSS JOIN LATERAL (
+                SELECT count(*) AS questions, count(*) FILTER (WHERE \(Self.isWaiting)) AS questions_left,
+                    max(t.finished_at) AS finished_at, coalesce(sum(t.calls), 0)::int8 AS calls,
+                    coalesce(sum(t.found), 0)::int8 AS found,
+                    max(t.last_error) FILTER (WHERE \(Self.isWaiting)) AS last_error
+                FROM sweep_tasks t WHERE t.id = ANY(r.task_ids)) t
+            WHERE r.id = \(id) AND r.app = \(app) AND r.requested_at > now() - \(Limit.days) * interval '1 day'
+            """)
         guard let row = result.rows.first else { return nil }
-        let found = try row.decode("found", as: Int64.self)
-        let takenAt = try row.decodeIfPresent("taken_at", as: Date.self)
-        let left = try row.decode("questions_left", as: Int64.self)
+        let (requestedAt, takenAt, questions, left, finishedAt, lastError, calls, found) = try row.decode(
+            (Date, Date?, Int64, Int64, Date?, String?, Int64, Int64).self)
         return Status(
-            id: id, requestedAt: try row.decode("requested_at"), takenAt: takenAt,
-            finishedAt: takenAt != nil && left == 0 ? try row.decodeIfPresent("finished_at") ?? takenAt : nil,
-            questions: try row.decode("questions"), questionsLeft: left, calls: try row.decode("calls"), found: found,
-            lastError: try row.decodeIfPresent("last_error"), recovered: found > 0 ? try await recovered(id) : [])
+            id: id, requestedAt: requestedAt, takenAt: takenAt,
+            finishedAt: takenAt != nil && left == 0 ? finishedAt ?? takenAt : nil, questions: questions,
+            questionsLeft: left, calls: calls, found: found, lastError: lastError,
+            recovered: found > 0 ? try await recovered(id) : [])
     }
-
-    private static let statusStatement = """
-        SELECT r.requested_at, r.taken_at, t.questions, t.questions_left, t.finished_at, t.last_error,
-            greatest(t.calls - r.calls_before, 0) AS calls, greatest(t.found - r.found_before, 0) AS found
-        FROM sweep_requests r CROSS JOIN LATERAL (
-            SELECT count(*) AS questions, count(*) FILTER (WHERE \(isWaiting)) AS questions_left,
-                max(t.finished_at) AS finished_at, coalesce(sum(t.calls), 0)::int8 AS calls,
-                coalesce(sum(t.found), 0)::int8 AS found, max(t.last_error) FILTER (WHERE \(isWaiting)) AS last_error
-            FROM sweep_tasks t WHERE t.id = ANY(r.task_ids)) t
-        WHERE r.id = $1 AND r.app = $2 AND r.requested_at > now() - $3 * interval '1 day'
-        """
 
     private func recovered(_ id: String) async throws -> [Status.Recovered] {
         let result = try await pool.query(
@@ -231,15 +222,10 @@ extension SweepRequestStore {
             JOIN recoveries v ON v.found_at >= r.taken_at AND (v.app, v.environment) = (t.app, t.environment)
             JOIN order_transactions i ON (i.environment, i.transaction_id) = (v.environment, v.transaction_id)
             JOIN orders o ON (o.environment, o.transaction_id) = (i.environment, i.order_transaction_id)
-            WHERE r.id = $1 AND \(SweepTask.customerSQL) = t.customer
-            ORDER BY 1, 2 LIMIT $2
-            """, [.text(id), .int8(Int64(Limit.recovered))])
-        return try result.rows.compactMap { row in
-            guard let environment = StoreEnvironment(rawValue: try row.decode("environment")) else { return nil }
-            return Status.Recovered(
-                environment: environment, transactionId: try row.decode("transaction_id"),
-                state: try row.decode("state"), reason: try row.decodeIfPresent("reason"))
-        }
+            WHERE r.id = \(id) AND \(SweepTask.customerSQL) = t.customer
+            ORDER BY 1, 2 LIMIT \(Limit.recovered)
+            """)
+        return try result.map(Status.Recovered.init)
     }
 }
 
@@ -253,10 +239,10 @@ extension SweepRequestStore {
             let waiting = try await connection.query(
                 """
                 SELECT id FROM sweep_requests WHERE taken_at IS NULL
-                ORDER BY requested_at LIMIT $1 FOR UPDATE SKIP LOCKED
-                """, [.int8(Int64(Limit.takenAtOnce))])
+                ORDER BY requested_at LIMIT \(Limit.takenAtOnce) FOR UPDATE SKIP LOCKED
+                """)
             guard !waiting.rows.isEmpty else { return 0 }
-            for row in waiting.rows { try await Self.takeUp(try row.decode("id"), on: connection) }
+            for row in waiting.rows { try await Self.takeUp(try row.decode(String.self), on: connection) }
             return waiting.rows.count
         }
     }
@@ -270,31 +256,34 @@ extension SweepRequestStore {
         let result = try await pool.query(
             """
             DELETE FROM sweep_requests WHERE id = ANY(ARRAY(
-                SELECT id FROM sweep_requests WHERE requested_at < now() - $1 * interval '1 day' LIMIT $2))
-            """, [.int8(Int64(Limit.days)), .int8(Int64(Limit.removedAtOnce))])
+                SELECT id FROM sweep_requests WHERE requested_at < now() - \(Limit.days) * interval '1 day'
+                LIMIT \(Limit.removedAtOnce)))
+            """)
         return Int(result.affectedRows)
     }
 
     private static func takeUp(_ id: String, on connection: PostgresConnection) async throws {
         _ = try await SweepTaskStore.ask(
-            customersSource, [.text(id)], kinds: [.history, .statuses, .refunds], cause: .request, readsAll: true,
-            run: nil, on: connection)
+            customersSource(id), kinds: [.history, .statuses, .refunds], cause: .request, readsAll: true,
+            on: connection)
         _ = try await connection.query(
             """
             UPDATE sweep_requests r SET taken_at = now(), task_ids = t.ids, calls_before = t.calls, found_before = t.found
             FROM (SELECT coalesce(array_agg(id), '{}') AS ids, coalesce(sum(calls), 0)::int8 AS calls,
                     coalesce(sum(found), 0)::int8 AS found
-                FROM sweep_tasks JOIN (SELECT DISTINCT app, environment, customer FROM (\(customersSource)) o) asked
+                FROM sweep_tasks JOIN (SELECT DISTINCT app, environment, customer FROM (\(customersSource(id))) o) asked
                     USING (app, environment, customer)
                 WHERE kind IN ('history', 'statuses', 'refunds')) t
-            WHERE r.id = $1
-            """, [.text(id)])
+            WHERE r.id = \(id)
+            """)
     }
 
-    private static let customersSource = """
+    private static func customersSource(_ id: String) -> SQL {
+        """
         SELECT o.app, o.environment, \(SweepTask.customerSQL) AS customer, o.transaction_id
         FROM sweep_requests asked CROSS JOIN unnest(asked.subjects) AS subjects (subject)
         JOIN orders o ON (o.environment, o.transaction_id) = (split_part(subject, '/', 1), split_part(subject, '/', 2))
-        WHERE asked.id = $1 AND o.app = asked.app
+        WHERE asked.id = \(id) AND o.app = asked.app
         """
+    }
 }

@@ -50,9 +50,8 @@ package struct SweepRunStore: Sendable {
     ) async throws -> (id: Int64, tasks: Int64) {
         try await pool.withTransaction { connection in
             let made = try await connection.query(
-                "INSERT INTO sweep_runs (since, app, is_full) VALUES ($1, $2, $3) RETURNING id",
-                [.timestamptz(since), .text(app), .bool(isFull)])
-            guard let id = try made.rows.first?.decode("id", as: Int64.self) else {
+                "INSERT INTO sweep_runs (since, app, is_full) VALUES (\(since), \(app), \(isFull)) RETURNING id")
+            guard let id = try made.rows.first?.decode(Int64.self) else {
                 throw PostgresError(code: .decodingFailed, reason: "sweep_runs gave no id")
             }
             let tasks = try await SweepTaskStore.askAgain(
@@ -69,18 +68,11 @@ package struct SweepRunStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     package func run(_ id: Int64? = nil) async throws -> Run? {
-        let result = try await pool.query(Self.runStatement, [.int8(id)])
-        return try result.rows.first.map { row in
-            Run(
-                id: try row.decode("id"), since: try row.decode("since"), requestedAt: try row.decode("requested_at"),
-                finishedAt: try row.decodeIfPresent("finished_at"), waiting: try row.decode("waiting"),
-                failing: try row.decode("failing"), lastError: try row.decodeIfPresent("last_error"),
-                settled: try row.decode("settled"), unsettled: try row.decode("unsettled"),
-                calls: try row.decode("calls"), isUnderWay: try row.decode("is_under_way"))
-        }
+        try await pool.query(Self.runStatement(id)).map(Run.init).first
     }
 
-    private static let runStatement = """
+    private static func runStatement(_ id: Int64?) -> SQL {
+        """
         SELECT r.id, r.since, r.requested_at, r.finished_at, t.waiting, t.failing, t.last_error, f.settled, f.unsettled,
             c.calls, c.is_under_way
         FROM sweep_runs r
@@ -98,15 +90,16 @@ package struct SweepRunStore: Sendable {
             SELECT coalesce(sum(calls), 0)::int8 AS calls,
                 coalesce(bool_or(claimed_at >= r.requested_at OR finished_at >= r.requested_at), false) AS is_under_way
             FROM sweep_tasks) c
-        WHERE $1::int8 IS NULL OR r.id = $1 ORDER BY r.id DESC LIMIT 1
+        WHERE \(id) IS NULL OR r.id = \(id) ORDER BY r.id DESC LIMIT 1
         """
+    }
 
     /// Notes that a reconciliation is over: everything was asked, and what was found has an outcome.
     ///
     /// - Throws: `PostgresError`.
     package func finish(_ id: Int64) async throws {
         _ = try await pool.query(
-            "UPDATE sweep_runs SET finished_at = coalesce(finished_at, now()) WHERE id = $1", [.int8(id)])
+            "UPDATE sweep_runs SET finished_at = coalesce(finished_at, now()) WHERE id = \(id)")
     }
 
     /// What became of the transactions that were recovered, by state and reason.
@@ -129,12 +122,8 @@ package struct SweepRunStore: Sendable {
             FROM recoveries v
             LEFT JOIN order_transactions t ON (t.environment, t.transaction_id) = (v.environment, v.transaction_id)
             LEFT JOIN orders o ON (o.environment, o.transaction_id) = (t.environment, t.order_transaction_id)
-            WHERE v.found_at >= $1 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-            """, [.timestamptz(since)])
-        return try result.rows.map {
-            Outcome(
-                environment: try $0.decode("environment"), state: try $0.decode("state"),
-                reason: try $0.decodeIfPresent("reason"), count: try $0.decode("count"))
-        }
+            WHERE v.found_at >= \(since) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+            """)
+        return try result.map(Outcome.init)
     }
 }

@@ -1,10 +1,11 @@
 package import Foundation
+import Postgres
 package import PurchaseModel
 
 /// One question to Apple that is asked again and again, as it was claimed.
 package struct SweepTask: Sendable, Hashable {
     /// What is asked.
-    package enum Kind: String, Sendable, Hashable, CaseIterable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable, PostgresEncodable, PostgresDecodable {
         /// Get Notification History of an app: everything that Apple sent in a window of time.
         case notifications
         /// The same, of a longer window: only what Apple could not deliver.
@@ -35,7 +36,7 @@ package struct SweepTask: Sendable, Hashable {
     }
 
     /// Why it is asked now.
-    package enum Cause: String, Sendable, Hashable, CaseIterable {
+    package enum Cause: String, Sendable, Hashable, CaseIterable, PostgresEncodable, PostgresDecodable {
         /// Its time has come.
         case schedule
         /// An intent was opened, and nothing was bought with it.
@@ -93,13 +94,13 @@ package struct SweepTask: Sendable, Hashable {
 
     /// A customer as a key of tasks, in SQL, of a row of `orders`: Apple's own id of him in the app; where Apple's data lacks it,
     /// a lineage, or for what has none the one transaction.
-    static let customerSQL = """
+    static let customerSQL: SQL = """
         CASE WHEN o.app_transaction_id IS NOT NULL THEN 'a:' || o.app_transaction_id
             WHEN o.product_type = 'consumable' THEN 'o:' || o.transaction_id ELSE 't:' || o.original_transaction_id END
         """
 
     /// Whether an order `o` is an order `asked`, or has another id of Apple's for the customer of its lineage, in SQL.
-    static let isOfCustomer = """
+    static let isOfCustomer: SQL = """
         o.environment = asked.environment AND o.original_transaction_id = asked.original_transaction_id AND o.app = asked.app
             AND (o.transaction_id = asked.transaction_id OR o.app_transaction_id <> asked.app_transaction_id
                 AND o.product_type <> 'consumable' AND asked.product_type <> 'consumable')

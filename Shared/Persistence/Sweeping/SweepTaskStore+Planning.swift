@@ -34,15 +34,12 @@ extension SweepTaskStore {
             """
             INSERT INTO sweep_tasks (kind, app, environment, priority, due_at)
             SELECT new.kind, new.app, new.environment, new.priority, now()
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::int4[]) AS new (kind, app, environment, priority)
+            FROM unnest(\(rows.map(\.kind)), \(rows.map(\.app)), \(rows.map(\.environment)),
+                    \(rows.map { Int32($0.kind.priority) })) AS new (kind, app, environment, priority)
             WHERE NOT EXISTS (SELECT FROM sweep_tasks t WHERE (t.app, t.environment, t.kind, t.customer)
                 = (new.app, new.environment, new.kind, ''))
             ON CONFLICT DO NOTHING
-            """,
-            [
-                .textArray(rows.map(\.kind.rawValue)), .textArray(rows.map(\.app)), .textArray(rows.map(\.environment)),
-                .int4Array(rows.map { Int32($0.kind.priority) }),
-            ])
+            """)
     }
 
     /// Looks through some orders for customers that have no tasks yet.
@@ -63,48 +60,46 @@ extension SweepTaskStore {
         let kinds = intervals.sorted { $0.key.rawValue < $1.key.rawValue }
         // A reconciliation asks about new customers at once.
         let priorities = kinds.map { run == nil ? $0.key.priority : SweepTask.Cause.reconcile.priority }
-        let delays = kinds.map { run == nil ? $0.value.wholeMilliseconds : 0 }
+        let delays = kinds.map { run == nil ? $0.value : .zero }
         let cause = run == nil ? SweepTask.Cause.schedule : .reconcile
-        let values: [PostgresValue] = [
-            .text(position.first ?? ""), .text(position.last ?? ""), .int8(Int64(Limit.ordersPerLook)),
-            .textArray(apps.map(\.bundleId)), .textArray(apps.map(\.environment.rawValue)),
-            .textArray(kinds.map(\.key.rawValue)), .int4Array(priorities.map { Int32($0) }), .int8Array(delays),
-            .text(cause.rawValue), .int8(run),
-        ]
-        let result = try await pool.query(Self.walkStatement, values)
-        guard let row = result.rows.first, try row.decode("looked", as: Int64.self) >= Int64(Limit.ordersPerLook) else {
-            return nil
-        }
-        return try row.decodeIfPresent("last", as: String.self)
+        // What has no account of Apple's to be named by, and is used up, is asked about while it is the newest of its account.
+        let result = try await pool.query(
+            """
+            WITH looked AS MATERIALIZED (
+                SELECT o.environment, o.transaction_id, o.app, \(SweepTask.customerSQL) AS customer, o.product_type,
+                    o.account, o.created_at
+                FROM orders o
+                WHERE (o.environment, o.transaction_id) > (\(position.first ?? ""), \(position.last ?? ""))
+                ORDER BY o.environment, o.transaction_id LIMIT \(Limit.ordersPerLook)
+            ), customers AS (
+                SELECT l.app, l.environment, l.customer, max(l.transaction_id) AS subject,
+                    bool_or(l.product_type = 'auto_renewable') AS subscribes
+                FROM looked l JOIN \(Self.served(apps)) USING (app, environment)
+                WHERE l.customer NOT LIKE 'o:%' OR l.account IS NULL OR NOT EXISTS (
+                    SELECT FROM orders later WHERE (later.account, later.app, later.environment)
+                        = (l.account, l.app, l.environment) AND later.created_at > l.created_at)
+                GROUP BY 1, 2, 3
+            ), made AS (
+                INSERT INTO sweep_tasks (kind, app, environment, customer, subject, priority, due_at, cause, run_id)
+                SELECT k.kind, c.app, c.environment, c.customer, c.subject, k.priority, now() + random() * k.delay,
+                    \(cause), \(run)
+                FROM customers c CROSS JOIN unnest(\(kinds.map(\.key)), \(priorities.map { Int32($0) }), \(delays))
+                    AS k (kind, priority, delay)
+                WHERE k.kind <> 'statuses' OR c.subscribes
+                ON CONFLICT DO NOTHING
+            )
+            SELECT count(*) AS looked, (SELECT environment || '/' || transaction_id FROM looked
+                ORDER BY environment DESC, transaction_id DESC LIMIT 1) AS last
+            FROM looked
+            """)
+        guard let (looked, last) = try result.rows.first?.decode((Int, String?).self), looked >= Limit.ordersPerLook
+        else { return nil }
+        return last
     }
 
-    // What has no account of Apple's to be named by, and is used up, is asked about while it is the newest of its account.
-    private static let walkStatement = """
-        WITH looked AS MATERIALIZED (
-            SELECT o.environment, o.transaction_id, o.app, \(SweepTask.customerSQL) AS customer, o.product_type,
-                o.account, o.created_at
-            FROM orders o WHERE (o.environment, o.transaction_id) > ($1, $2)
-            ORDER BY o.environment, o.transaction_id LIMIT $3
-        ), customers AS (
-            SELECT l.app, l.environment, l.customer, max(l.transaction_id) AS subject,
-                bool_or(l.product_type = 'auto_renewable') AS subscribes
-            FROM looked l JOIN unnest($4::text[], $5::text[]) AS served (app, environment) USING (app, environment)
-            WHERE l.customer NOT LIKE 'o:%' OR l.account IS NULL OR NOT EXISTS (
-                SELECT FROM orders later WHERE (later.account, later.app, later.environment)
-                    = (l.account, l.app, l.environment) AND later.created_at > l.created_at)
-            GROUP BY 1, 2, 3
-        ), made AS (
-            INSERT INTO sweep_tasks (kind, app, environment, customer, subject, priority, due_at, cause, run_id)
-            SELECT k.kind, c.app, c.environment, c.customer, c.subject, k.priority,
-                now() + random() * k.milliseconds * interval '1 millisecond', $9, $10
-            FROM customers c CROSS JOIN unnest($6::text[], $7::int4[], $8::int8[]) AS k (kind, priority, milliseconds)
-            WHERE k.kind <> 'statuses' OR c.subscribes
-            ON CONFLICT DO NOTHING RETURNING 1
-        )
-        SELECT count(*) AS looked, (SELECT environment || '/' || transaction_id FROM looked
-            ORDER BY environment DESC, transaction_id DESC LIMIT 1) AS last, (SELECT count(*) FROM made) AS made
-        FROM looked
-        """
+    private static func served(_ apps: [App]) -> SQL {
+        "unnest(\(apps.map(\.bundleId)), \(apps.map(\.environment))) AS served (app, environment)"
+    }
 
     /// When something that may be lost is looked at: so long after it happened, or before it does.
     package enum Delay {
@@ -126,111 +121,99 @@ extension SweepTaskStore {
     /// - Returns: how many tasks are due because of it.
     /// - Throws: `PostgresError`.
     package func plan(_ span: Range<Date>, intentDelay: Duration, apps: [App]) async throws -> Int {
-        let served: [PostgresValue] = [
-            .textArray(apps.map(\.bundleId)), .textArray(apps.map(\.environment.rawValue)),
-            .int8(Int64(Limit.plannedPerLook)),
-        ]
-        func spans(_ delays: [Duration]) -> [PostgresValue] {
+        let served = Self.served(apps)
+        func spans(_ delays: [Duration]) -> SQL {
             let seconds = delays.map { Double($0.wholeMilliseconds) / 1_000 }
-            return [
-                .timestamptzArray(seconds.map { span.lowerBound.addingTimeInterval(-$0) }),
-                .timestamptzArray(seconds.map { span.upperBound.addingTimeInterval(-$0) }),
-            ]
+            return """
+                unnest(\(seconds.map { span.lowerBound.addingTimeInterval(-$0) }),
+                    \(seconds.map { span.upperBound.addingTimeInterval(-$0) })) AS span (beginning, ending)
+                """
         }
         var planned = 0
         planned += try await ask(
-            Self.intentsSource, spans([intentDelay, Delay.intentAgain]) + served, kinds: [.history], cause: .intent)
+            Self.intents(in: spans([intentDelay, Delay.intentAgain]), served), kinds: [.history], cause: .intent)
         planned += try await ask(
-            Self.unclaimedSource, spans(Delay.unclaimed) + served, kinds: [.history], cause: .unclaimed)
-        planned += try await ask(
-            Self.lapseSource, spans(Delay.lapse) + served, kinds: [.statuses], cause: .lapse)
+            Self.unclaimed(in: spans(Delay.unclaimed), served), kinds: [.history], cause: .unclaimed)
+        planned += try await ask(Self.lapses(in: spans(Delay.lapse), served), kinds: [.statuses], cause: .lapse)
         return planned
     }
 
     /// Has customers asked about soon: those of a statement, with columns of `orders o`.
     ///
     /// - Returns: how many tasks that are.
-    func ask(
-        _ source: String, _ values: [PostgresValue], kinds: [SweepTask.Kind], cause: SweepTask.Cause,
-        readsAll: Bool = false, run: Int64? = nil
-    ) async throws -> Int {
+    func ask(_ source: SQL, kinds: [SweepTask.Kind], cause: SweepTask.Cause) async throws -> Int {
         try await pool.withConnection { connection in
-            try await Self.ask(
-                source, values, kinds: kinds, cause: cause, readsAll: readsAll, run: run, on: connection)
+            try await Self.ask(source, kinds: kinds, cause: cause, readsAll: false, on: connection)
         }
     }
 
     /// The same in the caller's transaction.
     static func ask(
-        _ source: String, _ values: [PostgresValue], kinds: [SweepTask.Kind], cause: SweepTask.Cause,
-        readsAll: Bool, run: Int64?, on connection: PostgresConnection
+        _ source: SQL, kinds: [SweepTask.Kind], cause: SweepTask.Cause, readsAll: Bool,
+        on connection: PostgresConnection
     ) async throws -> Int {
-        let first = values.count + 1
         let result = try await connection.query(
             """
             WITH found AS MATERIALIZED (\(source)), customers AS (
                 SELECT app, environment, customer, max(transaction_id) AS subject FROM found GROUP BY 1, 2, 3
             )
             INSERT INTO sweep_tasks AS known
-                (kind, app, environment, customer, subject, cause, priority, due_at, asked_at, run_id)
-            SELECT k.kind, c.app, c.environment, c.customer, c.subject, $\(first + 1), $\(first + 2), now(), now(),
-                $\(first + 4)
-            FROM customers c CROSS JOIN unnest($\(first)::text[]) AS k (kind)
+                (kind, app, environment, customer, subject, cause, priority, due_at, asked_at)
+            SELECT k.kind, c.app, c.environment, c.customer, c.subject, \(cause), \(Int32(cause.priority)), now(), now()
+            FROM customers c CROSS JOIN unnest(\(kinds)) AS k (kind)
             ORDER BY c.app, c.environment, k.kind, c.customer
             ON CONFLICT (app, environment, kind, customer) DO UPDATE SET
                 cause = excluded.cause, priority = least(known.priority, excluded.priority), asked_at = now(),
-                run_id = coalesce(excluded.run_id, known.run_id),
-                revision = CASE WHEN $\(first + 3) THEN NULL ELSE known.revision END,
+                revision = CASE WHEN \(readsAll) THEN NULL ELSE known.revision END,
                 -- Whoever is at it ends its round, and begins another at once.
                 due_at = CASE WHEN known.claimed_at IS NULL THEN now() ELSE known.due_at END
-            RETURNING 1
-            """,
-            values + [
-                .textArray(kinds.map(\.rawValue)), .text(cause.rawValue), .int4(Int32(cause.priority)), .bool(readsAll),
-                .int8(run),
-            ])
-        return result.rows.count
+            """)
+        return result.affectedRows
     }
 
     /// Intents without a purchase, of accounts that have bought something: by that Apple can be asked.
-    private static let intentsSource = """
+    private static func intents(in spans: SQL, _ served: SQL) -> SQL {
+        """
         SELECT o.app, o.environment, \(SweepTask.customerSQL) AS customer, o.transaction_id
         FROM (
-            SELECT DISTINCT i.app, i.account FROM unnest($1::timestamptz[], $2::timestamptz[]) AS span (beginning, ending)
+            SELECT DISTINCT i.app, i.account FROM \(spans)
             JOIN purchase_intents i ON i.created_at > span.beginning AND i.created_at <= span.ending
-            WHERE NOT EXISTS (SELECT FROM orders bought WHERE bought.app_account_token = i.id) LIMIT $5) opened
-        JOIN unnest($3::text[], $4::text[]) AS served (app, environment) ON served.app = opened.app
+            WHERE NOT EXISTS (SELECT FROM orders bought WHERE bought.app_account_token = i.id) LIMIT \(Limit.plannedPerLook)) opened
+        JOIN \(served) ON served.app = opened.app
         CROSS JOIN LATERAL (
             SELECT o.app, o.environment, o.transaction_id, o.original_transaction_id, o.app_transaction_id, o.product_type
             FROM orders o WHERE (o.account, o.app, o.environment)
                 = (opened.account, opened.app, served.environment)
             ORDER BY o.created_at DESC, o.transaction_id DESC LIMIT 5) o
         """
+    }
 
     /// Orders that nobody has claimed: newer data of Apple's may name whose they are.
-    private static let unclaimedSource = """
+    private static func unclaimed(in spans: SQL, _ served: SQL) -> SQL {
+        """
         SELECT o.app, o.environment, \(SweepTask.customerSQL) AS customer, o.transaction_id
-        FROM unnest($1::timestamptz[], $2::timestamptz[]) AS span (beginning, ending)
+        FROM \(spans)
         CROSS JOIN unnest(ARRAY['production', 'sandbox']) AS e (environment)
         CROSS JOIN unnest(ARRAY['unclaimed', 'account_token_unknown']) AS r (reason)
         CROSS JOIN LATERAL (
             SELECT o.app, o.environment, o.transaction_id, o.original_transaction_id, o.app_transaction_id, o.product_type
             FROM orders o WHERE o.state = 'parked' AND o.environment = e.environment AND o.reason = r.reason
                 AND o.created_at > span.beginning AND o.created_at <= span.ending
-            ORDER BY o.created_at LIMIT $5) o
-        JOIN unnest($3::text[], $4::text[]) AS served (app, environment)
-            ON (served.app, served.environment) = (o.app, o.environment)
+            ORDER BY o.created_at LIMIT \(Limit.plannedPerLook)) o
+        JOIN \(served) ON (served.app, served.environment) = (o.app, o.environment)
         """
+    }
 
     /// Periods that end, or have ended with no other after them.
-    private static let lapseSource = """
+    private static func lapses(in spans: SQL, _ served: SQL) -> SQL {
+        """
         SELECT o.app, o.environment, \(SweepTask.customerSQL) AS customer, o.transaction_id
-        FROM unnest($1::timestamptz[], $2::timestamptz[]) AS span (beginning, ending)
+        FROM \(spans)
         CROSS JOIN LATERAL (
             SELECT s.environment, s.transaction_id FROM subscriptions s WHERE s.expires_date > span.beginning AND s.expires_date <= span.ending
-                AND s.state <> 'revoked' ORDER BY s.expires_date LIMIT $5) s
+                AND s.state <> 'revoked' ORDER BY s.expires_date LIMIT \(Limit.plannedPerLook)) s
         JOIN orders o ON (o.environment, o.transaction_id) = (s.environment, s.transaction_id)
-        JOIN unnest($3::text[], $4::text[]) AS served (app, environment)
-            ON (served.app, served.environment) = (o.app, o.environment)
+        JOIN \(served) ON (served.app, served.environment) = (o.app, o.environment)
         """
+    }
 }

@@ -14,10 +14,9 @@ extension SweepTaskStore {
             """
             DELETE FROM sweep_tasks WHERE id IN (
                 SELECT id FROM sweep_tasks
-                WHERE due_at IS NULL AND customer <> '' AND finished_at < now() - $1 * interval '1 millisecond'
-                ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-            RETURNING 1 AS one
-            """, [.int8(age.wholeMilliseconds), .int8(Int64(limit))])
-        return result.rows.count
+                WHERE due_at IS NULL AND customer <> '' AND finished_at < now() - \(age)
+                ORDER BY finished_at LIMIT \(limit) FOR UPDATE SKIP LOCKED)
+            """)
+        return result.affectedRows
     }
 }

@@ -25,41 +25,37 @@ package struct SweepTaskStore: Sendable {
             WITH due AS MATERIALIZED (
                 SELECT next.id FROM generate_series(0, 9) AS p (priority) CROSS JOIN LATERAL (
                     SELECT id, due_at FROM sweep_tasks
-                    WHERE priority = p.priority AND due_at <= now() ORDER BY due_at LIMIT $1) next
-                ORDER BY p.priority, next.due_at LIMIT $1
+                    WHERE priority = p.priority AND due_at <= now() ORDER BY due_at LIMIT \(limit)) next
+                ORDER BY p.priority, next.due_at LIMIT \(limit)
             ), taken AS MATERIALIZED (
                 -- Seen anew once it is locked: another worker may have taken it between the two looks.
                 SELECT id FROM sweep_tasks WHERE id IN (SELECT id FROM due) AND due_at <= now()
                 ORDER BY id FOR UPDATE SKIP LOCKED
             )
-            UPDATE sweep_tasks SET due_at = now() + $2 * interval '1 millisecond', claimed_at = now(),
+            UPDATE sweep_tasks SET due_at = now() + \(lease), claimed_at = now(),
                 lease_number = lease_number + 1
             FROM taken WHERE sweep_tasks.id = taken.id
-            RETURNING sweep_tasks.id, kind, app, environment, customer, subject, cause, priority::int4, lease_number, failures,
-                covered_until, window_start, window_end, page, revision, run_id
-            """, [.int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
-        let tasks = try result.rows.map { (try $0.decode("priority", as: Int32.self), try Self.task($0)) }
-        return tasks.sorted { ($0.0, $0.1.id) < ($1.0, $1.1.id) }.map(\.1)
-    }
-
-    private static func task(_ row: PostgresRow) throws -> SweepTask {
-        let kind = try row.decode("kind", as: String.self)
-        guard let known = SweepTask.Kind(rawValue: kind) else {
-            throw PostgresError(code: .decodingFailed, reason: "sweep_tasks has a kind that is not known: \(kind)")
+            RETURNING priority::int4, sweep_tasks.id, kind, app, environment, customer, subject, cause, lease_number,
+                failures, covered_until, window_start, window_end, page, revision, run_id
+            """)
+        let tasks = try result.map {
+            (
+                priority: Int32, id: Int64, kind: SweepTask.Kind, app: String, environment: String, customer: String,
+                subject: String, cause: String, lease: Int32, failures: Int32, coveredUntil: Date?, start: Date?,
+                end: Date?, page: String?, revision: String?, run: Int64?
+            ) in
+            var window: Range<Date>?
+            if let start, let end, start < end { window = start..<end }
+            return (
+                priority,
+                SweepTask(
+                    id: id, kind: kind, app: app, environment: StoreEnvironment(rawValue: environment),
+                    customer: customer, subject: subject, cause: SweepTask.Cause(rawValue: cause) ?? .schedule,
+                    lease: lease, failures: Int(failures), coveredUntil: coveredUntil, window: window, page: page,
+                    revision: revision, run: run)
+            )
         }
-        let start = try row.decodeIfPresent("window_start", as: Date.self)
-        let end = try row.decodeIfPresent("window_end", as: Date.self)
-        var window: Range<Date>?
-        if let start, let end, start < end { window = start..<end }
-        return SweepTask(
-            id: try row.decode("id"), kind: known, app: try row.decode("app"),
-            environment: StoreEnvironment(rawValue: try row.decode("environment")),
-            customer: try row.decode("customer"), subject: try row.decode("subject"),
-            cause: SweepTask.Cause(rawValue: try row.decode("cause")) ?? .schedule,
-            lease: try row.decode("lease_number"), failures: Int(try row.decode("failures", as: Int32.self)),
-            coveredUntil: try row.decodeIfPresent("covered_until"), window: window,
-            page: try row.decodeIfPresent("page"), revision: try row.decodeIfPresent("revision"),
-            run: try row.decodeIfPresent("run_id"))
+        return tasks.sorted { ($0.0, $0.1.id) < ($1.0, $1.1.id) }.map(\.1)
     }
 
     /// Where a round has come to: what is kept when the worker dies.
@@ -93,16 +89,13 @@ package struct SweepTaskStore: Sendable {
     package func keep(_ progress: Progress, of task: SweepTask, lease: Duration) async throws -> Bool {
         let result = try await pool.query(
             """
-            UPDATE sweep_tasks SET window_start = $3, window_end = $4, page = $5, revision = $6, calls = calls + $7,
-                found = found + $8, failures = 0, last_error = NULL, due_at = now() + $9 * interval '1 millisecond'
-            WHERE id = $1 AND lease_number = $2 AND claimed_at IS NOT NULL RETURNING id
-            """,
-            [
-                .int8(task.id), .int4(task.lease), .timestamptz(progress.window?.lowerBound),
-                .timestamptz(progress.window?.upperBound), .text(progress.page), .text(progress.revision),
-                .int8(Int64(progress.calls)), .int8(Int64(progress.found)), .int8(lease.wholeMilliseconds),
-            ])
-        return !result.rows.isEmpty
+            UPDATE sweep_tasks SET window_start = \(progress.window?.lowerBound),
+                window_end = \(progress.window?.upperBound), page = \(progress.page), revision = \(progress.revision),
+                calls = calls + \(progress.calls),
+                found = found + \(progress.found), failures = 0, last_error = NULL, due_at = now() + \(lease)
+            WHERE id = \(task.id) AND lease_number = \(task.lease) AND claimed_at IS NOT NULL
+            """)
+        return result.affectedRows > 0
     }
 
     /// Ends a round: everything was read.
@@ -117,22 +110,18 @@ package struct SweepTaskStore: Sendable {
     ) async throws -> Bool {
         let result = try await pool.query(
             """
-            UPDATE sweep_tasks SET window_start = NULL, window_end = NULL, page = NULL, revision = $3,
-                calls = calls + $4, found = found + $5, failures = 0, last_error = NULL, claimed_at = NULL,
+            UPDATE sweep_tasks SET window_start = NULL, window_end = NULL, page = NULL, revision = \(progress.revision),
+                calls = calls + \(progress.calls), found = found + \(progress.found), failures = 0, last_error = NULL,
+                claimed_at = NULL,
                 -- Whoever wanted it asked meanwhile may have wanted an earlier window, too.
-                covered_until = CASE WHEN asked_at > claimed_at THEN covered_until ELSE coalesce($6, covered_until) END,
-                due_at = CASE WHEN asked_at > claimed_at THEN now() ELSE now() + $7 * interval '1 millisecond' END,
-                priority = CASE WHEN asked_at > claimed_at THEN priority ELSE $8 END,
+                covered_until = CASE WHEN asked_at > claimed_at THEN covered_until ELSE coalesce(\(coveredUntil), covered_until) END,
+                due_at = CASE WHEN asked_at > claimed_at THEN now() ELSE now() + \(next) END,
+                priority = CASE WHEN asked_at > claimed_at THEN priority ELSE \(Int32(task.kind.priority)) END,
                 cause = CASE WHEN asked_at > claimed_at THEN cause ELSE 'schedule' END,
                 run_id = CASE WHEN asked_at > claimed_at THEN run_id END, finished_at = now()
-            WHERE id = $1 AND lease_number = $2 AND claimed_at IS NOT NULL RETURNING id
-            """,
-            [
-                .int8(task.id), .int4(task.lease), .text(progress.revision), .int8(Int64(progress.calls)),
-                .int8(Int64(progress.found)), .timestamptz(coveredUntil), .int8(next?.wholeMilliseconds),
-                .int4(Int32(task.kind.priority)),
-            ])
-        return !result.rows.isEmpty
+            WHERE id = \(task.id) AND lease_number = \(task.lease) AND claimed_at IS NOT NULL
+            """)
+        return result.affectedRows > 0
     }
 
     /// Puts a round off that could not go on; its progress stays.
@@ -146,16 +135,14 @@ package struct SweepTaskStore: Sendable {
     ) async throws {
         _ = try await pool.query(
             """
-            UPDATE sweep_tasks SET due_at = now() + $3 * interval '1 millisecond', claimed_at = NULL,
-                failures = CASE WHEN $4::text IS NULL THEN failures ELSE failures + 1 END, last_error = $4,
-                page = CASE WHEN $5 THEN NULL ELSE page END, revision = CASE WHEN $5 THEN NULL ELSE revision END,
-                window_start = CASE WHEN $5 THEN NULL ELSE window_start END,
-                window_end = CASE WHEN $5 THEN NULL ELSE window_end END
-            WHERE id = $1 AND lease_number = $2 AND claimed_at IS NOT NULL
-            """,
-            [
-                .int8(task.id), .int4(task.lease), .int8(delay.wholeMilliseconds), .text(reason), .bool(startsAnew),
-            ])
+            UPDATE sweep_tasks SET due_at = now() + \(delay), claimed_at = NULL,
+                failures = CASE WHEN \(reason) IS NULL THEN failures ELSE failures + 1 END, last_error = \(reason),
+                page = CASE WHEN \(startsAnew) THEN NULL ELSE page END,
+                revision = CASE WHEN \(startsAnew) THEN NULL ELSE revision END,
+                window_start = CASE WHEN \(startsAnew) THEN NULL ELSE window_start END,
+                window_end = CASE WHEN \(startsAnew) THEN NULL ELSE window_end END
+            WHERE id = \(task.id) AND lease_number = \(task.lease) AND claimed_at IS NOT NULL
+            """)
     }
 
     /// Tasks that are due and not taken, and what is under way: for metrics.
@@ -173,15 +160,13 @@ package struct SweepTaskStore: Sendable {
     package func backlog() async throws -> [Backlog] {
         let result = try await pool.query(
             """
-            SELECT kind, count(*) AS due, extract(epoch FROM now() - min(due_at))::float8 AS oldest
+            SELECT kind, count(*) AS due, extract(epoch FROM now() - min(due_at))::float8 AS oldest_seconds
             FROM (SELECT next.kind, next.due_at FROM generate_series(0, 9) AS p (priority) CROSS JOIN LATERAL (
                 SELECT kind, due_at FROM sweep_tasks WHERE priority = p.priority AND due_at <= now()
-                ORDER BY due_at LIMIT $1) next) rows
+                ORDER BY due_at LIMIT \(UndeliveredStore.countMaximum)) next) rows
             GROUP BY kind ORDER BY kind
-            """, [.int8(Int64(UndeliveredStore.countMaximum))])
-        return try result.rows.map {
-            Backlog(kind: try $0.decode("kind"), due: try $0.decode("due"), oldestSeconds: try $0.decode("oldest"))
-        }
+            """)
+        return try result.map(Backlog.init)
     }
 }
 
@@ -214,18 +199,13 @@ extension SweepTaskStore {
     package func looks() async throws -> [Look] {
         let result = try await pool.query(
             """
-            SELECT app, environment, extract(epoch FROM now() - covered_until)::float8 AS covered,
+            SELECT app, environment, extract(epoch FROM now() - covered_until)::float8 AS covered_seconds,
                 greatest(extract(epoch FROM now() - due_at), CASE WHEN failures > 0
-                    THEN extract(epoch FROM now() - coalesce(finished_at, created_at)) END, 0)::float8 AS overdue,
+                    THEN extract(epoch FROM now() - coalesce(finished_at, created_at)) END, 0)::float8 AS overdue_seconds,
                 last_error
             FROM sweep_tasks WHERE kind = 'notifications' ORDER BY app, environment
             """)
-        return try result.rows.map {
-            Look(
-                app: try $0.decode("app"), environment: try $0.decode("environment"),
-                coveredSeconds: try $0.decodeIfPresent("covered"), overdueSeconds: try $0.decode("overdue"),
-                lastError: try $0.decodeIfPresent("last_error"))
-        }
+        return try result.map(Look.init)
     }
 
     /// Whether there is any order.
@@ -233,6 +213,6 @@ extension SweepTaskStore {
     /// - Throws: `PostgresError`.
     package func isAnythingSold() async throws -> Bool {
         let result = try await pool.query("SELECT EXISTS (SELECT FROM orders) AS sold")
-        return try result.rows.first?.decode("sold") ?? false
+        return try result.rows.first?.decode(Bool.self) ?? false
     }
 }
