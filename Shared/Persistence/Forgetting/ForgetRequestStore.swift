@@ -64,24 +64,19 @@ package struct ForgetRequestStore: Sendable {
         let result = try await pool.query(
             """
             INSERT INTO forget_requests (id, app, account, pseudonym, asked_by, reason, tokens)
-            VALUES ($1, $2, $3, $4, $5, $6, ARRAY(
-                SELECT token::text FROM account_tokens WHERE account = $3 AND app = $2 ORDER BY 1))
+            VALUES (\(id), \(app), \(account), \(Account.pseudonym(UUID())), \(String(actor.prefix(Limit.text))),
+                \(String(reason.prefix(Limit.text))), ARRAY(
+                SELECT token::text FROM account_tokens WHERE account = \(account) AND app = \(app) ORDER BY 1))
             ON CONFLICT (account, app) WHERE account IS NOT NULL AND renamed_at IS NULL DO NOTHING
             RETURNING \(Self.columns)
-            """,
-            [
-                .text(id), .text(app), .text(account.text), .text(Account.pseudonym(UUID()).text),
-                .text(String(actor.prefix(Limit.text))), .text(String(reason.prefix(Limit.text))),
-            ])
-        if let row = result.rows.first { return try Self.status(row) }
+            """)
+        if let status = try Self.statuses(result).first { return status }
         let known = try await pool.query(
-            "SELECT \(Self.columns) FROM forget_requests WHERE account = $1 AND app = $2 AND renamed_at IS NULL",
-            [.text(account.text), .text(app)])
+            "SELECT \(Self.columns) FROM forget_requests WHERE account = \(account) AND app = \(app) AND renamed_at IS NULL"
+        )
         // It was finished in this very moment: whatever came since is another request.
-        guard let row = known.rows.first else {
-            return try await ask(app: app, account: account, actor: actor, reason: reason)
-        }
-        return try Self.status(row)
+        if let status = try Self.statuses(known).first { return status }
+        return try await ask(app: app, account: account, actor: actor, reason: reason)
     }
 
     /// When somebody asked last; nil where nobody ever did.
@@ -89,7 +84,7 @@ package struct ForgetRequestStore: Sendable {
     /// - Throws: `PostgresError`.
     package func newest() async throws -> Date? {
         let result = try await pool.query("SELECT max(requested_at) AS newest FROM forget_requests")
-        return try result.rows.first?.decodeIfPresent("newest", as: Date.self)
+        return try result.rows.first?.decode(Date?.self) ?? nil
     }
 
     /// How far a request of an app is.
@@ -98,8 +93,8 @@ package struct ForgetRequestStore: Sendable {
     /// - Throws: `PostgresError`.
     package func find(_ id: String, app: String) async throws -> Status? {
         let result = try await pool.query(
-            "SELECT \(Self.columns) FROM forget_requests WHERE id = $1 AND app = $2", [.text(id), .text(app)])
-        return try result.rows.first.map(Self.status)
+            "SELECT \(Self.columns) FROM forget_requests WHERE id = \(id) AND app = \(app)")
+        return try Self.statuses(result).first
     }
 
     /// Takes requests that are due, the oldest first, and leases each.
@@ -108,17 +103,12 @@ package struct ForgetRequestStore: Sendable {
     package func claimDue(limit: Int, lease: Duration) async throws -> [Due] {
         let result = try await pool.query(
             """
-            UPDATE forget_requests SET due_at = now() + $2 * interval '1 millisecond', attempts = attempts + 1
+            UPDATE forget_requests SET due_at = now() + \(lease), attempts = attempts + 1
             WHERE id = ANY(ARRAY(
-                SELECT id FROM forget_requests WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED))
+                SELECT id FROM forget_requests WHERE due_at <= now() ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED))
             RETURNING id, app, account, pseudonym, requested_at, renamed_at IS NOT NULL AS is_renamed
-            """, [.int8(Int64(limit)), .int8(lease.wholeMilliseconds)])
-        return try result.rows.map { row in
-            Due(
-                id: try row.decode("id"), app: try row.decode("app"), account: try row.account(),
-                pseudonym: try row.account("pseudonym"), requestedAt: try row.decode("requested_at"),
-                isRenamed: try row.decode("is_renamed"))
-        }
+            """)
+        return try result.map(Due.init)
     }
 
     /// Says when to go on, and what is in the way.
@@ -127,16 +117,15 @@ package struct ForgetRequestStore: Sendable {
     package func putOff(_ request: Due, by delay: Duration, waitsFor: String?) async throws {
         _ = try await pool.query(
             """
-            UPDATE forget_requests SET due_at = now() + $2 * interval '1 millisecond', waits_for = $3
-            WHERE id = $1 AND finished_at IS NULL
-            """, [.text(request.id), .int8(delay.wholeMilliseconds), .text(waitsFor)])
+            UPDATE forget_requests SET due_at = now() + \(delay), waits_for = \(waitsFor)
+            WHERE id = \(request.id) AND finished_at IS NULL
+            """)
     }
 
     /// Writes down the account's tokens before they are removed from everywhere else.
     static func remember(tokens: [String], of request: Due, in pool: PostgresPool) async throws {
         _ = try await pool.query(
-            "UPDATE forget_requests SET tokens = $2 WHERE id = $1 AND finished_at IS NULL",
-            [.text(request.id), .textArray(tokens)])
+            "UPDATE forget_requests SET tokens = \(tokens) WHERE id = \(request.id) AND finished_at IS NULL")
     }
 
     /// Says that all that was there at the request has the pseudonym: what was held back since by the name goes on.
@@ -146,14 +135,11 @@ package struct ForgetRequestStore: Sendable {
         let since = try await connection.query(
             """
             WITH renamed AS (
-                UPDATE forget_requests SET renamed_at = now() WHERE id = $1 AND renamed_at IS NULL RETURNING account, app
+                UPDATE forget_requests SET renamed_at = now() WHERE id = \(request.id) AND renamed_at IS NULL RETURNING account, app
             )
             SELECT t.app, t.token FROM renamed JOIN account_tokens t USING (account, app)
-            """, [.text(request.id)])
-        let tokens = try since.rows.map { row in
-            AppToken(app: try row.decode("app"), token: try row.decode("token"))
-        }
-        try await ReleaseRequestStore.add(Set(tokens), on: connection)
+            """)
+        try await ReleaseRequestStore.add(Set(try since.map(AppToken.init)), on: connection)
     }
 
     /// Whether a row was received at a moment before another request about the same account, which it belongs to, as SQL.
@@ -190,9 +176,9 @@ package struct ForgetRequestStore: Sendable {
             """
             UPDATE forget_requests SET waits_for = NULL, changed = changed || coalesce((
                 SELECT jsonb_object_agg(name, coalesce((changed ->> name)::int8, 0) + count)
-                FROM unnest($2::text[], $3::int8[]) AS new (name, count)), '{}')
-            WHERE id = $1 AND finished_at IS NULL
-            """, [.text(request.id), .textArray(rows.map(\.key)), .int8Array(rows.map { Int64($0.value) })])
+                FROM unnest(\(rows.map(\.key)), \(rows.map { Int64($0.value) })) AS new (name, count)), '{}')
+            WHERE id = \(request.id) AND finished_at IS NULL
+            """)
     }
 
     /// Ends a request: the row names nobody any more, and the audit log says who asked, why, and what the account became.
@@ -201,10 +187,8 @@ package struct ForgetRequestStore: Sendable {
     @inline(never)
     static func finish(_ request: Due, on connection: PostgresConnection) async throws {
         let result = try await connection.query(
-            "SELECT asked_by, reason FROM forget_requests WHERE id = $1 AND finished_at IS NULL FOR UPDATE",
-            [.text(request.id)])
-        guard let row = result.rows.first else { return }
-        let (actor, reason): (String, String) = (try row.decode("asked_by"), try row.decode("reason"))
+            "SELECT asked_by, reason FROM forget_requests WHERE id = \(request.id) AND finished_at IS NULL FOR UPDATE")
+        guard let (actor, reason) = try result.rows.first?.decode((String, String).self) else { return }
         _ = try await AuditLog.write(
             "forget", of: "\(request.app) \(request.pseudonym.text)",
             actor: actor.replacingOccurrences(of: request.account.text, with: request.pseudonym.text),
@@ -214,16 +198,20 @@ package struct ForgetRequestStore: Sendable {
             """
             UPDATE forget_requests SET finished_at = now(), due_at = NULL, account = NULL, pseudonym = NULL, tokens = '{}',
                 asked_by = NULL, reason = NULL, waits_for = NULL
-            WHERE id = $1
-            """, [.text(request.id)])
+            WHERE id = \(request.id)
+            """)
     }
 
-    private static let columns = "id, requested_at, finished_at, waits_for, changed"
+    private static let columns: SQL = "id, requested_at, finished_at, waits_for, changed"
 
-    private static func status(_ row: PostgresRow) throws -> Status {
-        Status(
-            id: try row.decode("id"), requestedAt: try row.decode("requested_at"),
-            finishedAt: try row.decodeIfPresent("finished_at"), waitsFor: try row.decodeIfPresent("waits_for"),
-            changed: try row.json("changed", as: [String: Int64].self))
+    private static func statuses(_ result: PostgresResult) throws -> [Status] {
+        try result.map {
+            (
+                id: String, requestedAt: Date, finishedAt: Date?, waitsFor: String?,
+                changed: JSONColumn<[String: Int64]>
+            ) in
+            Status(
+                id: id, requestedAt: requestedAt, finishedAt: finishedAt, waitsFor: waitsFor, changed: changed.value)
+        }
     }
 }

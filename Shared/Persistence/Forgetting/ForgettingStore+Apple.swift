@@ -10,32 +10,30 @@ extension ForgettingStore {
     ) async throws {
         changed["account_consents"] = try await rows(
             """
-            DELETE FROM account_consents WHERE account = $1 AND app = $2 AND changed_at <= \(moment(3)) RETURNING 1 AS one
-            """, Array(names(request).prefix(2)) + [.text(request.id)], on: connection)
+            DELETE FROM account_consents WHERE account = \(request.account) AND app = \(request.app)
+                AND changed_at <= \(moment(request))
+            """, on: connection)
         guard !traces.orders.isEmpty else { return }
         // Of an order that is another account's only the token goes: it may be one of hers.
+        let tokens = SQL.once(traces.tokens)
         changed["apple_calls"] = try await rows(
             """
             WITH own AS (
-                SELECT c.id, c.state IN ('asked', 'ready') AND (c.account_token = ANY($3::text[]::uuid[])
-                    OR o.account IN ($4, $5) AND c.kind = 'consumption') AS ends
-                FROM apple_calls c JOIN unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+                SELECT c.id, c.state IN ('asked', 'ready') AND (c.account_token = ANY(\(tokens)::uuid[])
+                    OR o.account IN (\(request.account), \(request.pseudonym)) AND c.kind = 'consumption') AS ends
+                FROM apple_calls c JOIN \(SQL.rows(of: traces.orders)) AS asked (environment, transaction_id)
                     ON (c.environment, c.order_transaction_id) = (asked.environment, asked.transaction_id)
                 LEFT JOIN orders o ON (o.environment, o.transaction_id) = (asked.environment, asked.transaction_id)
                 ORDER BY c.id FOR UPDATE OF c
             )
             UPDATE apple_calls c SET
-                account_token = CASE WHEN account_token = ANY($3::text[]::uuid[]) THEN NULL ELSE account_token END,
+                account_token = CASE WHEN account_token = ANY(\(tokens)::uuid[]) THEN NULL ELSE account_token END,
                 answer = CASE WHEN own.ends THEN NULL ELSE answer END,
                 state = CASE WHEN own.ends THEN 'withdrawn' ELSE state END,
                 outcome = CASE WHEN own.ends THEN 'account_forgotten' ELSE outcome END,
                 due_at = CASE WHEN own.ends THEN NULL ELSE due_at END,
                 finished_at = CASE WHEN own.ends THEN now() ELSE finished_at END
-            FROM own WHERE c.id = own.id AND (own.ends OR account_token = ANY($3::text[]::uuid[]))
-            RETURNING 1 AS one
-            """,
-            OrderStore.keyColumns(traces.orders) + [
-                .textArray(traces.tokens), .text(request.account.text), .text(request.pseudonym.text),
-            ], on: connection)
+            FROM own WHERE c.id = own.id AND (own.ends OR account_token = ANY(\(tokens)::uuid[]))
+            """, on: connection)
     }
 }

@@ -7,10 +7,8 @@ import PurchaseModel
 /// pseudonym.
 extension ForgettingStore {
     /// Whether an event `e` of the name is the account's: what is told of a purchase is, until all of it has the pseudonym.
-    ///
-    /// - Parameter place: of the request's id.
-    private static func isOwn(_ place: Int) -> String {
-        "(e.transaction_id IS NOT NULL OR e.created_at <= \(moment(place)))"
+    private static func isOwn(_ request: ForgetRequestStore.Due) -> SQL {
+        "(e.transaction_id IS NOT NULL OR e.created_at <= \(moment(request)))"
     }
 
     /// Names as events' bodies have them.
@@ -33,20 +31,23 @@ extension ForgettingStore {
 
     /// A body without the account in its binding and its correlation id.
     ///
-    /// `$1` is the name, `$4` and `$5` are name and pseudonym as JSON. Keys are sorted, and there are no spaces, so that each of these
-    /// texts is one member.
-    private static func nameless(_ body: String) -> String {
-        let correlation = #"substring(\#(body) FROM '"correlation_id":"([^"]*)"')"#
-        let bound =
-            #"replace(replace(\#(body), '"from":' || $4::text, '"from":' || $5::text), '"to":' || $4::text, '"to":' || $5::text)"#
+    /// Keys are sorted, and there are no spaces, so that each of these texts is one member.
+    private static func nameless(_ body: SQL, _ request: ForgetRequestStore.Due, _ json: JSONNames) -> SQL {
+        let (name, pseudonym) = (SQL.once(json.name), SQL.once(json.pseudonym))
+        let correlation: SQL = #"substring(\#(body) FROM '"correlation_id":"([^"]*)"')"#
+        let bound: SQL = #"""
+            replace(replace(\#(body), '"from":' || \#(name), '"from":' || \#(pseudonym)),
+                '"to":' || \#(name), '"to":' || \#(pseudonym))
+            """#
         return """
-            CASE WHEN length($1) >= \(nameLengthMinimum) AND strpos(\(correlation), $1) > 0
-                THEN replace(\(bound), \(correlation), replace(\(correlation), $1, 'forgotten')) ELSE \(bound) END
+            CASE WHEN length(\(request.account)) >= \(nameLengthMinimum) AND strpos(\(correlation), \(request.account)) > 0
+                THEN replace(\(bound), \(correlation), replace(\(correlation), \(request.account), 'forgotten'))
+                ELSE \(bound) END
             """
     }
 
     /// A body without the token and the app's own number of the order, which came with it.
-    private static func tokenless(_ body: String) -> String {
+    private static func tokenless(_ body: SQL) -> SQL {
         #"regexp_replace(\#(body), '"(app_account_token|reference)":"([^"\\]|\\.)*",', '', 'g')"#
     }
 
@@ -59,33 +60,28 @@ extension ForgettingStore {
         return try await rows(
             """
             UPDATE events SET body = new.body FROM (
-                SELECT id, \(nameless("bare.body")) AS body FROM (
-                    SELECT e.id, CASE WHEN \(tokenInBody) = ANY($3)
+                SELECT id, \(nameless("bare.body", request, json)) AS body FROM (
+                    SELECT e.id, CASE WHEN \(tokenInBody) = ANY(\(traces.tokens))
                         THEN \(tokenless("e.body")) ELSE e.body END
                         AS body
-                    FROM events e WHERE e.id = ANY($2) ORDER BY e.id FOR UPDATE) bare) new
+                    FROM events e WHERE e.id = ANY(\(traces.mentions)) ORDER BY e.id FOR UPDATE) bare) new
             WHERE events.id = new.id AND events.body <> new.body
-            RETURNING 1 AS one
-            """,
-            [
-                .text(request.account.text), .textArray(traces.mentions), .textArray(traces.tokens),
-                .text(json.name), .text(json.pseudonym),
-            ], on: connection)
+            """, on: connection)
     }
 
     /// The account's own events, which go on with the pseudonym's numbers.
     static func forgetEvents(
         of request: ForgetRequestStore.Due, _ changed: inout [String: Int], on connection: PostgresConnection
     ) async throws {
-        let names = names(request)
         let json = try JSONNames(request)
         // Held by whoever writes an event for it; both, in the order of accounts.
         let known = try await connection.query(
             """
-            SELECT account FROM account_sequences WHERE account IN ($1, $3) AND app = $2
+            SELECT account FROM account_sequences WHERE account IN (\(request.account), \(request.pseudonym))
+                AND app = \(request.app)
             ORDER BY account, app, environment FOR UPDATE
-            """, names)
-        guard try known.rows.contains(where: { try $0.account() == request.account }) else { return }
+            """)
+        guard try known.map({ (account: Account) in account == request.account }).contains(true) else { return }
         // Until the end nobody gives positions by the name that the events have now.
         try await EventPositionStore.hold(on: connection)
         let renamed = try await connection.query(
@@ -93,42 +89,42 @@ extension ForgettingStore {
             WITH numbered AS (
                 SELECT e.id, e.environment, e.sequence, coalesce(s.last_sequence, 0)
                     + row_number() OVER (PARTITION BY e.environment ORDER BY e.sequence) AS number
-                FROM (SELECT * FROM events e WHERE account = $1 AND app = $2 AND \(isOwn(6))
+                FROM (SELECT * FROM events e WHERE account = \(request.account) AND app = \(request.app) AND \(isOwn(request))
                     ORDER BY environment, sequence LIMIT \(Limit.rows)) e
-                LEFT JOIN account_sequences s ON (s.account, s.app, s.environment) = ($3, $2, e.environment)
+                LEFT JOIN account_sequences s ON (s.account, s.app, s.environment)
+                    = (\(request.pseudonym), \(request.app), e.environment)
             ), bodies AS (
                 SELECT n.id, n.number, replace(
                     \(tokenless("e.body")),
-                    '"id":' || $4::text || ',"sequence":' || n.sequence || '}',
-                    '"id":' || $5::text || ',"sequence":' || n.number || '}') AS body
+                    '"id":' || \(json.name) || ',"sequence":' || n.sequence || '}',
+                    '"id":' || \(json.pseudonym) || ',"sequence":' || n.number || '}') AS body
                 FROM numbered n JOIN events e USING (id)
             ), counted AS (
                 INSERT INTO account_sequences AS s (environment, app, account, last_sequence)
-                SELECT environment, $2, $3, max(number) FROM numbered GROUP BY environment ORDER BY environment
+                SELECT environment, \(request.app), \(request.pseudonym), max(number)
+                FROM numbered GROUP BY environment ORDER BY environment
                 ON CONFLICT (account, app, environment) DO UPDATE SET last_sequence = excluded.last_sequence
             )
-            UPDATE events SET account = $3, sequence = bodies.number,
-                partition_key = CASE WHEN partition_key = $1 THEN $3 ELSE partition_key END,
-                body = \(nameless("bodies.body"))
+            UPDATE events SET account = \(request.pseudonym), sequence = bodies.number,
+                partition_key = CASE WHEN partition_key = \(request.account) THEN \(request.pseudonym) ELSE partition_key END,
+                body = \(nameless("bodies.body", request, json))
             FROM bodies WHERE events.id = bodies.id
             RETURNING events.id
-            """, names + [.text(json.name), .text(json.pseudonym), .text(request.id)])
+            """)
         changed["events"] = renamed.rows.count
         changed["event_positions"] = try await rows(
             """
-            UPDATE event_positions p SET account = $3 WHERE account = $1 AND app = $2
-                AND NOT EXISTS (SELECT FROM events e WHERE e.id = p.event_id AND e.account = $1)
-            RETURNING 1 AS one
-            """, names, on: connection)
+            UPDATE event_positions p SET account = \(request.pseudonym) WHERE account = \(request.account) AND app = \(request.app)
+                AND NOT EXISTS (SELECT FROM events e WHERE e.id = p.event_id AND e.account = \(request.account))
+            """, on: connection)
         try await forgetTurns(of: request, &changed, on: connection)
         try await forgetAnswers(
-            to: try renamed.rows.map { try $0.decode("id", as: String.self) }, &changed, on: connection)
+            to: try renamed.map { (id: String) in id }, &changed, on: connection)
         changed["account_sequences"] = try await rows(
             """
-            DELETE FROM account_sequences s WHERE account = $1 AND app = $2 AND NOT EXISTS (
+            DELETE FROM account_sequences s WHERE account = \(request.account) AND app = \(request.app) AND NOT EXISTS (
                 SELECT FROM events e WHERE (e.account, e.app, e.environment) = (s.account, s.app, s.environment))
-            RETURNING 1 AS one
-            """, Array(names.prefix(2)), on: connection)
+            """, on: connection)
         // All of its own have gone, as far as they can be seen.
         if renamed.rows.count < Limit.rows { try await renumber(request, json, &changed, on: connection) }
     }
@@ -140,28 +136,26 @@ extension ForgettingStore {
         _ request: ForgetRequestStore.Due, _ json: JSONNames, _ changed: inout [String: Int],
         on connection: PostgresConnection
     ) async throws {
-        let names: [PostgresValue] = [.text(request.account.text), .text(request.app)]
         let found = try await connection.query(
             """
             SELECT id, environment, number FROM (
                 SELECT id, environment, sequence, row_number() OVER (PARTITION BY environment ORDER BY sequence) AS number
-                FROM events WHERE account = $1 AND app = $2) numbered
+                FROM events WHERE account = \(request.account) AND app = \(request.app)) numbered
             WHERE sequence <> number ORDER BY environment, number
-            """, names)
+            """)
         for row in found.rows {
-            let (id, number): (String, Int64) = (try row.decode("id"), try row.decode("number"))
+            let (id, environment, number) = try row.decode((String, StoreEnvironment, Int64).self)
             _ = try await connection.query(
                 """
-                WITH turns AS (UPDATE webhook_turns SET sequence = $2 WHERE event_id = $1), counted AS (
-                    UPDATE account_sequences SET last_sequence = $2
-                    WHERE account = $4 AND app = $5 AND environment = $6
+                WITH turns AS (UPDATE webhook_turns SET sequence = \(number) WHERE event_id = \(id)), counted AS (
+                    UPDATE account_sequences SET last_sequence = \(number)
+                    WHERE account = \(request.account) AND app = \(request.app) AND environment = \(environment)
                 )
-                UPDATE events SET sequence = $2, body = replace(
-                    body, '"id":' || $3::text || ',"sequence":' || sequence || '}',
-                    '"id":' || $3::text || ',"sequence":' || $2::int8 || '}')
-                WHERE id = $1 RETURNING 1 AS one
-                """,
-                [.text(id), .int8(number), .text(json.name)] + names + [.text(try row.decode("environment"))])
+                UPDATE events SET sequence = \(number), body = replace(
+                    body, '"id":' || \(json.name) || ',"sequence":' || sequence || '}',
+                    '"id":' || \(json.name) || ',"sequence":' || \(number) || '}')
+                WHERE id = \(id)
+                """)
         }
         changed["events", default: 0] += found.rows.count
     }
@@ -170,42 +164,35 @@ extension ForgettingStore {
     private static func forgetTurns(
         of request: ForgetRequestStore.Due, _ changed: inout [String: Int], on connection: PostgresConnection
     ) async throws {
-        let environments: PostgresValue = .textArray([
-            StoreEnvironment.production.rawValue, StoreEnvironment.sandbox.rawValue,
-        ])
-        let lanes = """
-            SELECT \(DeliveryStore.lane("environment", "$2", name: "$1")) AS lane,
-                \(DeliveryStore.lane("environment", "$2", name: "$3")) AS new_lane
-            FROM unnest($4::text[]) AS every (environment)
+        let lanes: SQL = """
+            SELECT \(DeliveryStore.lane("environment", "\(request.app)", name: "\(request.account)")) AS lane,
+                \(DeliveryStore.lane("environment", "\(request.app)", name: "\(request.pseudonym)")) AS new_lane
+            FROM unnest(\([StoreEnvironment.production, .sandbox])) AS every (environment)
             """
         let found = try await connection.query(
-            "SELECT DISTINCT endpoint_id FROM webhook_turns JOIN (\(lanes)) lanes USING (lane)",
-            names(request) + [environments])
+            "SELECT DISTINCT endpoint_id FROM webhook_turns JOIN (\(lanes)) lanes USING (lane)")
         guard !found.rows.isEmpty else { return }
         // Whoever gives turns at an endpoint holds this first.
-        try await DeliveryStore.lock(try found.rows.map { try $0.decode("endpoint_id") }, on: connection)
+        try await DeliveryStore.lock(try found.map { (id: String) in id }, on: connection)
         changed["webhook_turns"] = try await rows(
             """
             UPDATE webhook_turns t SET lane = lanes.new_lane, sequence = e.sequence
             FROM (\(lanes)) lanes, events e
-            WHERE t.lane = lanes.lane AND e.id = t.event_id AND e.account = $3 AND e.app = $2
-            RETURNING 1 AS one
-            """, names(request) + [environments], on: connection)
+            WHERE t.lane = lanes.lane AND e.id = t.event_id AND e.account = \(request.pseudonym) AND e.app = \(request.app)
+            """, on: connection)
     }
 
     /// What endpoints answered to an account's events may repeat what was sent.
     private static func forgetAnswers(
         to eventIds: [String], _ changed: inout [String: Int], on connection: PostgresConnection
     ) async throws {
-        let values: [PostgresValue] = [.textArray(eventIds), .text(removedText)]
         changed["webhook_deliveries"] = try await rows(
             """
-            UPDATE webhook_deliveries SET last_error = $2 WHERE event_id = ANY($1) AND last_error IS NOT NULL
-            RETURNING 1 AS one
-            """, values, on: connection)
+            UPDATE webhook_deliveries SET last_error = \(removedText) WHERE event_id = ANY(\(eventIds)) AND last_error IS NOT NULL
+            """, on: connection)
         changed["webhook_attempts"] = try await rows(
             """
-            UPDATE webhook_attempts SET answer = $2 WHERE event_id = ANY($1) AND answer IS NOT NULL RETURNING 1 AS one
-            """, values, on: connection)
+            UPDATE webhook_attempts SET answer = \(removedText) WHERE event_id = ANY(\(eventIds)) AND answer IS NOT NULL
+            """, on: connection)
     }
 }

@@ -84,16 +84,13 @@ package struct ForgettingStore: Sendable {
         let result = try await pool.query(
             """
             SELECT EXISTS (SELECT FROM submissions s
-                    WHERE s.account = $1 AND s.app = $2 AND s.state = 'received' AND s.received_at <= r.requested_at
+                    WHERE s.account = \(request.account) AND s.app = \(request.app) AND s.state = 'received'
+                        AND s.received_at <= r.requested_at
                         AND NOT \(ForgetRequestStore.isOfEarlier(than: "r", "s.received_at")))
-                AND now() < r.requested_at + $4 * interval '1 millisecond' AS is_waiting
-            FROM forget_requests r WHERE r.id = $3
-            """,
-            [
-                .text(request.account.text), .text(request.app), .text(request.id),
-                .int8(Limit.waitForPurchases.wholeMilliseconds),
-            ])
-        return try result.rows.first?.decode("is_waiting") ?? false
+                AND now() < r.requested_at + \(Limit.waitForPurchases) AS is_waiting
+            FROM forget_requests r WHERE r.id = \(request.id)
+            """)
+        return try result.rows.first?.decode(Bool.self) ?? false
     }
 
     /// What cannot be found any more once names and tokens are gone.
@@ -156,21 +153,12 @@ package struct ForgettingStore: Sendable {
     /// When a request was made, in SQL.
     ///
     /// Asked of the row, since a `Date` is not as exact as the database.
-    ///
-    /// - Parameter place: the number of the parameter that has the request's id.
-    static func moment(_ place: Int) -> String {
-        "(SELECT requested_at FROM forget_requests WHERE id = $\(place))"
+    static func moment(_ request: ForgetRequestStore.Due) -> SQL {
+        "(SELECT requested_at FROM forget_requests WHERE id = \(request.id))"
     }
 
-    /// How many rows a statement gave back.
-    static func rows(
-        _ sql: String, _ parameters: [PostgresValue], on connection: PostgresConnection
-    ) async throws -> Int {
-        try await connection.query(sql, parameters).rows.count
-    }
-
-    /// `$1` the account, `$2` the app, `$3` the pseudonym.
-    static func names(_ request: ForgetRequestStore.Due) -> [PostgresValue] {
-        [.text(request.account.text), .text(request.app), .text(request.pseudonym.text)]
+    /// How many rows a statement changed, or gave back.
+    static func rows(_ sql: SQL, on connection: PostgresConnection) async throws -> Int {
+        try await connection.query(sql).affectedRows
     }
 }
