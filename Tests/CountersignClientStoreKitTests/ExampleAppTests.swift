@@ -33,6 +33,8 @@ struct ExampleAppTests {
             phone.device.misbehave(.isCancelled)
             await shop.buy(Shelf.gems, for: shop.account)
             #expect(shop.state.message == nil && !shop.state.isBusy)
+            // Else the gems may be among what is restored.
+            await phone.settle(queue)
             phone.device.misbehave(.refusesPassword)
             await shop.restore(for: shop.account)
             phone.device.misbehave([])
