@@ -93,7 +93,7 @@ struct Assembly {
         _ deliveries: DeliveryStore, _ metrics: DeliveryMetrics, _ logger: Logger
     ) -> PeriodicTask {
         PeriodicTask("count-pending-deliveries", schedule: .init(every: countInterval), logger: logger) {
-            metrics.record(pending: try await deliveries.pendingCounts())
+            metrics.record(waiting: try await deliveries.waiting())
         }
     }
 

@@ -12,13 +12,14 @@ final class DeliveryMetrics: Sendable {
         let duration: Timer
         let delay: Timer
         let pending: Gauge
+        let failingAge: Gauge
         let disabled: Gauge
         let breaker: Gauge
 
         func destroy() {
             for counter in [delivered, retried, abandoned] { counter.destroy() }
             for timer in [duration, delay] { timer.destroy() }
-            for gauge in [pending, disabled, breaker] { gauge.destroy() }
+            for gauge in [pending, failingAge, disabled, breaker] { gauge.destroy() }
         }
     }
 
@@ -33,6 +34,7 @@ final class DeliveryMetrics: Sendable {
         }
         for (id, endpoint) in gone {
             endpoint.pending.record(0)
+            endpoint.failingAge.record(0)
             endpoint.disabled.record(0)
             endpoint.breaker.record(0)
             // Whoever has a key makes and removes endpoints of the database: series of all that ever were would pile up.
@@ -50,6 +52,7 @@ final class DeliveryMetrics: Sendable {
             duration: Timer(label: "countersign_webhook_attempt_duration", dimensions: label),
             delay: Timer(label: "countersign_webhook_delivery_delay", dimensions: label),
             pending: Gauge(label: "countersign_webhook_deliveries_pending", dimensions: label),
+            failingAge: Gauge(label: "countersign_webhook_deliveries_failing_oldest_age_seconds", dimensions: label),
             disabled: Gauge(label: "countersign_webhook_endpoint_disabled", dimensions: label),
             breaker: Gauge(label: "countersign_webhook_endpoint_breaker_open", dimensions: label))
     }
@@ -79,9 +82,12 @@ final class DeliveryMetrics: Sendable {
         (recorded.isAbandoned ? endpoint.abandoned : endpoint.retried).increment()
     }
 
-    /// How many deliveries wait for each endpoint.
-    func record(pending: [String: Int64]) {
-        for (id, endpoint) in endpoints.withLock({ $0 }) { endpoint.pending.record(pending[id] ?? 0) }
+    /// What waits for each endpoint.
+    func record(waiting: [String: DeliveryStore.Waiting]) {
+        for (id, endpoint) in endpoints.withLock({ $0 }) {
+            endpoint.pending.record(waiting[id]?.count ?? 0)
+            endpoint.failingAge.record(waiting[id]?.failingAge ?? 0)
+        }
     }
 
     /// Whether an endpoint only fails and is tried now and then.
@@ -110,6 +116,9 @@ extension DeliveryMetrics {
         .gauge(
             "countersign_webhook_deliveries_pending", ["endpoint"],
             help: "Deliveries that wait for the endpoint; 10,000 means at least as many."),
+        .gauge(
+            "countersign_webhook_deliveries_failing_oldest_age_seconds", ["endpoint"],
+            help: "Age of the oldest delivery that was attempted and not accepted yet; 0 where there is none."),
         .counter(
             "countersign_notification_forwards_total", ["app", "result"],
             help: "Attempts to send Apple's notifications on, by app and result: delivered, retry or given_up."),

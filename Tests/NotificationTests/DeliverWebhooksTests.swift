@@ -155,7 +155,11 @@ struct DeliverWebhooksTests: DeliverySuite {
                 receiver, port in
                 let endpoints = [try endpoint(port)]
                 try await takeOver(database, ["evt_1"], endpoints)
+                let store = DeliveryStore(pool: database.pool)
+                let waiting = try #require(try await store.waiting()["backend"])
+                #expect(waiting.count == 1 && waiting.failingAge == 0)
                 try await running([loop(database, endpoints, settings())]) { await receiver.waitForRequests(1) }
+                #expect(try #require(try await store.waiting()["backend"]).failingAge > 0)
                 #expect(receiver.requests.map(\.uri) == ["/backend"])
                 let delivery = try #require(try await database.delivery("evt_1"))
                 #expect(delivery.state == "pending")

@@ -64,19 +64,24 @@ extension SubmissionStore {
                 state: SubmissionState, parkedParts: JSONColumn<[TransactionOutcome]>?, isDeferred: Bool,
                 pseudonym: Account?, requestedAt: Date?, tokens: [String]?
             ) in
-            let forgotten = pseudonym.map { pseudonym in
-                ForgetRequestStore.Forgotten(
-                    pseudonym: pseudonym, requestedAt: requestedAt ?? .distantPast,
-                    tokens: Set((tokens ?? []).compactMap { UUID(uuidString: $0) }))
-            }
-            return (
+            (
                 id,
                 Row(
                     app: app, account: account, kind: kind, isServer: isServer, isImported: isImported, state: state,
-                    parkedParts: parkedParts?.value ?? [], isDeferred: isDeferred, forgotten: forgotten)
+                    parkedParts: parkedParts?.value ?? [], isDeferred: isDeferred,
+                    forgotten: forgotten(as: pseudonym, at: requestedAt, tokens))
             )
         }
         return Dictionary(rows) { $1 }
+    }
+
+    /// - Returns: nil where nobody asked for it.
+    private static func forgotten(
+        as pseudonym: Account?, at requestedAt: Date?, _ tokens: [String]?
+    ) -> ForgetRequestStore.Forgotten? {
+        guard let pseudonym, let requestedAt, let tokens else { return nil }
+        return ForgetRequestStore.Forgotten(
+            pseudonym: pseudonym, requestedAt: requestedAt, tokens: Set(tokens.compactMap { UUID(uuidString: $0) }))
     }
 
     /// Remembers what parts of receipts left parked, for their last parts, in the caller's transaction.

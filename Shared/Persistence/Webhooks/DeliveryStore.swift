@@ -210,20 +210,34 @@ package struct DeliveryStore: Sendable {
         return Dictionary(until) { first, _ in first }
     }
 
-    /// Pending deliveries by endpoint, ``DueRowsStore/countMaximum`` of each at the most; endpoints without any are left out.
+    /// What waits for an endpoint.
+    package struct Waiting: Sendable, Hashable {
+        /// How many deliveries, ``DueRowsStore/countMaximum`` at the most.
+        package let count: Int64
+        /// The age in seconds of the oldest of these that was attempted and not accepted; 0 where there is none.
+        package let failingAge: Double
+    }
+
+    /// What waits, by endpoint; endpoints for which nothing does are left out.
     ///
     /// - Throws: `PostgresError`.
-    package func pendingCounts() async throws -> [String: Int64] {
+    package func waiting() async throws -> [String: Waiting] {
         let result = try await pool.query(
             """
             WITH RECURSIVE \(DueRowsStore.endpoints)
-            SELECT endpoint_id, pending.count FROM endpoints CROSS JOIN LATERAL (
-                SELECT count(*) AS count FROM (
-                    SELECT FROM webhook_deliveries d
+            SELECT endpoint_id, pending.count, pending.age FROM endpoints CROSS JOIN LATERAL (
+                SELECT count(*) AS count,
+                    coalesce(extract(epoch FROM now() - min(created_at) FILTER (WHERE attempts > 0)), 0)::float8 AS age
+                FROM (
+                    SELECT created_at, attempts FROM webhook_deliveries d
                     WHERE d.endpoint_id = endpoints.endpoint_id AND d.due_at IS NOT NULL ORDER BY d.due_at LIMIT
                         \(DueRowsStore.countMaximum)) rows
             ) pending
             """)
-        return Dictionary(try result.map { (id: String, count: Int64) in (id, count) }) { first, _ in first }
+        return Dictionary(
+            try result.map { (id: String, count: Int64, age: Double) in
+                (id, Waiting(count: count, failingAge: max(0, age)))
+            }
+        ) { first, _ in first }
     }
 }
