@@ -95,10 +95,10 @@ struct MovingHistoryTests {
             for hand in hands {
                 group.addTask {
                     for (place, batch) in hand.enumerated() {
-                        try await settle(batch, bench)
+                        try await again { try await bench.settle(batch) }
                         guard isLate, place == hand.count / 2 else { continue }
                         try await register(history.tokens.dropFirst(3), bench)
-                        _ = try await bench.grantParked()
+                        try await again { _ = try await bench.grantParked() }
                     }
                 }
             }
@@ -110,12 +110,12 @@ struct MovingHistoryTests {
         }
     }
 
-    /// A batch that lost to the others' joins three times begins anew, as `BatchStep` has it.
-    private func settle(_ batch: [VerdictMessage], _ bench: Bench) async throws {
+    /// What lost to the others' joins three times begins anew, as `BatchStep` and the redriver have it.
+    private func again(_ body: () async throws -> Void) async throws {
         for _ in 1..<10 {
-            do { return try await bench.settle(batch) } catch let error as PostgresError where error.isRetriable {}
+            do { return try await body() } catch let error as PostgresError where error.isRetriable {}
         }
-        try await bench.settle(batch)
+        try await body()
     }
 
     /// What a history left, by line items: which original id is a lineage's own depends on which came first.
