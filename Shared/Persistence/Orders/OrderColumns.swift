@@ -18,7 +18,7 @@ struct OrderColumn: Sendable {
         case atGrant
         /// It follows from the row, but stays where the purchase contradicts another order, which may have that key.
         case key
-        /// The same, and a second that Apple states otherwise by less than a day, as when daylight saving time ends, stays the first:
+        /// The same, and a second that Apple states otherwise by a day at most, as when daylight saving time ends, stays the first:
         /// another period may have the new one.
         case keyByDate
         /// Part of the order's key.
