@@ -107,7 +107,8 @@ struct PartialVerdictTests {
     }
 
     @Test(
-        "a receipt whose first part waits for a token waits, too", arguments: [[[0], [1]], [[0, 1]], [[0], [0, 1]]])
+        "a receipt whose first part waits for a token waits, too",
+        arguments: [[[0], [1]], [[0, 1]], [[0], [0, 1]], [[0, 1], [1]]])
     func waits(batches: [[Int]]) async throws {
         try await Bench.with { bench in
             let token = UUID()
@@ -121,6 +122,27 @@ struct PartialVerdictTests {
             _ = try await AccountTokenStore(pool: bench.pool).register(app: Bench.app, token: token, account: "anna")
             #expect(try await bench.grantParked() == 1)
             outcome = try #require(try await bench.outcome("s1"))
+            #expect(outcome.state == .fulfilled && outcome.finish)
+            try await bench.expectClean()
+        }
+    }
+
+    @Test func `a receipt waits for its first part when the doubt of its last one is over`() async throws {
+        try await Bench.with { bench in
+            let token = UUID()
+            var parts = try await claimedParts(bench, token: token)
+            parts[1] = try await bench.verdict(
+                "s1", .genuine([Bench.signed("t3", product: "hat")]), account: "anna", claims: ["t3"])
+            for part in parts { try await bench.settle([part]) }
+            #expect(try await bench.outcome("s1")?.reason == .productUnknown)
+            var later = bench
+            later.products = ShuffledWorld.wholeCatalogue
+            #expect(try await later.grantParked() == 1)
+            #expect(try await bench.standing(of: "t3") == "granted - anna")
+            #expect(try await bench.outcome("s1")?.reason == .accountTokenUnknown)
+            _ = try await AccountTokenStore(pool: bench.pool).register(app: Bench.app, token: token, account: "anna")
+            #expect(try await later.grantParked() == 1)
+            let outcome = try #require(try await bench.outcome("s1"))
             #expect(outcome.state == .fulfilled && outcome.finish)
             try await bench.expectClean()
         }

@@ -105,11 +105,14 @@ struct ShuffledWorld: Sendable {
     }
 
     /// The messages as a broker may hand them over: repeated, in any order, in batches of any size, to several processes.
+    ///
+    /// Of one proof, what comes first comes in the order in which it was sent, as everything of one key does.
     mutating func delivered(_ messages: [VerdictMessage], streams: Int) -> [[[VerdictMessage]]] {
         (0..<streams).map { _ in
-            var rest = messages.flatMap { message in
-                Array(repeating: message, count: Int.random(in: 1...2, using: &chance))
-            }.shuffled(using: &chance)
+            let again = messages.filter { _ in Bool.random(using: &chance) }.shuffled(using: &chance)
+            var sent = Dictionary(grouping: messages + again, by: \.submissionId)
+            var rest = (messages + again).map(\.submissionId).shuffled(using: &chance)
+                .compactMap { sent[$0]?.removeFirst() }
             var batches: [[VerdictMessage]] = []
             while !rest.isEmpty {
                 let count = min(rest.count, Int.random(in: 1...15, using: &chance))

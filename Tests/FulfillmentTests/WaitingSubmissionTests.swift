@@ -52,6 +52,29 @@ struct WaitingSubmissionTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `an unnamed receipt waits for its own account's held orders alone`(isFirst: Bool) async throws {
+        try await Bench.with { bench in
+            let entries = [Bench.entry("t1", product: "hat"), Bench.entry("t2")]
+            let unnamed = try await bench.verdict("s1", .genuine(entries), account: "anna", claims: [])
+            if isFirst { try await bench.settle([unnamed]) }
+            try await bench.settle([
+                try await bench.verdict("s2", .genuine([entries[0]]), account: "anna"),
+                try await bench.verdict("s3", .genuine([Bench.signed("t2", token: UUID())]), account: "ben"),
+            ])
+            if !isFirst { try await bench.settle([unnamed]) }
+            #expect(try await bench.standing(of: "t2") == "parked account_token_unknown -")
+            let held = try #require(try await bench.outcome("s1"))
+            #expect(held.state == .parked && held.finish && held.reason == .productUnknown)
+            #expect(held.transactions.map(\.transactionId) == ["t1"])
+            var later = bench
+            later.products = ShuffledWorld.wholeCatalogue
+            #expect(try await later.grantParked() == 1)
+            #expect(try await bench.outcome("s1")?.state == .fulfilled)
+            try await bench.expectClean()
+        }
+    }
+
     @Test func `who waits for two orders is not fulfilled by one, nor held up by a stranger's`() async throws {
         try await Bench.with { bench in
             let three = Verdict.genuine([

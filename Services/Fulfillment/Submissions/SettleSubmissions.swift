@@ -23,7 +23,7 @@ struct SettleSubmissions: Sendable {
             changed: decided.changed, besides: own, locking: own.union(delays.map(\.id)), on: connection)
         let settled = try await SubmissionStore.settle(settlements + others, on: connection)
         try await WaitingSubmissionStore.link(links + namings(of: decided, in: verdicts), on: connection)
-        try await SubmissionStore.note(parkedParts: parts.new.filter { !own.contains($0.key) }, on: connection)
+        try await SubmissionStore.note(parkedParts: parts.new, on: connection)
         try await SubmissionStore.putOff(delays, on: connection)
         return settled
     }

@@ -73,14 +73,18 @@ enum SubmissionOutcomes {
             .filter { $0.state == .parked && !$0.isAnothers }
     }
 
-    /// The outcome of a receipt in parts, whose last part is all right by itself.
+    /// The outcome of a receipt in parts, by that of its last part.
     static func whole(_ outcome: SubmissionOutcome, parked: [TransactionOutcome]) -> SubmissionOutcome {
-        guard outcome.state == .fulfilled, !parked.isEmpty else { return outcome }
         let own = Set(outcome.transactions.map(\.key))
         var seen: Set<OrderKey> = []
         let earlier = parked.filter { !own.contains($0.key) && seen.insert($0.key).inserted }
-        guard !earlier.isEmpty else { return outcome }
-        return self.outcome(earlier + outcome.transactions, mine: earlier)
+        guard outcome.state != .rejected, !earlier.isEmpty else { return outcome }
+        let transactions = earlier + outcome.transactions
+        guard outcome.state == .parked else { return self.outcome(transactions, mine: earlier) }
+        // Once the doubt of the last part is over, that of the earlier ones counts.
+        var whole = outcome
+        whole.transactions = transactions
+        return whole
     }
 
     /// Of what was signed under certificates that have expired, and is not known otherwise.
@@ -143,8 +147,8 @@ enum SubmissionOutcomes {
     static func awaited(
         _ outcome: SubmissionOutcome, of judged: Judged, _ summaries: [OrderKey: OrderSummary]
     ) -> [OrderKey] {
-        let isAll = outcome.reason == .claimUnnamed
         let claims = judged.verdict.claims.map { Set($0) }
+        let isAll = claims?.isEmpty ?? true && outcome.reason != .possessionUnproven
         let keys = judged.transactions.filter { isAll || claims?.contains($0.transactionId) ?? true }.compactMap {
             summaries[$0.orderKey]?.key
         }
@@ -165,7 +169,10 @@ enum SubmissionOutcomes {
                 detail: "the receipt holds several purchases: post it again with the transaction_id of this account's",
                 transactions: outcomes)
         }
-        return outcome(outcomes, mine: mine.isEmpty ? outcomes : mine)
+        var outcome = outcome(outcomes, mine: mine.isEmpty ? outcomes : mine)
+        // Of what it lists it waits for all.
+        if outcome.state == .parked { outcome.transactions = mine }
+        return outcome
     }
 
     /// - Parameters:
