@@ -5,7 +5,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/../.local/env.sh"
 COUNTERSIGN_BUILD_FLAGS=(-c release -Xswiftc -enable-testing -Xcc -g0)
 # Of `deploy/test --quick`: a debug build in a folder of its own, which leaves the other one as it is.
 COUNTERSIGN_QUICK_FLAGS=(-c debug --scratch-path .build/quick)
+# Of `deploy/demo` where nothing is built yet: what compiles soonest, for looking at and not for a debugger.
+COUNTERSIGN_DEMO_FLAGS=(-c debug --scratch-path .build/demo --disable-index-store -Xswiftc -gnone -Xcc -g0)
 if [[ -n "$COUNTERSIGN_RDKAFKA_LIB" ]]; then
     COUNTERSIGN_BUILD_FLAGS+=(-Xlinker -rpath -Xlinker "$COUNTERSIGN_RDKAFKA_LIB")
     COUNTERSIGN_QUICK_FLAGS+=(-Xlinker -rpath -Xlinker "$COUNTERSIGN_RDKAFKA_LIB")
+    COUNTERSIGN_DEMO_FLAGS+=(-Xlinker -rpath -Xlinker "$COUNTERSIGN_RDKAFKA_LIB")
 fi

@@ -72,6 +72,12 @@ def read_values(path):
     return dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
 
 
+def built_programs():
+    """Where `deploy/build` puts the optimised programs, or, where it was not run, those of `deploy/build --demo`."""
+    release = ROOT / ".build" / "release"
+    return release if os.access(release / "countersign", os.X_OK) else ROOT / ".build" / "demo" / "debug"
+
+
 class StackSettings:
     """All that is fixed about a stack. It is on disk, so every command starts from there."""
 
@@ -84,7 +90,9 @@ class StackSettings:
             if path.stat().st_uid == os.geteuid():
                 path.chmod(mode)
         self.config = self.folder / "config"
-        self.binaries = pathlib.Path(os.environ.get("COUNTERSIGN_BIN_DIR") or ROOT / ".build" / "release")
+        given = os.environ.get("COUNTERSIGN_BIN_DIR")
+        self.is_built_here = not given
+        self.binaries = pathlib.Path(given) if given else built_programs()
         with self.lock("setup"):
             self._settle(broker, address, demo)
 
