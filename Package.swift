@@ -313,7 +313,8 @@ let package = Package(
         suite(
             "CountersignToolTests",
             [
-                "CountersignTool", "AppStore", "AppStoreServerAPI", "Kafka", "Messages", "Persistence",
+                "CountersignTool", "AppStore", "AppStoreServerAPI", "EventProcessing", "Kafka", "Messages",
+                "Persistence",
                 "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", "TrustedRootSettings", arguments,
                 crypto, log,
             ]),

@@ -7,6 +7,8 @@ import Messages
 enum AccessRules {
     /// The user that the doctor looks with.
     static let tool = "countersign-tool"
+    /// The user that sends dead letters again; apart from ``tool``, so that who looks cannot write.
+    static let toolOperator = "countersign-operator"
 
     /// The rules of all, one user after the other.
     ///
@@ -18,7 +20,11 @@ enum AccessRules {
             (use.service, rules(prefix + use.service, grants(of: use)))
         }
         let studios = consumers.map { ($0, rules(prefix + $0, consumerGrants(of: $0))) }
-        return services + [(tool, rules(prefix + tool, doctorGrants))] + studios
+        return services
+            + [
+                (tool, rules(prefix + tool, doctorGrants + [(.topic(Topics.deadLetters), .read)])),
+                (toolOperator, rules(prefix + toolOperator, operatorGrants)),
+            ] + studios
     }
 
     /// It reads the events and nothing else, in groups whose names begin with its own.
@@ -48,6 +54,12 @@ enum AccessRules {
         Topics.partitionsByDefault.map { (.topic($0.name), .describe) }
             + Topics.partitionsByDefault.map { (.topic($0.name), .describeConfigs) }
             + TopicUse.groups.flatMap { [(.group($0.name), .describe), (.topic($0.topic), .read)] as [Grant] }
+    }
+
+    /// It reads the dead letters, and writes where they came from: what the groups read.
+    private static var operatorGrants: [Grant] {
+        [(.topic(Topics.deadLetters), .read), (.cluster, .idempotentWrite)]
+            + TopicUse.groups.map { (.topic($0.topic), .write) }
     }
 
     /// The lines of `countersign topics --acls`: arguments of `kafka-acls.sh`, and comments that begin with `#`.

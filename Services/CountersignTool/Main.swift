@@ -15,7 +15,8 @@ struct Countersign: AsyncParsableCommand {
             WaitingCommand.self, DatabaseCommand.self, CertificatesCommand.self, ActsCommand.self,
             RedriveCommand.self, NotificationsCommand.self, ConsumptionCommand.self, RevenueCommand.self,
             RatesCommand.self, ClaimCommand.self, BindingsCommand.self,
-            AdjustCommand.self, MessagesCommand.self, ExportCommand.self, ForgetCommand.self, CutOverCommand.self,
+            AdjustCommand.self, MessagesCommand.self, DeadLettersCommand.self, ExportCommand.self, ForgetCommand.self,
+            CutOverCommand.self,
             ImportCommand.self,
             LostCommand.self, SweepCommand.self, ReconcileCommand.self, EventsCommand.self,
         ])

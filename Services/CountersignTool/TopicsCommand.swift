@@ -8,8 +8,8 @@ struct TopicsCommand: AsyncParsableCommand {
         commandName: "topics", abstract: "Creates missing Kafka topics; can be repeated.",
         discussion: """
             With --acls or --apply-acls it leaves the topics alone and is about access rules: each service may use \
-            its own topics and groups, and the user countersign-tool may run the doctor. Making topics and rules needs \
-            an administrator's user.
+            its own topics and groups, the user countersign-tool may look, and countersign-operator may send dead letters again. Making topics and \
+            rules needs an administrator's user.
             """)
 
     /// How long the broker may be given for an answer, in seconds.

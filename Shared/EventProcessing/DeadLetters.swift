@@ -66,12 +66,12 @@ package struct DeadLetters: Sendable {
     private func message(_ letter: (record: KafkaRecord, reason: String), isShortened: Bool = false) -> KafkaMessage {
         let record = letter.record
         var added = [
-            ("dead-letter-reason", String(letter.reason.prefix(Self.reasonCharactersMaximum))),
-            ("dead-letter-topic", record.topic), ("dead-letter-partition", "\(record.partition)"),
-            ("dead-letter-offset", "\(record.offset)"), ("dead-letter-consumer", consumer),
-            ("dead-letter-time", MessageCoding.text(Date())),
+            (DeadLetter.Header.reason, String(letter.reason.prefix(Self.reasonCharactersMaximum))),
+            (DeadLetter.Header.topic, record.topic), (DeadLetter.Header.partition, "\(record.partition)"),
+            (DeadLetter.Header.offset, "\(record.offset)"), (DeadLetter.Header.consumer, consumer),
+            (DeadLetter.Header.time, MessageCoding.text(Date())),
         ]
-        if isShortened { added.append(("dead-letter-value-bytes", "\(record.value?.count ?? 0)")) }
+        if isShortened { added.append((DeadLetter.Header.valueBytes, "\(record.value?.count ?? 0)")) }
         // A shortened letter has none of the record's headers, one of which may be its key.
         let key =
             isShortened

@@ -40,4 +40,17 @@ extension KafkaAdmin {
     ) async throws(KafkaError) -> [KafkaPartition: Date] {
         try await client.timestamps(at: places, timeout: timeout)
     }
+
+    /// Hands over the records that stand between offsets, without joining a group; those of one partition in their order.
+    ///
+    /// What was removed by age meanwhile is left out. `body` runs on the admin's thread, and must not wait.
+    ///
+    /// Throws `.timedOut` when nothing came for `patience` before all was read, `.authorization` without the right to `Read`
+    /// a topic, and `.closed`.
+    public func read(
+        _ ranges: [KafkaPartition: KafkaOffsets], patience: Duration = .seconds(10),
+        _ body: @Sendable (KafkaRecord) -> Void
+    ) async throws(KafkaError) {
+        try await client.read(ranges, patience: patience, body)
+    }
 }

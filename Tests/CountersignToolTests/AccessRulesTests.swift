@@ -15,10 +15,12 @@ import Testing
     }
 
     @Test func onlyWhoWritesATopicMayWriteIt() {
-        #expect(users(.write, Topics.submissions) == ["User:receipt-intake"])
-        #expect(users(.write, Topics.lookups) == ["User:receipt-intake", "User:verification-worker"])
-        #expect(users(.write, Topics.verdicts) == ["User:verification-worker"])
-        #expect(users(.write, Topics.events) == ["User:fulfillment"])
+        // It sends dead letters again, and is not the user that looks.
+        let toolOperator = "User:countersign-operator"
+        #expect(users(.write, Topics.submissions) == ["User:receipt-intake", toolOperator])
+        #expect(users(.write, Topics.lookups) == ["User:receipt-intake", "User:verification-worker", toolOperator])
+        #expect(users(.write, Topics.verdicts) == ["User:verification-worker", toolOperator])
+        #expect(users(.write, Topics.events) == ["User:fulfillment", toolOperator])
         #expect(users(.write, Topics.settlements) == ["User:fulfillment"])
         #expect(
             users(.write, Topics.deadLetters)
@@ -33,7 +35,8 @@ import Testing
         #expect(users(.read, Topics.events) == ["User:notification", tool])
         // No group reads them, so the doctor has no record to look for.
         #expect(users(.read, Topics.settlements) == ["User:receipt-intake"])
-        #expect(users(.read, Topics.deadLetters).isEmpty)
+        // No service does: a person looks at them.
+        #expect(users(.read, Topics.deadLetters) == [tool, "User:countersign-operator"])
     }
 
     @Test func groupsAreReadByTheirOwnServiceOnly() {
@@ -49,6 +52,11 @@ import Testing
             #expect(rights.map(\.operation) == [.describe])
             #expect(users(.describe, group.topic).contains("User:receipt-intake"))
         }
+    }
+
+    @Test func whoLooksWritesNothing() {
+        let tool = rules.filter { $0.principal == "User:countersign-tool" }
+        #expect(!tool.isEmpty && tool.allSatisfy { $0.operation != .write && $0.operation != .idempotentWrite })
     }
 
     @Test func nobodyMayChangeTopicsOrRules() {

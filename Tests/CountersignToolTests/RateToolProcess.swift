@@ -14,6 +14,9 @@ struct ToolProcess: Sendable {
         TestDatabase.url != nil && folder != nil && FileManager.default.isExecutableFile(atPath: path)
     static let missing: Comment = "SKIPPED: COUNTERSIGN_BIN_DIR or COUNTERSIGN_TEST_POSTGRES is not set"
 
+    /// `host:port` of a broker, for the commands that want one.
+    static let broker = ProcessInfo.processInfo.environment["COUNTERSIGN_TEST_KAFKA"]
+
     /// How a run ended.
     struct Ended: Sendable {
         let status: Int32

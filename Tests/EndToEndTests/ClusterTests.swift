@@ -46,6 +46,7 @@ extension EndToEnd {
                 ("fulfillment", Topics.verdicts), ("fulfillment", Topics.submissions),
                 ("notification", Topics.verdicts), ("notification", Topics.events),
                 ("verification-worker", Topics.submissions), ("verification-worker", Topics.events),
+                ("countersign-operator", Topics.settlements), ("countersign-operator", Topics.deadLetters),
             ])
         func foreignTopics(user: String, topic: String) async throws {
             let error = await #expect(throws: KafkaError.self) { try await Self.send(as: user, to: topic) }

@@ -102,6 +102,30 @@ struct AdminTests {
     }
 
     @Test(.enabled(if: TestBroker.isThere, TestBroker.skipped))
+    func readsWhatStandsBetweenOffsetsWithoutAGroup() async throws {
+        let topic = try await TestBroker.makeTopic(partitions: 2)
+        let producer = try KafkaProducer(configuration: TestBroker.configuration(), logger: quietLogger)
+        // One key, so one partition.
+        _ = await producer.send(["a", "b", "c", "d"].map { .text($0, topic: topic, key: "k") })
+        await producer.close()
+        let admin = try KafkaAdmin(configuration: TestBroker.configuration(), logger: quietLogger)
+        let places = [0, 1].map { KafkaPartition(topic: topic, partition: $0) }
+        let offsets = try await admin.offsets(of: places)
+        let inbox = Inbox()
+        try await admin.read(offsets) { inbox.add([$0]) }
+        #expect(inbox.texts == ["a", "b", "c", "d"], "the empty partition is waited for by nobody")
+        let middle = Inbox()
+        let full = try #require(offsets.first { $0.value.end == 4 }?.key)
+        try await admin.read([full: KafkaOffsets(earliest: 1, end: 3)]) { middle.add([$0]) }
+        #expect(middle.texts == ["b", "c"])
+        // Past the end: the broker says that nothing more is there.
+        let past = Inbox()
+        try await admin.read([full: KafkaOffsets(earliest: 3, end: 99)]) { past.add([$0]) }
+        #expect(past.texts == ["d"])
+        await admin.close()
+    }
+
+    @Test(.enabled(if: TestBroker.isThere, TestBroker.skipped))
     func tellsWhoKeepsATopic() async throws {
         let topic = try await TestBroker.makeTopic(partitions: 3)
         let admin = try KafkaAdmin(configuration: TestBroker.configuration(), logger: quietLogger)

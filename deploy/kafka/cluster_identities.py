@@ -10,9 +10,9 @@ import subprocess
 
 from private_files import write_private
 
-# The cluster's own user, its administrator, one for each service and for the operator's tool, and one without rights.
+# The cluster's own user, its administrator, one for each service, two for the operator's tool, and one without rights.
 USERS = ["broker", "admin", "receipt-intake", "verification-worker", "fulfillment", "notification",
-         "countersign-tool", "stranger"]
+         "countersign-tool", "countersign-operator", "stranger"]
 SUPER_USERS = ["broker", "admin"]
 MECHANISM = "SCRAM-SHA-512"
 SCRAM_ITERATIONS = 4096  # The fewest that Kafka takes.
