@@ -109,6 +109,36 @@ struct ReadingStoryTests {
     }
 
     @Test(
+        "bought, granted, refunded, taken back: in this order, whatever Apple's clock and its whole seconds say",
+        arguments: [
+            // To the second, and so before a grant of the same second.
+            (bought: 10.0, granted: 30.3, refunded: 30.0, heard: 30.6),
+            // A clock that is ahead of ours.
+            (bought: 25.0, granted: 20.0, refunded: 50.0, heard: 40.0),
+            (bought: 10.0, granted: 20.0, refunded: 30.0, heard: 40.0),
+        ])
+    func causes(bought: Double, granted: Double, refunded: Double, heard: Double) async throws {
+        try await ReadingFixture.with { intake, rows in
+            try await rows.submission("s1", account: "p", received: 15, settled: 20)
+            try await rows.order("1", account: "p", at: 20, granted: 20)
+            try await rows.takeBack("1", type: "REFUND_FULL", revoked: 30, heard: 40)
+            _ = try await rows.pool.query(
+                """
+                UPDATE orders SET purchase_date = created_at + make_interval(secs => \(bought - 20)),
+                    granted_at = created_at + make_interval(secs => \(granted - 20)),
+                    revocation_date = created_at + make_interval(secs => \(refunded - 20)),
+                    revoked_at = created_at + make_interval(secs => \(heard - 20)) WHERE transaction_id = '1'
+                """)
+            let told = try await sentences(intake, "1", token: TestIntake.serverKey)
+            #expect(told.first?.hasPrefix("Bought ") == true, "\(told)")
+            let places = ["Granted to ", "Apple refunded ", "It is revoked"].compactMap { beginning in
+                told.firstIndex { $0.hasPrefix(beginning) }
+            }
+            #expect(places.count == 3 && places == places.sorted(), "\(told)")
+        }
+    }
+
+    @Test(
         "what nobody has yet is told with why, and with the token by which it could be somebody's; to players it is not there"
     )
     func nobodys() async throws {

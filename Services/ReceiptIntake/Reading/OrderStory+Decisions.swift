@@ -10,7 +10,8 @@ extension OrderStory {
         let order = view.story.order
         var sentences: [Sentence] = []
         if let revoked = order.revocationDate {
-            sentences.append(Sentence(at: revoked, text: takenBackByApple(order)))
+            sentences.append(
+                Sentence(at: revoked, text: takenBackByApple(order), place: place(ofRevocation: revoked, order)))
         }
         if let granted = order.grantedAt {
             let catalogue = view.story.catalogueVersion.map { " by catalogue \($0)" } ?? ""
@@ -42,6 +43,15 @@ extension OrderStory {
                     text: "It is \(words(order.state.rawValue)), \(because) before it was granted (\(reason))."))
         }
         return sentences
+    }
+
+    /// A date of whole seconds means all of its second, so a grant of that second came first; and what was taken back because
+    /// of it came later, whatever Apple's clock said.
+    static func place(ofRevocation date: Date, _ order: AccountStore.Transaction) -> Date {
+        let seconds = date.timeIntervalSince1970
+        let end = seconds == seconds.rounded(.down) ? date.addingTimeInterval(0.999) : date
+        let effect = order.revokedAt ?? (order.grantedAt == nil ? order.recordedAt : nil)
+        return effect.map { min(end, $0) } ?? end
     }
 
     /// The words for which it is held, where its row shows them.

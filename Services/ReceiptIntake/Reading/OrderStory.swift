@@ -11,6 +11,18 @@ enum OrderStory {
         let at: Date
         /// What happened, for a person.
         let text: String
+        /// Where it belongs among the others.
+        ///
+        /// It is ``at``, unless its cause or its effect says otherwise, and is not answered.
+        let place: Date
+
+        init(at: Date, text: String, place: Date? = nil) {
+            (self.at, self.text, self.place) = (at, text, place ?? at)
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case at, text
+        }
     }
 
     /// `Why` in the OpenAPI document.
@@ -19,6 +31,8 @@ enum OrderStory {
     }
 
     /// The sentences in the order of time; of one time, cause before effect.
+    ///
+    /// What Apple dates is by another clock, and often to the second: its place is where it can be a cause.
     static func sentences(_ view: OrderView) -> [Sentence] {
         var all = [bought(view)] + view.submissions.map(received) + [verified(view.story)]
         all += view.furtherIds.map(recorded) + priced(view)
@@ -26,7 +40,7 @@ enum OrderStory {
         all += view.entries.map(entry) + view.entitlements.flatMap { entitled($0, in: view) } + stands(view)
         all += view.submissions.compactMap(settled) + view.events.map(told) + (view.deliveries ?? []).map(delivered)
         // Rows of one transaction have one time, so the order above decides between them.
-        return all.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
+        return all.enumerated().sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }.map(\.element)
     }
 
     /// The sentences as lines of text.
@@ -47,7 +61,8 @@ enum OrderStory {
         if order.ownership == "ASSIGNED" { text += ", as a seat that an organisation assigned" }
         if order.originalTransactionId != order.transactionId { text += ", as part of \(order.originalTransactionId)" }
         if let token = view.appAccountToken { text += ", with the appAccountToken \(token.uuidString.lowercased())" }
-        return Sentence(at: order.purchaseDate, text: text + ".")
+        // Nothing of an order comes before it was bought.
+        return Sentence(at: order.purchaseDate, text: text + ".", place: .distantPast)
     }
 
     private static func received(_ submission: OrderReadingStore.Submission) -> Sentence {
