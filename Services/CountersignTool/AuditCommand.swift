@@ -1,10 +1,10 @@
 import ArgumentParser
 import Persistence
 
-/// `countersign audit`: compares orders, owners, entries, balances, subscriptions and events with each other.
+/// `countersign books check`: compares orders, owners, entries, balances, subscriptions and events with each other.
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audit",
+        commandName: "check",
         abstract: "Checks that orders, owners, ledger, subscriptions and events agree; exits with 2 if they do not.",
         discussion: """
             All rules read one snapshot of the database. Large tables are read in parts of some seconds each; on a \

@@ -9,15 +9,32 @@ struct Countersign: AsyncParsableCommand {
         abstract: "Sets up, inspects and repairs an installation of Countersign.",
         discussion: "Reads the same COUNTERSIGN_… environment variables as the services.",
         version: "countersign \(CountersignVersion.text)",
-        subcommands: [
-            InitCommand.self, AppCommand.self, KeyCommand.self, WebhookCommand.self, AppleCommand.self,
-            MigrateCommand.self, TopicsCommand.self, DoctorCommand.self, InspectCommand.self, AuditCommand.self,
-            WaitingCommand.self, DatabaseCommand.self, CertificatesCommand.self, ActsCommand.self,
-            RedriveCommand.self, NotificationsCommand.self, ConsumptionCommand.self, RevenueCommand.self,
-            RatesCommand.self, ClaimCommand.self, BindingsCommand.self,
-            AdjustCommand.self, MessagesCommand.self, DeadLettersCommand.self, ExportCommand.self, ForgetCommand.self,
-            CutOverCommand.self,
-            ImportCommand.self,
-            LostCommand.self, SweepCommand.self, ReconcileCommand.self, EventsCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Set up and upgrade",
+                subcommands: [
+                    InitCommand.self, AppCommand.self, KeyCommand.self, MigrateCommand.self, TopicsCommand.self,
+                    ImportCommand.self, CutOverCommand.self,
+                ]),
+            CommandGroup(
+                name: "Look",
+                subcommands: [
+                    DoctorCommand.self, LostCommand.self, InspectCommand.self, WaitingCommand.self,
+                    BooksCommand.self, ActsCommand.self, DatabaseCommand.self, KafkaCommand.self,
+                    DeadLettersCommand.self, CertificatesCommand.self, RevenueCommand.self, RatesCommand.self,
+                ]),
+            CommandGroup(
+                name: "Purchases and accounts",
+                subcommands: [
+                    OrdersCommand.self, SubmissionsCommand.self, AppleCommand.self, ConsumptionCommand.self,
+                    AdjustCommand.self, ExportCommand.self, ForgetCommand.self,
+                ]),
+            CommandGroup(
+                name: "Webhooks and events", subcommands: [WebhookCommand.self, EventsCommand.self]),
         ])
+
+    /// Old names work, too: see ``FormerNames``.
+    static func main() async {
+        await main(FormerNames.replaced(in: Array(CommandLine.arguments.dropFirst())))
+    }
 }

@@ -5,10 +5,10 @@ import Kafka
 import Messages
 import Synchronization
 
-/// `countersign messages`: what Kafka still has of submissions, for `deploy/postgres/repost`.
+/// `countersign kafka dump`: what Kafka still has of submissions, for `deploy/postgres/repost`.
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "messages",
+        commandName: "dump",
         abstract: "Prints the submissions that Kafka still has, one JSON object a line.",
         discussion: """
             It reads countersign.submissions and countersign.lookups in its own consumer group, from the beginning to \

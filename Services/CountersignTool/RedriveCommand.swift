@@ -1,10 +1,10 @@
 import ArgumentParser
 import Persistence
 
-/// `countersign redrive`: has settled submissions judged again.
+/// `countersign submissions retry`: has settled submissions judged again.
 struct RedriveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "redrive",
+        commandName: "retry",
         abstract: "Judges rejected or parked submissions again, and records who asked for it and why.",
         discussion: """
             Use it after a change of settings: a wrong bundle id, a refused sandbox, a product that was missing in the \

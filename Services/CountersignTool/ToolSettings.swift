@@ -11,8 +11,8 @@ import ServiceRuntime
 /// | variable | used by |
 /// |---|---|
 /// | `COUNTERSIGN_POSTGRES_URL`, or `…_FILE`, `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | whatever asks or changes the database, and doctor |
-/// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS`, `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | topics, messages, dead-letters, doctor |
-/// | `COUNTERSIGN_APPS_FILE`, `COUNTERSIGN_CATALOGUE_FILE`, `COUNTERSIGN_WEBHOOKS_FILE`, `COUNTERSIGN_TRUSTED_ROOTS`, `COUNTERSIGN_RECEIPT_ROOTS`, `COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES` | doctor; the catalogue's also consumption show and import compare |
+/// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS`, `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | topics, kafka dump, dead-letters, doctor |
+/// | `COUNTERSIGN_APPS_FILE`, `COUNTERSIGN_CATALOGUE_FILE`, `COUNTERSIGN_WEBHOOKS_FILE`, `COUNTERSIGN_TRUSTED_ROOTS`, `COUNTERSIGN_RECEIPT_ROOTS`, `COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES` | doctor; the catalogue's also refunds preview and import compare |
 /// | `COUNTERSIGN_WEBHOOKS_FILE`, `COUNTERSIGN_WEBHOOKS_KEY`, `COUNTERSIGN_WEBHOOKS_PRIVATE_ADDRESSES` | webhooks, doctor; the key seals secrets of endpoints in the database |
 /// | `COUNTERSIGN_WEBHOOKS`, `COUNTERSIGN_EVENT_ALARM_AGE` | doctor |
 /// | `COUNTERSIGN_APP_STORE_PRODUCTION_URL`, `COUNTERSIGN_APP_STORE_SANDBOX_URL` | apple check and apple test-notification, where Apple is not asked itself |

@@ -1078,7 +1078,7 @@ CREATE TABLE revoked_certificates (
     learnt_at   timestamptz NOT NULL DEFAULT now()
 );
 
--- Paid, or perhaps paid, and not delivered: what an operator wants to be empty. `countersign lost` prints it.
+-- Paid, or perhaps paid, and not delivered: what an operator wants to be empty. `countersign undelivered` prints it.
 CREATE VIEW undelivered_purchases AS
 SELECT 'parked' AS stage, o.environment, o.app, o.reason, o.created_at AS since, o.account, o.product_id,
     o.transaction_id, o.submission_id, o.purchase_date

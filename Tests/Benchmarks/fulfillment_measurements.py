@@ -87,7 +87,7 @@ class Measurement:
             for process in running:
                 process.wait(STOP_SECONDS)
         self.settled = target
-        self.meter.stack("tool", "audit")
+        self.meter.stack("tool", "books", "check")
         return (last - first) / lasted, {name: (after[name] - before[name]) / lasted for name in after}
 
     def cores(self, running):

@@ -90,7 +90,7 @@ class Measurement:
                 raise MeasureError(f"{sql}: {found}, not {number}")
         if report["granted_elsewhere"] != self.purchases or [group["fate"] for group in report["groups"]] != ["recorded"]:
             raise MeasureError(f"the report says something else: {report}")
-        self.meter.stack("tool", "audit")
+        self.meter.stack("tool", "books", "check")
 
 
 def main():

@@ -103,7 +103,7 @@ class CountersignSide:
 
     def check(self):
         """The books agree, or the figures are worth nothing."""
-        self.meter.stack("tool", "audit")
+        self.meter.stack("tool", "books", "check")
 
 
 class PeerSide:

@@ -162,7 +162,7 @@ def ready(port):
 
 
 def longest(line):
-    """The seconds of a rule's longest statement, in a line of `countersign audit --times`."""
+    """The seconds of a rule's longest statement, in a line of `countersign books check --times`."""
     return float(line.rsplit(" ", 2)[1])
 
 
@@ -181,7 +181,7 @@ def main():
         report.show(f"Phase 2: verdicts that wait, {processes} fulfillment processes and nothing else",
                     measurement.drain())
         begun = time.monotonic()
-        lines = measurement.meter.stack("tool", "audit", "--times").splitlines()
+        lines = measurement.meter.stack("tool", "books", "check", "--times").splitlines()
         slow = sorted((line.strip() for line in lines if line.startswith("         ")), key=longest, reverse=True)
         print(f"\nThe audit is clean, and took {time.monotonic() - begun:.0f} s. The rules with the longest statements:\n")
         print("\n".join(f"- {line}" for line in slow[:report.ROWS]))

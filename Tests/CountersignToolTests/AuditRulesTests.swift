@@ -7,7 +7,7 @@ import Testing
 
 @testable import CountersignTool
 
-/// Every rule of `countersign audit`: a history that agrees is clean, and what breaks a rule is named by that rule.
+/// Every rule of `countersign books check`: a history that agrees is clean, and what breaks a rule is named by that rule.
 @Suite(
     "Rules of the audit",
     .enabled(if: TestDatabase.url != nil, "SKIPPED: no PostgreSQL; run deploy/test, or set COUNTERSIGN_TEST_POSTGRES"))

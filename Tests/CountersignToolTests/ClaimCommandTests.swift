@@ -5,7 +5,7 @@ import Postgres
 import PurchaseModel
 import Testing
 
-/// `countersign claim` and `countersign bindings`, as processes.
+/// `countersign orders assign` and `countersign orders owners`, as processes.
 @Suite(.enabled(if: ToolProcess.isReady, ToolProcess.missing))
 struct ClaimCommandTests {
     private func park(_ id: String, _ pool: PostgresPool) async throws {
@@ -54,7 +54,8 @@ struct ClaimCommandTests {
             let tool = try await ToolProcess(pool)
             async let taken: Void = takeUp(pool, account: "alice")
             let ended = try await tool.run(
-                "claim", "production", "100", "--account", "alice", "--reason", "a letter with the receipt", "--wait",
+                "orders", "assign", "production", "100", "--account", "alice", "--reason", "a letter with the receipt",
+                "--wait",
                 "300")
             try await taken
             #expect(ended.status == 0, "\(ended.errors)")
@@ -77,7 +78,7 @@ struct ClaimCommandTests {
             let tool = try await ToolProcess(pool)
             async let taken: Void = takeUp(pool, account: "alice")
             let ended = try await tool.run(
-                "claim", "production", "101", "--account", "alice", "--reason", "r", "--wait", "300")
+                "orders", "assign", "production", "101", "--account", "alice", "--reason", "r", "--wait", "300")
             try await taken
             #expect(ended.status == 0, "\(ended.errors)")
             #expect(ended.lines.first == "101 is a transaction id of the order 100")
@@ -116,15 +117,15 @@ struct ClaimCommandTests {
             try await park("100", pool)
             let tool = try await ToolProcess(pool)
             let waiting = try await tool.run(
-                "claim", "production", "100", "--account", "alice", "--reason", "r", "--wait", "0")
+                "orders", "assign", "production", "100", "--account", "alice", "--reason", "r", "--wait", "0")
             #expect(waiting.status == 3 && waiting.errors.contains("has not taken it up yet"), "\(waiting.errors)")
             #expect(waiting.output.hasPrefix("claimed for alice"))
-            let again = try await tool.run("claim", "production", "100", "--account", "bob", "--reason", "r")
+            let again = try await tool.run("orders", "assign", "production", "100", "--account", "bob", "--reason", "r")
             #expect(again.status == 1 && again.errors.contains("claimed for alice"), "\(again.errors)")
             try await takeUp(pool, account: nil)
             async let taken: Void = takeUp(pool, account: nil)
             let refused = try await tool.run(
-                "claim", "production", "100", "--account", "bob", "--reason", "r", "--wait", "300")
+                "orders", "assign", "production", "100", "--account", "bob", "--reason", "r", "--wait", "300")
             try await taken
             #expect(refused.status == 1 && refused.errors.contains("parked, unclaimed, nobody's"), "\(refused.errors)")
         }
@@ -134,18 +135,23 @@ struct ClaimCommandTests {
     func refused() async throws {
         try await TestDatabase.with { pool in
             let tool = try await ToolProcess(pool)
-            let unknown = try await tool.run("claim", "production", "7", "--account", "alice", "--reason", "r")
+            let unknown = try await tool.run(
+                "orders", "assign", "production", "7", "--account", "alice", "--reason", "r")
             #expect(unknown.status == 1 && unknown.errors.contains("there is no such order"), "\(unknown.errors)")
             try await SoldOrder.insert([try SoldOrder("8", "2026-05-01T10:00:00Z", price: 1)], pool)
-            let granted = try await tool.run("claim", "production", "8", "--account", "alice", "--reason", "r")
+            let granted = try await tool.run(
+                "orders", "assign", "production", "8", "--account", "alice", "--reason", "r")
             #expect(granted.status == 1 && granted.errors.contains("only a parked one"), "\(granted.errors)")
             for arguments in [
-                ["claim", "xcode", "8", "--account", "alice", "--reason", "r"],
-                ["claim", "sandbox", "8", "--account", "alice"],
-                ["claim", "sandbox", "8", "--account", "alice", "--reason", " "],
-                ["claim", "production", "8", "--account", "a\nb", "--reason", "r"],
-                ["claim", "production", "8", "--account", String(repeating: "x", count: 256), "--reason", "r"],
-                ["claim", "sandbox", "8", "--account", "alice", "--reason", "r", "--wait", "-1"],
+                ["orders", "assign", "xcode", "8", "--account", "alice", "--reason", "r"],
+                ["orders", "assign", "sandbox", "8", "--account", "alice"],
+                ["orders", "assign", "sandbox", "8", "--account", "alice", "--reason", " "],
+                ["orders", "assign", "production", "8", "--account", "a\nb", "--reason", "r"],
+                [
+                    "orders", "assign", "production", "8", "--account", String(repeating: "x", count: 256), "--reason",
+                    "r",
+                ],
+                ["orders", "assign", "sandbox", "8", "--account", "alice", "--reason", "r", "--wait", "-1"],
             ] {
                 let ended = try await tool.run(arguments)
                 #expect(ended.status == 64, "\(arguments)")
@@ -177,7 +183,7 @@ struct ClaimCommandTests {
             }
             let tool = try await ToolProcess(pool)
             for id in ["101", "100", "102"] {
-                let ended = try await tool.run("bindings", "production", id)
+                let ended = try await tool.run("orders", "owners", "production", id)
                 #expect(
                     ended.lines == [
                         "production 100 of game is bob's (transfer)", "shared with carl, dora",
@@ -185,10 +191,10 @@ struct ClaimCommandTests {
                         "  2026-05-02T10:00:00Z  alice → bob  transfer, policy transfer, submission sub_2",
                     ], "\(ended.errors)")
             }
-            let json = try await tool.run("bindings", "production", "101", "--json").json()
+            let json = try await tool.run("orders", "owners", "production", "101", "--json").json()
             #expect((json["history"] as? [[String: Any]])?.map { $0["to"] as? String } == ["alice", "bob"])
             #expect(json["shared_with"] as? [String] == ["carl", "dora"])
-            let unknown = try await tool.run("bindings", "sandbox", "101")
+            let unknown = try await tool.run("orders", "owners", "sandbox", "101")
             #expect(unknown.status == 1 && unknown.errors.contains("belongs to no lineage in sandbox"))
         }
     }

@@ -19,16 +19,16 @@ struct DatabaseTroubleTests {
     func noServer() async throws {
         try await TestDatabase.with { pool in
             let tool = try await ToolProcess(pool)
-            let closed = try await tool.at("postgresql://x:secret@127.0.0.1:1/x?connect_timeout=2").run("lost")
+            let closed = try await tool.at("postgresql://x:secret@127.0.0.1:1/x?connect_timeout=2").run("undelivered")
             #expect(closed.status == 1)
             #expect(closed.errors.contains("nothing listens there: is PostgreSQL running"), "\(closed.errors)")
             #expect(!closed.errors.contains("secret") && !closed.errors.contains("USAGE"), "\(closed.errors)")
-            let absent = try await tool.at(try url { $0.path = "/countersign_absent" }).run("lost")
+            let absent = try await tool.at(try url { $0.path = "/countersign_absent" }).run("undelivered")
             #expect(absent.status == 1)
             #expect(absent.errors.contains("there is no such database"), "\(absent.errors)")
-            let name = try await tool.at("postgresql://x@host.invalid/x").run("lost")
+            let name = try await tool.at("postgresql://x@host.invalid/x").run("undelivered")
             #expect(name.errors.contains("the host's name is not known"), "\(name.errors)")
-            let unreadable = try await tool.at("mysql://x").run("lost")
+            let unreadable = try await tool.at("mysql://x").run("undelivered")
             #expect(unreadable.status == 1 && !unreadable.errors.isEmpty)
         }
     }
@@ -39,7 +39,7 @@ struct DatabaseTroubleTests {
             let tool = try await ToolProcess(pool)
             let newest = Migrator.newestVersion
             _ = try await pool.query("UPDATE schema_migrations SET version = 9000 WHERE version = \(newest)")
-            let newer = try await tool.run("lost")
+            let newer = try await tool.run("undelivered")
             #expect(newer.status == 1 && newer.errors.contains("newer than the \(newest)"), "\(newer.errors)")
             _ = try await pool.query("DELETE FROM schema_migrations WHERE version = 9000")
             let older = try await tool.run("inspect", "1")

@@ -36,7 +36,7 @@ struct DoctorDatabaseTests {
             }
             #expect(try await consistency(nil)?.hasPrefix("all ") == true)
             let sentence = try await consistency(nil, maximum: -1)
-            #expect(sentence == "not compared: some 0 orders take minutes; `countersign audit` compares them")
+            #expect(sentence == "not compared: some 0 orders take minutes; `countersign books check` compares them")
             #expect(try await consistency(true, maximum: -1)?.hasPrefix("all ") == true)
             #expect(try await consistency(false) == "not compared")
         }
@@ -149,7 +149,7 @@ struct DoctorDatabaseTests {
                     "3 submissions were rejected in the last 7 days for transaction_not_found, the oldest 3 d ago",
                     "3 submissions were rejected in the last 7 days for signature_invalid, the oldest 6 d ago",
                 ])
-            #expect(rejections.first?.remedy?.contains("countersign redrive") == true)
+            #expect(rejections.first?.remedy?.contains("countersign submissions retry") == true)
             let parked = findings.filter { $0.subject == "parked posts" }
             #expect(parked.map(\.level) == [.warning])
             #expect(

@@ -90,7 +90,7 @@ struct EveryCommandTests {
     func completion(shell: String) throws {
         let script = Countersign.completionScript(for: try #require(CompletionShell(rawValue: shell)))
         for word in [
-            "inspect", "waiting", "resend", "--rejected-reason", "production", "sandbox", "abandoned", "undecided",
+            "inspect", "undelivered", "resend", "--rejected-reason", "production", "sandbox", "abandoned", "undecided",
         ] {
             // fish writes an option without its dashes.
             let written = shell == "fish" && word.hasPrefix("--") ? String(word.dropFirst(2)) : word

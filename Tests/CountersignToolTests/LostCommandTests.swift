@@ -7,7 +7,7 @@ import Testing
 @testable import CountersignTool
 @testable import Persistence
 
-/// `countersign lost`, `sweep` and `reconcile`, as processes.
+/// `countersign undelivered`, `sweep` and `reconcile`, as processes.
 @Suite(.enabled(if: ToolProcess.isReady, ToolProcess.missing))
 struct LostCommandTests {
     /// An order that is parked, as fulfillment writes it.
@@ -34,21 +34,21 @@ struct LostCommandTests {
     func lost() async throws {
         try await TestDatabase.with { pool in
             let tool = try await ToolProcess(pool)
-            let none = try await tool.run("lost")
+            let none = try await tool.run("undelivered")
             #expect(none.status == 0, "\(none.errors)")
             #expect(none.lines == ["nothing is paid and not delivered"])
             try await park("1", "unclaimed", pool)
             try await park("2", "product_unknown", pool, environment: "sandbox")
-            let unclaimed = try await tool.run("lost")
+            let unclaimed = try await tool.run("undelivered")
             #expect(unclaimed.status == 0, "\(unclaimed.errors)")
             #expect(unclaimed.output.contains("parked production for unclaimed: 1, the oldest for 3 h"))
             #expect(!unclaimed.output.contains("product_unknown"))
             try await park("3", "account_token_unknown", pool)
-            let found = try await tool.run("lost")
+            let found = try await tool.run("undelivered")
             #expect(found.status == 2)
             #expect(found.lines.first == "2 paid, or perhaps paid, and not delivered")
             #expect(found.output.contains("PUT /v1/account-tokens/{uuid}"))
-            let json = try await tool.run("lost", "--json", "--everywhere", "--reason", "product_unknown").json()
+            let json = try await tool.run("undelivered", "--json", "--everywhere", "--reason", "product_unknown").json()
             #expect(json["count"] as? Int == 1)
             let purchases = try #require(json["purchases"] as? [[String: Any]])
             #expect(purchases.first?["transaction_id"] as? String == "2")
@@ -61,11 +61,11 @@ struct LostCommandTests {
             let tool = try await ToolProcess(pool)
             try await park("7", "unclaimed", pool)
             let nobody = try await tool.run(
-                "sweep", "--app", "game", "--transaction", "8", "--reason", "case 1")
+                "apple", "sweep", "--app", "game", "--transaction", "8", "--reason", "case 1")
             #expect(nobody.status == 1)
             #expect(nobody.errors.contains("order id of Apple's e-mail"))
             let asked = try await tool.run(
-                "sweep", "--app", "game", "--transaction", "7", "--reason", "case 2", "--actor", "anna")
+                "apple", "sweep", "--app", "game", "--transaction", "7", "--reason", "case 2", "--actor", "anna")
             #expect(asked.status == 0, "\(asked.errors)")
             #expect(asked.output.hasPrefix("3 questions are asked within seconds"))
             let tasks = try await pool.query(
@@ -83,13 +83,13 @@ struct LostCommandTests {
     func reconcile() async throws {
         try await TestDatabase.with { pool in
             let tool = try await ToolProcess(pool)
-            let early = try await tool.run("reconcile", "--since", "2026-01-01", "--reason", "a disk was lost")
+            let early = try await tool.run("apple", "reconcile", "--since", "2026-01-01", "--reason", "a disk was lost")
             #expect(early.status == 1)
             #expect(early.errors.contains("COUNTERSIGN_POSTGRES_URL"))
             try await SweepTaskStore(pool: pool).prepare(
                 [.init(bundleId: "game", environment: .production)], kinds: [.notifications, .failures])
             let going = try await tool.run(
-                "reconcile", "--since", "2026-01-01", "--reason", "a disk was lost", "--no-wait")
+                "apple", "reconcile", "--since", "2026-01-01", "--reason", "a disk was lost", "--no-wait")
             #expect(going.status == 0, "\(going.errors)")
             #expect(going.output.contains("goes on: 3 questions left"), "\(going.output)")
             let wanted = try await pool.query(
@@ -101,7 +101,7 @@ struct LostCommandTests {
             #expect(try wanted[0].decode("n", as: Int64.self) == 2)
             // The workers have asked.
             _ = try await pool.query("UPDATE sweep_tasks SET run_id = NULL, finished_at = now()")
-            let over = try await tool.run("reconcile", "--status")
+            let over = try await tool.run("apple", "reconcile", "--status")
             #expect(over.status == 0, "\(over.errors)")
             #expect(over.output.contains("is over: 0 found that the books lacked"), "\(over.output)")
             #expect(over.lines.last == "nothing is paid and not delivered")

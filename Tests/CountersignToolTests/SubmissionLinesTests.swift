@@ -7,7 +7,7 @@ import Testing
 
 @testable import CountersignTool
 
-/// What `countersign messages` prints of what stands in the topics.
+/// What `countersign kafka dump` prints of what stands in the topics.
 @Suite("Submissions as lines")
 struct SubmissionLinesTests {
     private final class Output: Sendable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CountersignTool
 
-/// What `countersign waiting`, `database` and `certificates` say, and do.
+/// What `countersign queue`, `database` and `certificates` say, and do.
 @Suite(.enabled(if: ToolProcess.isReady, ToolProcess.missing))
 struct WaitingCommandTests {
     private static let waiting = """
@@ -33,13 +33,13 @@ struct WaitingCommandTests {
     @Test("it counts what waits by kind and reason, and lists the rows of one kind")
     func list() async throws {
         try await tool { tool, _ in
-            let all = try await tool.run("waiting")
+            let all = try await tool.run("queue")
             #expect(all.status == 0, "\(all.errors)")
             #expect(all.lines.first?.hasPrefix("WHAT") == true)
             for words in ["app_store_unavailable", "no_verdict", "iap.transaction.fulfilled", "backend: HTTP 503"] {
                 #expect(all.output.contains(words), "\(all.output)")
             }
-            let json = try await tool.run("waiting", "submissions", "--json").json()
+            let json = try await tool.run("queue", "submissions", "--json").json()
             let rows = try #require(json["rows"] as? [[String: Any]])
             #expect(rows.compactMap { $0["id"] as? String } == ["sub_2", "sub_1"])
             #expect(rows.last?["reason"] as? String == "app_store_unavailable")
@@ -51,12 +51,12 @@ struct WaitingCommandTests {
     func now() async throws {
         try await tool { tool, pool in
             let one = try await tool.run(
-                "waiting", "now", "submissions", "sub_1", "--reason", "Apple is back", "--actor", "ada")
+                "queue", "run", "submissions", "sub_1", "--reason", "Apple is back", "--actor", "ada")
             #expect(one.status == 0, "\(one.errors)")
             #expect(one.lines == ["sub_1", "1 are sent within seconds"])
-            let again = try await tool.run("waiting", "now", "submissions", "sub_1", "sub_2", "--reason", "again")
+            let again = try await tool.run("queue", "run", "submissions", "sub_1", "sub_2", "--reason", "again")
             #expect(again.status == 1 && again.errors.contains("left alone: sub_1 sub_2"), "\(again.errors)")
-            let events = try await tool.run("waiting", "now", "events", "--reason", "notification is back", "--json")
+            let events = try await tool.run("queue", "run", "events", "--reason", "notification is back", "--json")
                 .json()
             #expect(events["hastened"] as? [String] == ["evt_1"])
             let due = try await pool.query(

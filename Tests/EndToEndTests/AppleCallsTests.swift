@@ -122,7 +122,7 @@ extension EndToEnd {
         }
 
         private func expectCommands(_ ids: [String], _ stack: Stack, _ database: Database) async throws {
-            let shown = try await stack.built("countersign", ["consumption", "show", ids[1]]).output()
+            let shown = try await stack.built("countersign", ["refunds", "preview", ids[1]]).output()
             #expect(shown.contains("but it is not sent: the account does not consent"), "\(shown)")
             let test = try await stack.built("countersign", ["apple", "test-notification", Self.app]).output()
             #expect(test.contains("Apple sent the test notification, and it was taken"), "\(test)")
@@ -132,12 +132,12 @@ extension EndToEnd {
                 [.text(Self.app)])
             #expect(came == 1)
             let options = ["--app", Self.app, "--type", "CONSUMPTION_REQUEST"]
-            let listed = try await stack.built("countersign", ["notifications", "list"] + options).output()
+            let listed = try await stack.built("countersign", ["apple", "notifications", "list"] + options).output()
             #expect(listed.contains("CONSUMPTION_REQUEST: fulfilled"), "\(listed)")
             let before = try await database.number(
                 "SELECT count(*) AS n FROM apple_calls WHERE app = $1", [.text(Self.app)])
             let replayed = try await stack.built(
-                "countersign", ["notifications", "replay"] + options + ["--yes", "--reason", "a test"]
+                "countersign", ["apple", "notifications", "replay"] + options + ["--yes", "--reason", "a test"]
             ).output()
             #expect(replayed.contains("are judged again now"), "\(replayed)")
             let settled = try await database.wait(

@@ -172,7 +172,7 @@ extension EndToEnd {
                 let gems = try await database.number(
                     "SELECT sum(amount)::int8 AS n FROM ledger_entries WHERE app = $1", [.text(Self.app)])
                 #expect(gems == 100)
-                let audit = try await tool(stack, "audit")
+                let audit = try await tool(stack, "books", "check")
                 #expect(audit.contains("clean: every rule holds"))
             }
         }

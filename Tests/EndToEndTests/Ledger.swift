@@ -88,9 +88,9 @@ struct Ledger {
         #expect(count == 0, "\(rows)")
     }
 
-    /// `countersign audit` finds that balances equal entries, and orders their grants.
+    /// `countersign books check` finds that balances equal entries, and orders their grants.
     func expectCleanAudit() async throws {
-        let audit = try await stack.built("countersign", ["audit"]).run()
+        let audit = try await stack.built("countersign", ["books", "check"]).run()
         #expect(audit.status == 0, "\(audit.output)")
     }
 }

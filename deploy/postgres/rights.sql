@@ -279,7 +279,7 @@ GRANT SELECT (id, proof, proof_at) ON submissions TO countersign_notification;
 GRANT SELECT ON submission_proofs TO countersign_notification;
 GRANT SELECT ON proof_headers TO countersign_notification;
 
--- The tool, looking: doctor, lost, inspect, audit, bindings, revenue, rates list, cut-over list, import report and
+-- The tool, looking: doctor, undelivered, inspect, books check, orders owners, revenue, rates list, cut-over list, import report and
 -- compare.
 GRANT SELECT ON schema_migrations TO countersign_reader;
 GRANT SELECT ON submissions TO countersign_reader;
@@ -352,7 +352,7 @@ GRANT UPDATE (state, outcome, reason, settled_at, due_at, attempts) ON submissio
 GRANT INSERT ON operator_claims TO countersign_operator;
 GRANT INSERT ON webhook_resends TO countersign_operator;
 GRANT INSERT ON forget_requests TO countersign_operator;
--- countersign sweep and reconcile: what the workers ask Apple, and when.
+-- countersign apple sweep and reconcile: what the workers ask Apple, and when.
 GRANT INSERT ON sweep_tasks TO countersign_operator;
 GRANT UPDATE (subject, cause, priority, due_at, asked_at, covered_until, window_start, window_end, page, revision, run_id)
     ON sweep_tasks TO countersign_operator;

@@ -328,7 +328,7 @@ def check_books(server, services, purchases):
         "SELECT count(*) FROM event_outbox") == "0" and server.sql(
         "SELECT count(*) FROM webhook_deliveries WHERE state <> 'delivered'") == "0", SETTLE_SECONDS)
     say(f"  {len(bought)} purchases, {len(granted)} orders, each granted once; every webhook is delivered")
-    say("  countersign audit: " + services.expect_tool("audit").strip().splitlines()[-1])
+    say("  countersign books check: " + services.expect_tool("books", "check").strip().splitlines()[-1])
 
 
 def main(trial, document, seconds=600):

@@ -8,8 +8,10 @@ import ServiceRuntime
 /// `countersign apple`: whether Apple and this installation understand each other.
 struct AppleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "apple", abstract: "Tests an app's key and its server notifications.",
-        subcommands: [Check.self, TestNotification.self])
+        commandName: "apple", abstract: "Asks Apple: tests an app's key, finds purchases, lists notifications.",
+        subcommands: [
+            Check.self, TestNotification.self, SweepCommand.self, ReconcileCommand.self, NotificationsCommand.self,
+        ])
 
     /// `countersign apple check`.
     struct Check: AsyncParsableCommand {

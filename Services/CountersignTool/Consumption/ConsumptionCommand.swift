@@ -4,16 +4,16 @@ import Persistence
 import PurchaseModel
 import ServiceRuntime
 
-/// `countersign consumption`: what Apple is told about refund requests.
+/// `countersign refunds`: what Apple is told about refund requests.
 struct ConsumptionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "consumption", abstract: "Shows Countersign's answers to Apple's refund requests.",
+        commandName: "refunds", abstract: "Shows Countersign's answers to Apple's refund requests.",
         subcommands: [Show.self])
 
-    /// `countersign consumption show`.
+    /// `countersign refunds preview`.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "show",
+            commandName: "preview",
             abstract: "Shows the answer that Apple would get about a purchase, and the answers it got; sends nothing.",
             discussion: """
                 By the ledger as it is, and by the policy of the product in the catalogue that COUNTERSIGN_CATALOGUE_FILE names.

@@ -25,7 +25,7 @@ enum AppleCallCheck {
             findings.append(
                 .warning(
                     subject, "\(refunds.failed) answers to refund requests were not taken in \(Limit.days) days",
-                    remedy: "the worker's log names them; `countersign consumption show` says what Apple answered"))
+                    remedy: "the worker's log names them; `countersign refunds preview` says what Apple answered"))
         }
         guard findings.isEmpty else { return findings }
         guard refunds.open + refunds.withoutConsent + refunds.answered > 0 else {

@@ -69,7 +69,7 @@ struct DatabaseCheck: Sendable {
         let orders = comparesTables == nil ? try await check.estimatedOrders() : .min
         guard orders <= comparedOrdersMaximum else {
             return .good(
-                subject, "not compared: some \(orders) orders take minutes; `countersign audit` compares them")
+                subject, "not compared: some \(orders) orders take minutes; `countersign books check` compares them")
         }
         return Self.judge(try await check.run(examplesMaximum: 1))
     }
@@ -179,7 +179,7 @@ struct DatabaseCheck: Sendable {
             "parked orders", doubts.map(text).joined(separator: "; "),
             remedy:
                 "paid and not granted: name the product in the catalogue, or the token's account, and they are granted by themselves; of "
-                + "account_token_unknown an operator may say whose they are, too: `countersign claim`"
+                + "account_token_unknown an operator may say whose they are, too: `countersign orders assign`"
         )
         return [doubtful] + unclaimed
     }
@@ -213,6 +213,6 @@ struct DatabaseCheck: Sendable {
         return .wrong(
             "consistency",
             "not so: \(broken.sentence) (\(broken.violations) violations, such as \(broken.examples.first ?? ""))",
-            remedy: "run `countersign audit` and stop fulfillment until it is understood")
+            remedy: "run `countersign books check` and stop fulfillment until it is understood")
     }
 }

@@ -9,7 +9,7 @@ enum PurchaseCheck {
     private static let remedies: [String: String] = [
         "purchase_ambiguous":
             "Apple's data says two things of one purchase: `countersign inspect` shows what contradicts the order; "
-            + "where it was paid for, `countersign claim` grants it",
+            + "where it was paid for, `countersign orders assign` grants it",
         "transaction_incomplete":
             "Apple's data lacks what its type must have, such as the end of a period: they are granted by themselves when "
             + "newer data has it; have the app post one anew, and see `countersign inspect`",

@@ -161,7 +161,7 @@ struct SettingsCheck: Sendable {
             return .warning(
                 "denied", "a root of Apple's is denied: \(root.prefix(16))…: nothing under it is genuine",
                 remedy: "take it out of COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES, restart intake and the workers, then "
-                    + "`countersign redrive --rejected-reason certificate_denied`")
+                    + "`countersign submissions retry --rejected-reason certificate_denied`")
         }
         let names = denied.sorted().prefix(4).map { "\($0.prefix(16))…" }.joined(separator: ", ")
         return .good("denied", "\(denied.count) certificates: \(names)")

@@ -22,7 +22,7 @@ enum SweepCheck {
         return .warning(
             subject,
             "\(count) paid, or perhaps paid, and not delivered, the oldest for \(ToolOutput.age(oldest)): \(parts)",
-            remedy: "`countersign lost` lists them with what to do")
+            remedy: "`countersign undelivered` lists them with what to do")
     }
 
     /// - Parameters:

@@ -3,7 +3,7 @@ import Foundation
 import Persistence
 import PurchaseModel
 
-/// `countersign notifications`: what Apple has told, and what is to be judged once more.
+/// `countersign apple notifications`: what Apple has told, and what is to be judged once more.
 struct NotificationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notifications", abstract: "Lists Apple's server notifications, and processes them again.",
@@ -47,7 +47,7 @@ struct NotificationsCommand: AsyncParsableCommand {
         }
     }
 
-    /// `countersign notifications list`.
+    /// `countersign apple notifications list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists notifications that Apple signed, the oldest first.")
@@ -66,7 +66,7 @@ struct NotificationsCommand: AsyncParsableCommand {
         }
     }
 
-    /// `countersign notifications replay`.
+    /// `countersign apple notifications replay`.
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "replay",

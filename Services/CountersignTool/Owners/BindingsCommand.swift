@@ -2,10 +2,10 @@ import ArgumentParser
 import Persistence
 import PurchaseModel
 
-/// `countersign bindings`: whose a lineage is and ever was.
+/// `countersign orders owners`: whose a lineage is and ever was.
 struct BindingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bindings",
+        commandName: "owners",
         abstract: "Shows the owners of a purchase over time: every account, since when, and why.",
         discussion: "For subscriptions and non-consumables. For a consumable use `countersign inspect`.")
 

@@ -3,10 +3,10 @@ import Persistence
 import Postgres
 import PurchaseModel
 
-/// `countersign claim`: says by hand whose a parked order is.
+/// `countersign orders assign`: says by hand whose a parked order is.
 struct ClaimCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "claim",
+        commandName: "assign",
         abstract: "Assigns a parked order to an account; fulfillment grants it, and the audit log records who and why.",
         discussion: """
             Only an order that is parked without an account can be claimed: unclaimed, account_token_unknown, \

@@ -3,10 +3,10 @@ import Foundation
 import Persistence
 import PurchaseModel
 
-/// `countersign lost`: what is paid and not delivered, and what to do about it.
+/// `countersign undelivered`: what is paid and not delivered, and what to do about it.
 struct LostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "lost",
+        commandName: "undelivered",
         abstract:
             "Lists what is paid, or may be, and not delivered, with what to do; exits with 2 when somebody has to.",
         discussion: """
@@ -59,7 +59,7 @@ struct LostCommand: AsyncParsableCommand {
     }
 }
 
-/// What `countersign lost` prints.
+/// What `countersign undelivered` prints.
 struct LostReport: Encodable, Sendable {
     struct Group: Encodable, Sendable {
         let stage: String

@@ -3,7 +3,7 @@ import Foundation
 import Persistence
 import Postgres
 
-/// `countersign reconcile`: after a restore of the database, has everything asked that the backup lacks.
+/// `countersign apple reconcile`: after a restore of the database, has everything asked that the backup lacks.
 struct ReconcileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile",
@@ -162,7 +162,7 @@ struct ReconcileReport: Encodable, Sendable {
             isFinished
                 ? "reconciliation \(id) since \(since) is over: \(found) found that the books lacked"
                 : "reconciliation \(id) since \(since) goes on: \(questionsLeft) questions left, \(found) found so far, "
-                    + "\(withoutOutcome) without an outcome; `countersign reconcile --status` looks again"
+                    + "\(withoutOutcome) without an outcome; `countersign apple reconcile --status` looks again"
         ]
         for outcome in outcomes {
             let what =
@@ -172,7 +172,7 @@ struct ReconcileReport: Encodable, Sendable {
         lines.append(
             lost == 0
                 ? "nothing is paid and not delivered"
-                : "\(lost) paid and not delivered: `countersign lost` lists them with what to do")
+                : "\(lost) paid and not delivered: `countersign undelivered` lists them with what to do")
         return lines.joined(separator: "\n")
     }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Persistence
 import PurchaseModel
 
-/// `countersign sweep`: has Apple asked for all that a customer bought, at once.
+/// `countersign apple sweep`: has Apple asked for all that a customer bought, at once.
 struct SweepCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sweep",

@@ -2,10 +2,10 @@ import ArgumentParser
 import Foundation
 import Persistence
 
-/// `countersign acts`: what was done by hand, by whom, and why.
+/// `countersign audit-log`: what was done by hand, by whom, and why.
 struct ActsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "acts",
+        commandName: "audit-log",
         abstract: "Lists acts by hand from the audit log: what, by whom and why, the newest first.",
         discussion: "It reads the table audit_log. Every command that changes something writes to it.")
 

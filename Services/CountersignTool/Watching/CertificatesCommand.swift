@@ -41,7 +41,7 @@ struct CertificatesCommand: AsyncParsableCommand {
             abstract: "Removes a certificate from the revoked ones; its OCSP responder is asked again.",
             discussion: """
                 It takes effect within 30 s. If the responder reports the certificate as revoked again, it is added \
-                again. Submissions that were rejected meanwhile: `countersign redrive --rejected-reason \
+                again. Submissions that were rejected meanwhile: `countersign submissions retry --rejected-reason \
                 certificate_revoked`.
                 """)
 

@@ -5,14 +5,14 @@ import Postgres
 
 extension WaitingStore.Kind: ExpressibleByArgument {}
 
-/// `countersign waiting`: what is to be done and is not done yet.
+/// `countersign queue`: what is to be done and is not done yet.
 struct WaitingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "waiting",
+        commandName: "queue",
         abstract: "Shows what waits: submissions, events, webhooks, questions to Apple; and sends some of it now.",
-        subcommands: [List.self, Now.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Run.self], defaultSubcommand: List.self)
 
-    /// `countersign waiting list`.
+    /// `countersign queue list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
@@ -59,10 +59,10 @@ struct WaitingCommand: AsyncParsableCommand {
         case submissions, events
     }
 
-    /// `countersign waiting now`.
-    struct Now: AsyncParsableCommand {
+    /// `countersign queue run`.
+    struct Run: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "now",
+            commandName: "run",
             abstract:
                 "Sends delayed submissions or events now, and records who asked for it and why.",
             discussion: """

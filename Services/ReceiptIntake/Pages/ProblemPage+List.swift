@@ -149,7 +149,8 @@ extension ProblemPage {
             remedy: "Open one when the player presses buy, and not before; ask again after `Retry-After` seconds."),
         ProblemPage(
             "sweeps-exhausted", 429, meaning: "The app has asked for as many sweeps as it may within 24 hours.",
-            remedy: "Ask again after `Retry-After` seconds. The operator's `countersign sweep` has no such limit."),
+            remedy: "Ask again after `Retry-After` seconds. The operator's `countersign apple sweep` has no such limit."
+        ),
         ProblemPage(
             "streams-of-account", 429, meaning: "The account has as many streams of events open as it may.",
             remedy: "Close one, or read the events a page at a time."),

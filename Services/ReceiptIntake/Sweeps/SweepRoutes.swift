@@ -87,7 +87,7 @@ extension ProblemDetails {
     static func sweepsExhausted(perDay: Int, retryAfterSeconds: Int) -> ProblemDetails {
         ProblemDetails(
             "sweeps-exhausted", title: "Too many sweeps were asked for", status: .tooManyRequests,
-            detail: "An app may ask for \(perDay) within 24 hours; `countersign sweep` has no limit."
+            detail: "An app may ask for \(perDay) within 24 hours; `countersign apple sweep` has no limit."
         ).with(header: .retryAfter, "\(retryAfterSeconds)")
     }
 }

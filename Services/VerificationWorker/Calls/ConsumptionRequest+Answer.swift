@@ -4,7 +4,7 @@ import PurchaseModel
 extension ConsumptionRequest {
     /// What Apple is sent; the customer has consented, or there is no answer.
     ///
-    /// `countersign consumption show` shows the same.
+    /// `countersign refunds preview` shows the same.
     init(_ answer: ConsumptionAnswer) {
         self.init(
             customerConsented: true, sampleContentProvided: answer.hasSample,

@@ -11,7 +11,7 @@ extension Reason {
             because: "the app's configuration refuses sandbox purchases",
             rejected: """
                 App Review and TestFlight buy in the sandbox: `sandbox: accept` or `test` in the apps file takes \
-                them, then `countersign redrive --rejected-reason sandbox_refused`
+                them, then `countersign submissions retry --rejected-reason sandbox_refused`
                 """),
         Reason(
             .appUnknown, "No app of this bundle id is in the apps file.",
@@ -23,7 +23,7 @@ extension Reason {
             because: "Apple's data does not say whether money was paid",
             parked: """
                 signed before 2022: give the app an app_store_server_api, restart the workers, and Apple is asked \
-                for the environment after `countersign redrive`; or, where it was paid for, `countersign claim`
+                for the environment after `countersign submissions retry`; or, where it was paid for, `countersign orders assign`
                 """),
         Reason(
             .signedWithExpiredCertificate,
@@ -35,7 +35,7 @@ extension Reason {
             parked: """
                 signed under certificates that have expired: have the app get it anew (AppStore.sync) and post that; \
                 or give the app an app_store_server_api, restart the workers, and Apple is asked after `countersign \
-                redrive`; or, where it was paid for, `countersign claim`
+                submissions retry`; or, where it was paid for, `countersign orders assign`
                 """),
         Reason(
             .productUnknown,
@@ -55,7 +55,7 @@ extension Reason {
             because: "its appAccountToken is no account's that we know",
             parked: """
                 the appAccountToken is nobody's: have the backend register it (PUT /v1/account-tokens/{uuid}), and \
-                it is granted by itself; or `countersign claim`
+                it is granted by itself; or `countersign orders assign`
                 """),
         Reason(
             .amountTooLarge,
@@ -85,7 +85,7 @@ extension Reason {
             """,
             because: "Apple's data names no account, and none had claimed it",
             parked: """
-                whoever posts it as his own gets it; for a player who wrote to support: `countersign claim \
+                whoever posts it as his own gets it; for a player who wrote to support: `countersign orders assign \
                 ENVIRONMENT TRANSACTION --account …`
                 """),
         Reason(
@@ -112,7 +112,7 @@ extension Reason {
             rejected: """
                 Apple knows none of these ids in their apps: check that the app posts transaction ids of its own \
                 bundle id, and whose key its app_store_server_api is; the same post asks Apple again, and so does \
-                `countersign redrive --rejected-reason transaction_not_found`
+                `countersign submissions retry --rejected-reason transaction_not_found`
                 """),
         Reason(
             .rateLimited, "Apple's limits leave no room to ask now. It is asked again.",
@@ -149,14 +149,14 @@ extension Reason {
             because: "Apple's data contradicts what is known: it could be two purchases",
             parked: """
                 Apple's data says two things of it: see `countersign inspect`; where it was paid for, `countersign \
-                claim` grants it
+                orders assign` grants it
                 """),
         Reason(
             .transactionIncomplete,
             "Apple's signed data lacks a required field.",
             because: "Apple's data lacks what a purchase of its type must have",
             parked:
-                "Apple's data lacks what its type must have: `countersign sweep --transaction …` asks Apple for it anew"
+                "Apple's data lacks what its type must have: `countersign apple sweep --transaction …` asks Apple for it anew"
         ),
         Reason(
             .vocabularyUnknown,

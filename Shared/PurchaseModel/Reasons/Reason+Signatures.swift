@@ -18,7 +18,7 @@ extension Reason {
             named: "certificate_denied", "The operator has denied one of its certificates.",
             rejected: """
                 COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES has a certificate that signed them: where that was a \
-                mistake, take it out, restart intake and the workers, then `countersign redrive --rejected-reason \
+                mistake, take it out, restart intake and the workers, then `countersign submissions retry --rejected-reason \
                 certificate_denied`
                 """),
         Reason(
