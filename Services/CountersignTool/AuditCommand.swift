@@ -20,8 +20,7 @@ struct AuditCommand: AsyncParsableCommand {
     @Flag(help: "Prints the rules' names and texts, and checks nothing.")
     var rules = false
 
-    @Flag(help: "Prints JSON.")
-    var json = false
+    @OptionGroup var printing: PrintingOptions
 
     @Flag(help: "Prints how long each rule took, in how many parts.")
     var times = false
@@ -47,14 +46,14 @@ struct AuditCommand: AsyncParsableCommand {
                     line.show(Self.text(progress))
                 }
             }
-            print(json ? try ToolOutput.json(report) : Self.text(report, hasTimes: times))
+            try printing.answer(report, Self.text(report, hasTimes: times))
             guard report.isClean else { throw ToolExit.found }
         }
     }
 
     private func listed() throws -> String {
         let known = ConsistencyCheck.ruleNames
-        if json { return try ToolOutput.json(known.map { ["name": $0.name, "sentence": $0.sentence] }) }
+        if printing.json { return try ToolOutput.json(known.map { ["name": $0.name, "sentence": $0.sentence] }) }
         let width = known.map(\.name.count).max() ?? 0
         return known.map { "\(ToolOutput.padded($0.name, width))  \($0.sentence)" }.joined(separator: "\n")
     }

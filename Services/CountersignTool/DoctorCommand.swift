@@ -21,8 +21,7 @@ struct DoctorCommand: AsyncParsableCommand {
         help: "Compares the tables with each other, which reads them whole; by itself only up to 200000 orders.")
     var consistency: Bool?
 
-    @Flag(help: "Prints JSON.")
-    var json = false
+    @OptionGroup var printing: PrintingOptions
 
     func validate() throws {
         guard (0...86_400).contains(grace) else { throw ValidationError("--grace is from 0 to 86400 seconds") }
@@ -34,7 +33,7 @@ struct DoctorCommand: AsyncParsableCommand {
             var findings: [Finding] = []
             func report(_ new: [Finding]) {
                 findings += new
-                if !json { for finding in new { print(finding.text) } }
+                if !printing.json { for finding in new { print(finding.text) } }
             }
             report(SettingsCheck(settings: settings.reader).run())
             report(await database(settings))
@@ -42,7 +41,7 @@ struct DoctorCommand: AsyncParsableCommand {
             if !service.isEmpty { report(await services()) }
             let wrong = findings.count { $0.level == .wrong }
             let warnings = findings.count { $0.level == .warning }
-            if json {
+            if printing.json {
                 print(try ToolOutput.json(findings))
             } else {
                 print(wrong == 0 ? "\nhealthy, \(warnings) warnings" : "\n\(wrong) wrong, \(warnings) warnings")

@@ -27,7 +27,7 @@ struct InspectCommand: AsyncParsableCommand {
     @Option(help: "The maximum number of rows in each list of an account, the newest first.") var limit = 20
     @Flag(help: "Asks Apple for the transactions of an order id; needs --app, and the app's key in the apps file.")
     var askApple = false
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
     @OptionGroup var folder: SettingsFolderOption
 
     func validate() throws {
@@ -52,7 +52,7 @@ struct InspectCommand: AsyncParsableCommand {
             for dossier in findings.dossiers { try story.add(dossier) }
             for (id, found) in findings.meanings { story.add(id, found) }
             guard !story.isEmpty else { throw Self.unknown(plain, isAsked: askApple) }
-            print(json ? try story.json() : try story.text())
+            print(printing.json ? try story.json() : try story.text())
         }
     }
 

@@ -8,7 +8,7 @@ struct MigrateCommand: AsyncParsableCommand {
         abstract: "Creates the schema of a new database, or applies missing migrations; can be repeated.",
         discussion: "An interrupted migration continues when the command is run again.")
 
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
     /// What was done, for programs.
     struct Report: Encodable, Sendable {
@@ -25,7 +25,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 return Report(applied: applied, schemaVersion: try await migrator.schemaVersion())
             }
             let lines = report.applied.map { "applied \($0)" } + ["the schema is at version \(report.schemaVersion)"]
-            try ToolOutput.answer(report, json: json, lines.joined(separator: "\n"))
+            try printing.answer(report, lines.joined(separator: "\n"))
         }
     }
 }

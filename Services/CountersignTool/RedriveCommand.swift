@@ -21,16 +21,12 @@ struct RedriveCommand: AsyncParsableCommand {
     @Option(help: "All that were rejected for this reason, such as sandbox_refused.")
     var rejectedReason: String?
 
-    @Option(help: "Why, for the audit log.")
-    var reason: String
-
-    @Option(help: "Who, for the audit log; the user of the session by default.")
-    var actor: String?
+    @OptionGroup var audit: AuditOptions
 
     @Option(help: "The maximum number of submissions.")
     var limit = 10_000
 
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
     /// What was set back, for programs.
     struct Report: Encodable, Sendable {
@@ -43,16 +39,15 @@ struct RedriveCommand: AsyncParsableCommand {
         guard [!submissions.isEmpty, parked, rejectedReason != nil].count(where: { $0 }) == 1 else {
             throw ValidationError("name submissions, or --parked, or --rejected-reason: exactly one of these")
         }
-        guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
         guard (1...1_000_000).contains(limit) else { throw ValidationError("--limit is from 1 to 1000000") }
     }
 
     func run() async throws {
         try await failingPlainly {
             let selection = selection
-            let (line, reason, limit) = (ProgressLine(), reason, limit)
-            let actor = actor ?? ToolActor.sessionUser
-            let isJSON = json
+            let (line, reason, limit) = (ProgressLine(), audit.reason, limit)
+            let actor = audit.who
+            let isJSON = printing.json
             var all: [SubmissionStore.Redriven] = []
             try await ToolSettings.load().withDatabase { pool in
                 defer { line.end() }

@@ -41,7 +41,7 @@ struct TopicsCommand: AsyncParsableCommand {
     @Option(help: "Seconds that the broker has for each answer: a cluster that has just started makes topics slowly.")
     var timeout = 30
 
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
     func validate() throws {
         guard (1...10_000).contains(partitions ?? 1) else { throw ValidationError("--partitions is from 1 to 10000") }
@@ -68,8 +68,8 @@ struct TopicsCommand: AsyncParsableCommand {
                 let rules = AccessRules.all(prefix: principalPrefix, consumers: consumer).flatMap { user, rules in
                     rules.map { RuleLine(user: user, rule: AccessRules.line($0), isNew: nil) }
                 }
-                try ToolOutput.answer(
-                    rules, json: json,
+                try printing.answer(
+                    rules,
                     AccessRules.lines(prefix: principalPrefix, consumers: consumer).joined(separator: "\n"))
             } else if applyAcls {
                 try await applyRules()
@@ -110,7 +110,7 @@ struct TopicsCommand: AsyncParsableCommand {
             }
             return lines
         }
-        try ToolOutput.answer(lines, json: json, lines.map(\.text).joined(separator: "\n"))
+        try printing.answer(lines, lines.map(\.text).joined(separator: "\n"))
     }
 
     /// What became of a topic.
@@ -156,8 +156,8 @@ struct TopicsCommand: AsyncParsableCommand {
             rules.map { RuleLine(user: user, rule: AccessRules.line($0), isNew: created.contains($0)) }
         }
         let texts = lines.map { "\($0.isNew == true ? "new  " : "there") \($0.rule)" }
-        try ToolOutput.answer(
-            lines, json: json, (texts + ["\(created.count) new of \(rules.count)"]).joined(separator: "\n"))
+        try printing.answer(
+            lines, (texts + ["\(created.count) new of \(rules.count)"]).joined(separator: "\n"))
     }
 
     /// The topics with the partitions that they are to be made with.

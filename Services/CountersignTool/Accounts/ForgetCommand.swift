@@ -25,7 +25,7 @@ struct ForgetCommand: AsyncParsableCommand {
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
     @Flag(help: "Does it.") var yes = false
     @Option(help: "Seconds to wait for fulfillment.") var wait = 60.0
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
     /// What there is, and what became of it, for programs.
     struct Report: Encodable, Sendable {
@@ -55,7 +55,7 @@ struct ForgetCommand: AsyncParsableCommand {
             let (app, account) = (app, account)
             let isAsked = yes
             let (actor, reason, wait) = (actor ?? ToolActor.sessionUser, reason, Duration.seconds(wait))
-            let isJSON = json
+            let isJSON = printing.json
             let report = try await ToolSettings.load().withDatabase { pool in
                 let counts = try await AccountExport(pool: pool, app: app, account: account).counts()
                 let found = Dictionary(counts.map { ($0.table, $0.count) }, uniquingKeysWith: +)

@@ -30,7 +30,7 @@ struct AppleCommand: AsyncParsableCommand {
         var environment: AppStoreEnvironment?
         @Option(help: "Seconds to wait for Apple's report about the test notification.") var wait = 60.0
         @Flag(inversion: .prefixedNo, help: "Asks for a test notification.") var notification = true
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
         @OptionGroup var folder: SettingsFolderOption
 
         func validate() throws {
@@ -47,11 +47,11 @@ struct AppleCommand: AsyncParsableCommand {
                 var findings: [Finding] = []
                 for environment in environment.map({ [$0] }) ?? AppStoreEnvironment.allCases {
                     let new = await check.run(in: environment)
-                    if !json { for finding in new { print(finding.text) } }
+                    if !printing.json { for finding in new { print(finding.text) } }
                     findings += new
                 }
                 await check.close()
-                if json { print(try ToolOutput.json(findings)) }
+                if printing.json { print(try ToolOutput.json(findings)) }
                 guard !findings.contains(where: { $0.level == .wrong }) else { throw ToolExit.found }
             }
         }

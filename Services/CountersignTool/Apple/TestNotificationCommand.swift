@@ -19,7 +19,7 @@ extension AppleCommand {
             help: "production or sandbox.", completion: AppleCommand.environments, transform: AppleCommand.environment)
         var environment = AppStoreEnvironment.production
         @Option(help: "Seconds to wait for Apple's report.") var wait = 60.0
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
         @OptionGroup var folder: SettingsFolderOption
 
         func validate() throws {
@@ -35,7 +35,7 @@ extension AppleCommand {
                     wait: .seconds(wait), sendsNotification: true)
                 let finding = await check.notification(in: environment)
                 await check.close()
-                print(json ? try ToolOutput.json([finding]) : finding.text)
+                try printing.answer([finding], finding.text)
                 // Also where Apple does not say in time: nobody knows then that it came.
                 guard finding.level == .good else {
                     throw finding.level == .wrong ? ToolExit.found : ToolExit.underWay

@@ -21,7 +21,7 @@ struct ConsumptionCommand: AsyncParsableCommand {
 
         @Argument(help: "Any of Apple's transaction ids of the purchase.") var transaction: String
         @Option(help: "production or sandbox; both without it.") var environment: StoreEnvironment?
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         func run() async throws {
             try await failingPlainly {
@@ -31,7 +31,7 @@ struct ConsumptionCommand: AsyncParsableCommand {
                     try await Self.reports(AppleCallReading(pool: pool), transaction, environment, catalogue)
                 }
                 guard !reports.isEmpty else { throw ToolFailure("no order has the transaction id \(transaction)") }
-                print(json ? try ToolOutput.json(reports) : reports.map(\.text).joined(separator: "\n\n"))
+                try printing.answer(reports, reports.map(\.text).joined(separator: "\n\n"))
             }
         }
 

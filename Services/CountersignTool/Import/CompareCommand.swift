@@ -24,7 +24,7 @@ extension ImportCommand {
 
         @Argument(help: "The number of an import: countersign import report lists them.") var id: Int64
         @Option(help: "Writes all differences to this CSV file; it has accounts' names.") var csv: String?
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         func run() async throws {
             try await failingPlainly {
@@ -35,7 +35,7 @@ extension ImportCommand {
                     try await command.differences(ImportStore(pool: pool), catalogue)
                 }
                 if let csv { try write(differences, to: csv) }
-                print(json ? try ToolOutput.json(differences) : text(differences, hasCatalogue: catalogue != nil))
+                try printing.answer(differences, text(differences, hasCatalogue: catalogue != nil))
                 guard differences.isEmpty else { throw ToolExit.found }
             }
         }

@@ -29,10 +29,9 @@ struct CutOverCommand: AsyncParsableCommand {
         @Flag(help: "No end: the older system still grants everything.") var open = false
         @Flag(help: "Events tell of what the older system granted, as it is recorded, with granted_elsewhere: true.")
         var events = false
-        @Option(help: "Why, for the audit log.") var reason: String
-        @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+        @OptionGroup var audit: AuditOptions
 
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         /// What was set, for programs.
         struct Report: Encodable, Sendable {
@@ -52,7 +51,6 @@ struct CutOverCommand: AsyncParsableCommand {
         func validate() throws {
             guard (at == nil) == open else { throw ValidationError("say --at TIME, or --open") }
             guard !app.isEmpty, product != "" else { throw ValidationError("--app and --product name something") }
-            guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
             _ = try date()
         }
 
@@ -60,7 +58,7 @@ struct CutOverCommand: AsyncParsableCommand {
             try await failingPlainly {
                 let cutOver = CutOver(date: try date(), isAnnounced: events)
                 let key = CutOvers.Key(environment: environment, app: app, productId: product ?? "")
-                let (actor, reason) = (actor ?? ToolActor.sessionUser, reason)
+                let (actor, reason) = (audit.who, audit.reason)
                 let set = try await ToolSettings.load().withDatabase { pool in
                     try await CutOverStore(pool: pool).set(cutOver, for: key, actor: actor, reason: reason)
                 }
@@ -82,7 +80,7 @@ struct CutOverCommand: AsyncParsableCommand {
                     app: app, environment: environment, product: product, cutOver: cutOver.date, events: events,
                     auditId: set.auditId, grantedHere: set.recorded.grantedHere,
                     grantedElsewhere: set.recorded.grantedElsewhere)
-                try ToolOutput.answer(report, json: json, lines.joined(separator: "\n"))
+                try printing.answer(report, lines.joined(separator: "\n"))
             }
         }
 
@@ -96,25 +94,19 @@ struct CutOverCommand: AsyncParsableCommand {
     }
 
     /// `countersign cut-over list`.
-    struct List: AsyncParsableCommand {
+    struct List: DatabaseLook {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists the cut-overs, and who set them.")
 
         @Option(help: "Of one app only.") var app: String?
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
-        func run() async throws {
-            try await failingPlainly {
-                let app = app
-                let rows = try await ToolSettings.load().withDatabase { pool in
-                    try await CutOverStore(pool: pool).rows(app: app)
-                }.map(CutOverText.init)
-                if json {
-                    print(try ToolOutput.json(rows))
-                } else {
-                    print(rows.isEmpty ? "there is none" : rows.map(\.text).joined(separator: "\n"))
-                }
-            }
+        func look(_ pool: PostgresPool) async throws -> [CutOverText] {
+            try await CutOverStore(pool: pool).rows(app: app).map(CutOverText.init)
+        }
+
+        func text(_ rows: [CutOverText]) -> String {
+            rows.isEmpty ? "there is none" : rows.map(\.text).joined(separator: "\n")
         }
     }
 }

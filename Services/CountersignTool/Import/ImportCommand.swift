@@ -39,7 +39,7 @@ struct ImportCommand: AsyncParsableCommand {
         var refused: String?
         @Option(help: "Why, for the audit log.") var reason = "taken over from an older system"
         @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         func validate() throws {
             guard (0...86_400).contains(wait) else { throw ValidationError("--wait is from 0 to 86400 seconds") }
@@ -55,7 +55,7 @@ struct ImportCommand: AsyncParsableCommand {
                 let summary = try await ToolSettings.load().withDatabase { pool in
                     try await command.take(file, pool: pool)
                 }
-                print(json ? try ToolOutput.json(summary) : summary.text)
+                try printing.answer(summary, summary.text)
             }
         }
 
@@ -127,7 +127,7 @@ struct ImportCommand: AsyncParsableCommand {
         @Option(help: "Of one app only.") var app: String?
         @Option(help: "Writes the lines that are not in the books to this file, with their reasons.")
         var refused: String?
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         func run() async throws {
             try await failingPlainly {
@@ -143,13 +143,13 @@ struct ImportCommand: AsyncParsableCommand {
         private func report(_ store: ImportStore) async throws -> String {
             guard let id else {
                 let imports = try await store.imports(app: app).map(ImportSummary.File.init)
-                return json
+                return printing.json
                     ? try ToolOutput.json(imports)
                     : imports.isEmpty ? "nothing was imported" : imports.map(\.text).joined(separator: "\n")
             }
             let summary = try await ImportSummary.read(id, from: store)
             if let refused { try await ImportRefusals.write(id, from: store, to: refused) }
-            return json ? try ToolOutput.json(summary) : summary.text
+            return printing.json ? try ToolOutput.json(summary) : summary.text
         }
     }
 }

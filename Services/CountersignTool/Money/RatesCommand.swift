@@ -1,5 +1,6 @@
 import ArgumentParser
 import Persistence
+import Postgres
 
 /// `countersign rates`: the dated rates that estimates are made of.
 struct RatesCommand: AsyncParsableCommand {
@@ -8,19 +9,14 @@ struct RatesCommand: AsyncParsableCommand {
         subcommands: [List.self, Set.self])
 
     /// `countersign rates list`.
-    struct List: AsyncParsableCommand {
+    struct List: DatabaseLook {
         static let configuration = CommandConfiguration(commandName: "list", abstract: "Shows every rate, by day.")
 
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
-        func run() async throws {
-            try await failingPlainly {
-                let rates = try await ToolSettings.load().withDatabase { pool in
-                    try await RateStore(pool: pool).rates()
-                }
-                print(json ? try ToolOutput.json(rates) : RateList.text(rates))
-            }
-        }
+        func look(_ pool: PostgresPool) async throws -> RateStore.Rates { try await RateStore(pool: pool).rates() }
+
+        func text(_ rates: RateStore.Rates) -> String { RateList.text(rates) }
     }
 
     /// `countersign rates set`.
@@ -41,7 +37,7 @@ struct RateRowOptions: ParsableArguments {
     @Option(help: "Why, for the audit log: the source of the rate.") var reason: String
     @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
 
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
     /// The row that was added, for programs.
     struct Report: Encodable, Sendable {
@@ -61,8 +57,8 @@ struct RateRowOptions: ParsableArguments {
         let audit = try await ToolSettings.load().withDatabase { pool in
             try await RateStore(pool: pool).add(row, from: from, actor: actor, reason: reason)
         }
-        try ToolOutput.answer(
-            Report(from: from, sentence: sentence, auditId: audit), json: json,
+        try printing.answer(
+            Report(from: from, sentence: sentence, auditId: audit),
             "from \(from): \(sentence) (audit \(audit))")
     }
 

@@ -15,12 +15,12 @@ struct RevenueCommand: AsyncParsableCommand {
     @Option(help: "The first day: 2026-03-01.") var from: RevenueDay
     @Option(help: "The last day: 2026-03-31.") var to: RevenueDay
     @Option(help: "Only this app.") var app: String?
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
     @Flag(help: "Prints CSV.") var csv = false
 
     func validate() throws {
         guard from <= to else { throw ValidationError("--from must not be after --to") }
-        guard !(json && csv) else { throw ValidationError("--json or --csv: one of these") }
+        guard !(printing.json && csv) else { throw ValidationError("--json or --csv: one of these") }
     }
 
     func run() async throws {
@@ -34,7 +34,7 @@ struct RevenueCommand: AsyncParsableCommand {
                 }
             }
             let report = try RevenueReport(from: from, to: to, rows: rows)
-            print(json ? try ToolOutput.json(report) : csv ? report.csv : report.text)
+            try printing.answer(report, csv ? report.csv : report.text)
         }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Persistence
+import Postgres
 import PurchaseModel
 
 /// `countersign apple notifications`: what Apple has told, and what is to be judged once more.
@@ -48,21 +49,19 @@ struct NotificationsCommand: AsyncParsableCommand {
     }
 
     /// `countersign apple notifications list`.
-    struct List: AsyncParsableCommand {
+    struct List: DatabaseLook {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists notifications that Apple signed, the oldest first.")
 
         @OptionGroup var choice: Choice
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
-        func run() async throws {
-            try await failingPlainly {
-                let (selection, limit) = (try choice.selection(), choice.limit)
-                let found = try await ToolSettings.load().withDatabase { pool in
-                    try await AppleNotificationStore(pool: pool).select(selection, limit: limit)
-                }
-                print(json ? try ToolOutput.json(found) : NotificationLines.text(found, limit: limit))
-            }
+        func look(_ pool: PostgresPool) async throws -> [AppleNotificationStore.Chosen] {
+            try await AppleNotificationStore(pool: pool).select(try choice.selection(), limit: choice.limit)
+        }
+
+        func text(_ found: [AppleNotificationStore.Chosen]) -> String {
+            NotificationLines.text(found, limit: choice.limit)
         }
     }
 
@@ -82,7 +81,7 @@ struct NotificationsCommand: AsyncParsableCommand {
         @Option(help: "Why, for the audit log; needed with --yes.") var reason: String?
         @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
 
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         /// What was found, and done, for programs.
         struct Report: Encodable, Sendable {
@@ -123,7 +122,7 @@ struct NotificationsCommand: AsyncParsableCommand {
                 let missed = Set(selection.uuids).subtracting(found.map(\.uuid)).sorted()
                 let report = Report(
                     notifications: found, withoutText: gone, replayed: yes ? redriven : nil, unknown: missed)
-                try ToolOutput.answer(report, json: json, lines.joined(separator: "\n"))
+                try printing.answer(report, lines.joined(separator: "\n"))
                 guard missed.isEmpty else { throw ToolFailure("unknown: \(missed.joined(separator: " "))") }
             }
         }

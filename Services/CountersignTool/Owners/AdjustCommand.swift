@@ -16,10 +16,9 @@ struct AdjustCommand: AsyncParsableCommand {
     @Option(help: "production or sandbox.") var environment: StoreEnvironment = .production
     @Option(help: "Whose balance: 1 to 255 printable characters.") var account: Account
     @Option(help: "An item and what is added: gem=+100, gem=-5. May be repeated.") var item: [String]
-    @Option(help: "Why, for the audit log.") var reason: String
-    @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+    @OptionGroup var audit: AuditOptions
     @Flag(help: "Allows a negative balance.") var allowDebt = false
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
     /// What the account has now, for programs.
     struct Report: Encodable, Sendable {
@@ -45,7 +44,6 @@ struct AdjustCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
         guard !app.isEmpty else { throw ValidationError("--app must be named") }
         guard (1...LedgerStore.Limit.items).contains(item.count) else {
             throw ValidationError("--item: 1 to \(LedgerStore.Limit.items) of them")
@@ -55,15 +53,15 @@ struct AdjustCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await failingPlainly {
-            let (environment, app, account, reason) = (environment, app, account, reason)
-            let (changes, actor, allowDebt) = (try changes(), actor ?? ToolActor.sessionUser, allowDebt)
+            let (environment, app, account, reason) = (environment, app, account, audit.reason)
+            let (changes, actor, allowDebt) = (try changes(), audit.who, allowDebt)
             let adjusted = try await ToolSettings.load().withDatabase { pool in
                 try await LedgerStore.adjust(
                     environment: environment, app: app, account: account, items: changes, actor: actor, reason: reason,
                     allowsDebt: allowDebt, pool: pool)
             }
             let text = try Self.text(adjusted, changes, account: account.text)
-            try ToolOutput.answer(Report(adjusted, changes), json: json, text)
+            try printing.answer(Report(adjusted, changes), text)
         }
     }
 

@@ -1,9 +1,10 @@
 import ArgumentParser
 import Persistence
+import Postgres
 import PurchaseModel
 
 /// `countersign orders owners`: whose a lineage is and ever was.
-struct BindingsCommand: AsyncParsableCommand {
+struct BindingsCommand: DatabaseLook {
     static let configuration = CommandConfiguration(
         commandName: "owners",
         abstract: "Shows the owners of a purchase over time: every account, since when, and why.",
@@ -11,24 +12,19 @@ struct BindingsCommand: AsyncParsableCommand {
 
     @Argument(help: "production or sandbox.") var environment: StoreEnvironment
     @Argument(help: "Any transaction id of any order of the lineage.") var transaction: String
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
-    func run() async throws {
-        try await failingPlainly {
-            let (environment, transaction) = (environment, transaction)
-            let lineage = try await ToolSettings.load().withDatabase { pool in
-                try await OwnershipStore(pool: pool).lineage(environment: environment, transactionId: transaction)
-            }
-            guard let lineage else {
-                throw ToolFailure(
-                    "\(transaction) belongs to no lineage in \(environment.rawValue): it is unknown, or a consumable")
-            }
-            print(json ? try ToolOutput.json(lineage) : Self.text(lineage))
+    func look(_ pool: PostgresPool) async throws -> OwnershipStore.Lineage {
+        let store = OwnershipStore(pool: pool)
+        guard let lineage = try await store.lineage(environment: environment, transactionId: transaction) else {
+            throw ToolFailure(
+                "\(transaction) belongs to no lineage in \(environment.rawValue): it is unknown, or a consumable")
         }
+        return lineage
     }
 
     /// The history as a person reads it.
-    static func text(_ lineage: OwnershipStore.Lineage) -> String {
+    func text(_ lineage: OwnershipStore.Lineage) -> String {
         var lines = [
             "\(lineage.environment) \(lineage.originalTransactionId) of \(lineage.app) is "
                 + (lineage.account.map { "\($0)'s" } ?? "nobody's") + (lineage.cause.map { " (\($0))" } ?? "")

@@ -22,10 +22,9 @@ struct ClaimCommand: AsyncParsableCommand {
     @Argument(help: "production or sandbox.") var environment: StoreEnvironment
     @Argument(help: "Any transaction id of the order.") var transaction: String
     @Option(help: "The account: 1 to 255 printable characters.") var account: Account
-    @Option(help: "Why, for the audit log.") var reason: String
-    @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+    @OptionGroup var audit: AuditOptions
     @Option(help: "Seconds to wait for fulfillment.") var wait = 10.0
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
     /// What became of it, for programs.
     struct Report: Encodable, Sendable {
@@ -41,13 +40,12 @@ struct ClaimCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
         guard (0...600).contains(wait) else { throw ValidationError("--wait is from 0 to 600 seconds") }
     }
 
     func run() async throws {
         try await failingPlainly {
-            let command = (environment, transaction, account.text, reason, actor ?? ToolActor.sessionUser, wait)
+            let command = (environment, transaction, account.text, audit.reason, audit.who, wait)
             let (claim, outcome) = try await ToolSettings.load().withDatabase { pool in
                 let (environment, transaction, account, reason, actor, wait) = command
                 let claim = try await OperatorClaimStore(pool: pool).claim(
@@ -62,9 +60,9 @@ struct ClaimCommand: AsyncParsableCommand {
             let report = Report(
                 auditId: claim.auditId, environment: environment, transactionId: order, pending: outcome?.isPending,
                 state: outcome?.state, reason: outcome?.reason, account: outcome?.account)
-            try ToolOutput.answer(report, json: json, lines.joined(separator: "\n"))
+            try printing.answer(report, lines.joined(separator: "\n"))
             let sentence = try sentence(outcome)
-            if !json { print(sentence) }
+            if !printing.json { print(sentence) }
         }
     }
 

@@ -27,7 +27,7 @@ struct AppCommand: AsyncParsableCommand {
         var receipts: AppsFile.ReceiptPolicy?
         @Option(help: "What proves a purchase: proof or number.")
         var possession: AppsFile.PossessionPolicy?
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
         @OptionGroup var folder: SettingsFolderOption
 
         func run() async throws {
@@ -53,7 +53,7 @@ struct AppCommand: AsyncParsableCommand {
                 let lines =
                     ["\(bundleId) is in \(places.apps)"] + SetUpAdvice.lines(change, in: places)
                     + ["next: \(report.next.joined(separator: "; "))"]
-                try ToolOutput.answer(report, json: json, lines.joined(separator: "\n"))
+                try printing.answer(report, lines.joined(separator: "\n"))
             }
         }
     }
@@ -70,7 +70,7 @@ struct AppCommand: AsyncParsableCommand {
 
         @Argument(help: "The app's bundle id.") var bundleId: String
         @OptionGroup var offers: OfferKeyOptions
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
         @OptionGroup var folder: SettingsFolderOption
 
         func validate() throws {
@@ -91,7 +91,7 @@ struct AppCommand: AsyncParsableCommand {
                 try change.apply()
                 let lines =
                     ["\(bundleId) in \(places.apps) has what signs its offers"] + SetUpAdvice.lines(change, in: places)
-                try ToolOutput.answer(SetUpReport(change, in: places), json: json, lines.joined(separator: "\n"))
+                try printing.answer(SetUpReport(change, in: places), lines.joined(separator: "\n"))
             }
         }
     }

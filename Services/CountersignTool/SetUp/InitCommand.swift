@@ -26,7 +26,7 @@ struct InitCommand: AsyncParsableCommand {
     @Option(
         help: "A new file that the API key is written to, with mode 600, instead of being shown.", completion: .file())
     var apiKeyOutput: String?
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
     func validate() throws {
         if let kafka, !InitPlan.isBrokers(kafka) {
@@ -86,7 +86,7 @@ struct InitCommand: AsyncParsableCommand {
             apiKeyOutput.map { "the API key of the backend is in \($0)" }
                 ?? "the API key of the backend, which is not shown again: \(key)")
         lines += ["next:"] + report.next.map { "- \($0)" }
-        try ToolOutput.answer(report, json: json, lines.joined(separator: "\n"))
+        try printing.answer(report, lines.joined(separator: "\n"))
     }
 
     private static func next(_ plan: InitPlan, _ places: SettingsPlaces) -> [String] {

@@ -30,7 +30,7 @@ struct KeyCommand: AsyncParsableCommand {
         @Option(
             help: "A new file that the key is written to, with mode 600, instead of being shown.", completion: .file())
         var output: String?
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
         @OptionGroup var folder: SettingsFolderOption
 
         func validate() throws {
@@ -55,7 +55,7 @@ struct KeyCommand: AsyncParsableCommand {
                 }
                 var report = SetUpReport(change, in: places)
                 if output == nil { report.apiKey = key } else { report.apiKeyFile = output }
-                if json || output == nil { try ToolOutput.answer(report, json: json, key) }
+                if printing.json || output == nil { try printing.answer(report, key) }
                 let place = output.map { "it is in \($0)" } ?? "it is not shown again"
                 let whose = name.map { "the API key of \($0) for" } ?? "the API key of"
                 SetUpAdvice.note("\(whose) \(app ?? "every app"): \(place); \(places.apps) has its SHA-256")
@@ -74,7 +74,7 @@ struct KeyCommand: AsyncParsableCommand {
 
         @Option(help: "The admin address of a receipt-intake, such as http://127.0.0.1:9401; once for each.")
         var service: [String] = []
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
         @OptionGroup var folder: SettingsFolderOption
 
         func run() async throws {
@@ -84,7 +84,7 @@ struct KeyCommand: AsyncParsableCommand {
                 var pages: [MetricsPage] = []
                 for base in service { pages.append(try await MetricsPage.fetch(base)) }
                 let list = KeyList(apps, pages: pages)
-                print(json ? try ToolOutput.json(list.lines) : list.text)
+                try printing.answer(list.lines, list.text)
             }
         }
     }
@@ -103,7 +103,7 @@ struct KeyCommand: AsyncParsableCommand {
         @Option(help: "The admin address of a receipt-intake, such as http://127.0.0.1:9401; once for each.")
         var service: [String] = []
         @Flag(help: "Removes the key although it was used, for example because it was stolen.") var used = false
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
         @OptionGroup var folder: SettingsFolderOption
 
         func run() async throws {
@@ -126,8 +126,8 @@ struct KeyCommand: AsyncParsableCommand {
                 try removal.remove(key, from: &change)
                 try change.apply()
                 let bundleIds = Set(lines.flatMap(\.apps)).sorted().joined(separator: ", ")
-                try ToolOutput.answer(
-                    ["removed": lines], json: json,
+                try printing.answer(
+                    ["removed": lines],
                     "\(key.label) \(key.fingerprint) is removed from \(places.apps): it was good for \(bundleIds)")
             }
         }

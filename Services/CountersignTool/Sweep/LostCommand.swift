@@ -1,10 +1,11 @@
 import ArgumentParser
 import Foundation
 import Persistence
+import Postgres
 import PurchaseModel
 
 /// `countersign undelivered`: what is paid and not delivered, and what to do about it.
-struct LostCommand: AsyncParsableCommand {
+struct LostCommand: DatabaseLook {
     static let configuration = CommandConfiguration(
         commandName: "undelivered",
         abstract:
@@ -27,7 +28,7 @@ struct LostCommand: AsyncParsableCommand {
     @Option(help: "One reason, such as account_token_unknown.") var reason: String?
     @Option(help: "Seconds that it may take without being listed.") var olderThan = 60.0
     @Option(help: "The most to list, the oldest first; all are counted.") var limit = 50
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
     func validate() throws {
         guard (0...1e9).contains(olderThan) else {
@@ -36,17 +37,14 @@ struct LostCommand: AsyncParsableCommand {
         guard (0...100_000).contains(limit) else { throw ValidationError("--limit is from 0 to 100000") }
     }
 
-    func run() async throws {
-        try await failingPlainly {
-            let (selection, limit) = (selection, limit)
-            let report = try await ToolSettings.load().withDatabase { pool in
-                let store = LostPurchasesStore(pool: pool)
-                return LostReport(try await store.groups(selection), try await store.rows(selection, limit: limit))
-            }
-            print(json ? try ToolOutput.json(report) : report.text)
-            guard !report.needsSomebody else { throw ToolExit.found }
-        }
+    func look(_ pool: PostgresPool) async throws -> LostReport {
+        let store = LostPurchasesStore(pool: pool)
+        return LostReport(try await store.groups(selection), try await store.rows(selection, limit: limit))
     }
+
+    func text(_ report: LostReport) -> String { report.text }
+
+    func needsSomebody(_ report: LostReport) -> Bool { report.needsSomebody }
 
     private var selection: LostPurchasesStore.Selection {
         var selection = LostPurchasesStore.Selection()

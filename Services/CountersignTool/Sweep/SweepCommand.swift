@@ -16,10 +16,9 @@ struct SweepCommand: AsyncParsableCommand {
     @Option(help: "Whose: an account that has bought something.") var account: Account?
     @Option(help: "Or any transaction id of the customer.") var transaction: String?
     @Option(help: "production or sandbox; both without it.") var environment: StoreEnvironment?
-    @Option(help: "Why, for the audit log.") var reason: String
-    @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+    @OptionGroup var audit: AuditOptions
 
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
     /// What was asked for, for programs.
     struct Report: Encodable, Sendable {
@@ -31,12 +30,11 @@ struct SweepCommand: AsyncParsableCommand {
         guard (account == nil) != (transaction == nil) else {
             throw ValidationError("name --account or --transaction: exactly one of these")
         }
-        guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
     }
 
     func run() async throws {
         try await failingPlainly {
-            let command = (subject, app, environment, actor ?? ToolActor.sessionUser, reason)
+            let command = (subject, app, environment, audit.who, audit.reason)
             let request = try await ToolSettings.load().withDatabase { pool in
                 let (subject, app, environment, actor, reason) = command
                 return try await SweepTaskStore(pool: pool).request(
@@ -47,8 +45,8 @@ struct SweepCommand: AsyncParsableCommand {
                     "nothing is known of \(account?.text ?? transaction ?? "it") that Apple could be asked by: post a transaction "
                         + "id, or the order id of Apple's e-mail (POST /v1/purchases)")
             }
-            try ToolOutput.answer(
-                Report(questions: request.tasks, auditId: audit), json: json,
+            try printing.answer(
+                Report(questions: request.tasks, auditId: audit),
                 "\(request.tasks) questions are asked within seconds, before all others; audit \(audit)")
         }
     }

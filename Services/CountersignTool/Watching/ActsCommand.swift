@@ -1,9 +1,10 @@
 import ArgumentParser
 import Foundation
 import Persistence
+import Postgres
 
 /// `countersign audit-log`: what was done by hand, by whom, and why.
-struct ActsCommand: AsyncParsableCommand {
+struct ActsCommand: DatabaseLook {
     static let configuration = CommandConfiguration(
         commandName: "audit-log",
         abstract: "Lists acts by hand from the audit log: what, by whom and why, the newest first.",
@@ -14,21 +15,15 @@ struct ActsCommand: AsyncParsableCommand {
     @Option(help: "To what, as a line has it: the id of a submission, say.") var subject: String?
     @Option(help: "Acts of this time or later: 2026-11-21, or 2026-11-21T10:00:00Z.") var since: String?
     @Option(help: "The most lines.") var limit = 50
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
     func validate() throws {
         guard (1...10_000).contains(limit) else { throw ValidationError("--limit is from 1 to 10000") }
         _ = try selection()
     }
 
-    func run() async throws {
-        try await failingPlainly {
-            let (selection, limit) = (try selection(), limit)
-            let lines = try await ToolSettings.load().withDatabase { pool in
-                try await AuditLogReading(pool: pool).lines(selection, limit: limit)
-            }
-            try ToolOutput.answer(lines, json: json, Self.text(lines, limit: limit))
-        }
+    func look(_ pool: PostgresPool) async throws -> [AuditLogReading.Line] {
+        try await AuditLogReading(pool: pool).lines(try selection(), limit: limit)
     }
 
     private func selection() throws -> AuditLogReading.Selection {
@@ -43,7 +38,7 @@ struct ActsCommand: AsyncParsableCommand {
         return selection
     }
 
-    static func text(_ lines: [AuditLogReading.Line], limit: Int) -> String {
+    func text(_ lines: [AuditLogReading.Line]) -> String {
         guard !lines.isEmpty else { return "nothing was done by hand" }
         let rows = lines.map { line in
             [

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Persistence
+import Postgres
 
 /// `countersign certificates`: certificates of Apple's that are held for revoked.
 struct CertificatesCommand: AsyncParsableCommand {
@@ -10,22 +11,17 @@ struct CertificatesCommand: AsyncParsableCommand {
         subcommands: [List.self, Trust.self, Chains.self])
 
     /// `countersign certificates list`.
-    struct List: AsyncParsableCommand {
+    struct List: DatabaseLook {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists certificates that Apple's OCSP responder reported as revoked.")
 
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
-        func run() async throws {
-            try await failingPlainly {
-                let rows = try await ToolSettings.load().withDatabase { pool in
-                    try await RevokedCertificateStore(pool: pool).list()
-                }
-                try ToolOutput.answer(rows, json: json, Self.text(rows))
-            }
+        func look(_ pool: PostgresPool) async throws -> [RevokedCertificateStore.Listed] {
+            try await RevokedCertificateStore(pool: pool).list()
         }
 
-        static func text(_ rows: [RevokedCertificateStore.Listed]) -> String {
+        func text(_ rows: [RevokedCertificateStore.Listed]) -> String {
             guard !rows.isEmpty else { return "no certificate is held for revoked" }
             return rows.map { row in
                 "\(row.sha256)  revoked \(row.revokedAt.formatted(.iso8601)), learnt \(row.learntAt.formatted(.iso8601))"
@@ -46,12 +42,10 @@ struct CertificatesCommand: AsyncParsableCommand {
                 """)
 
         @Argument(help: "The SHA-256 of the certificate, 64 hexadecimal digits.") var sha256: String
-        @Option(help: "Why, for the audit log.") var reason: String
-        @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var audit: AuditOptions
+        @OptionGroup var printing: PrintingOptions
 
         func validate() throws {
-            guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
             guard sha256.count == 64, sha256.allSatisfy(\.isHexDigit) else {
                 throw ValidationError(
                     "a SHA-256 is 64 hexadecimal digits, as `countersign certificates list` prints them")
@@ -66,13 +60,13 @@ struct CertificatesCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await failingPlainly {
-                let (sha256, reason, actor) = (sha256.lowercased(), reason, actor ?? ToolActor.sessionUser)
+                let (sha256, reason, actor) = (sha256.lowercased(), audit.reason, audit.who)
                 let audit = try await ToolSettings.load().withDatabase { pool in
                     try await RevokedCertificateStore(pool: pool).remove(sha256, actor: actor, reason: reason)
                 }
                 guard let audit else { throw ToolFailure("\(sha256) is not among those that are held for revoked") }
-                try ToolOutput.answer(
-                    Report(sha256: sha256, auditId: audit), json: json,
+                try printing.answer(
+                    Report(sha256: sha256, auditId: audit),
                     "\(sha256) is taken out, and asked about anew within 30 s; audit \(audit)")
             }
         }

@@ -3,11 +3,12 @@ import ArgumentParser
 import Crypto
 import Foundation
 import Persistence
+import Postgres
 import TrustedRootSettings
 
 extension CertificatesCommand {
     /// `countersign certificates chains`.
-    struct Chains: AsyncParsableCommand {
+    struct Chains: DatabaseLook {
         static let configuration = CommandConfiguration(
             commandName: "chains",
             abstract:
@@ -18,20 +19,17 @@ extension CertificatesCommand {
                 """)
 
         @Flag(help: "Counts the proofs of each chain, which reads all of them.") var count = false
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
-        func run() async throws {
-            try await failingPlainly {
-                let counts = count
-                let chains = try await ToolSettings.load().withDatabase { pool in
-                    try await ProofChainReading(pool: pool).chains(counts: counts)
-                }.map(ChainLine.init)
-                try ToolOutput.answer(
-                    chains, json: json,
-                    chains.isEmpty ? "no chain is known yet" : chains.map(\.text).joined(separator: "\n"))
-                guard chains.allSatisfy(\.isApples) else { throw ToolExit.found }
-            }
+        func look(_ pool: PostgresPool) async throws -> [ChainLine] {
+            try await ProofChainReading(pool: pool).chains(counts: count).map(ChainLine.init)
         }
+
+        func text(_ chains: [ChainLine]) -> String {
+            chains.isEmpty ? "no chain is known yet" : chains.map(\.text).joined(separator: "\n")
+        }
+
+        func needsSomebody(_ chains: [ChainLine]) -> Bool { !chains.allSatisfy(\.isApples) }
     }
 }
 

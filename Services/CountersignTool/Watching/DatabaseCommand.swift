@@ -15,7 +15,7 @@ struct DatabaseCommand: AsyncParsableCommand {
 
     @Option(help: "Seconds from which an open transaction is listed.") var olderThan = 10.0
     @Option(help: "The most transactions, the oldest first.") var limit = 20
-    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup var printing: PrintingOptions
 
     func validate() throws {
         guard (0...1e6).contains(olderThan) else { throw ValidationError("--older-than is from 0 to 1000000 seconds") }
@@ -28,7 +28,7 @@ struct DatabaseCommand: AsyncParsableCommand {
             let report = try await ToolSettings.load().withAnySchema { pool in
                 try await Self.report(ServerActivityStore(pool: pool), olderThan: age, limit: limit)
             }
-            try ToolOutput.answer(report, json: json, report.text)
+            try printing.answer(report, report.text)
         }
     }
 

@@ -13,7 +13,7 @@ struct WaitingCommand: AsyncParsableCommand {
         subcommands: [List.self, Run.self], defaultSubcommand: List.self)
 
     /// `countersign queue list`.
-    struct List: AsyncParsableCommand {
+    struct List: DatabaseLook {
         static let configuration = CommandConfiguration(
             commandName: "list",
             abstract: "Counts what waits, by kind and reason; for one kind it lists the rows that are due first.",
@@ -26,32 +26,23 @@ struct WaitingCommand: AsyncParsableCommand {
             help: "One kind: submissions, events, deliveries, sweep, apple_calls, forwards, claims or forgetting.")
         var kind: WaitingStore.Kind?
         @Option(help: "The most rows of one kind, those first that are due first.") var limit = 20
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         func validate() throws {
             guard (1...10_000).contains(limit) else { throw ValidationError("--limit is from 1 to 10000") }
         }
 
-        func run() async throws {
-            try await failingPlainly {
-                let (kind, limit) = (kind, limit)
-                let report = try await ToolSettings.load().withDatabase { pool in
-                    try await Self.report(kind, limit: limit, WaitingStore(pool: pool))
-                }
-                try ToolOutput.answer(report, json: json, report.text)
-            }
-        }
-
-        /// A function of its own, since the optimizer crashes on throwing async calls in a loop in a closure.
+        /// Not inlined, since the optimizer crashes on throwing async calls in a loop in a closure.
         @inline(never)
-        private static func report(
-            _ kind: WaitingStore.Kind?, limit: Int, _ store: WaitingStore
-        ) async throws -> WaitingReport {
+        func look(_ pool: PostgresPool) async throws -> WaitingReport {
+            let store = WaitingStore(pool: pool)
             var groups: [WaitingStore.Group] = []
             for each in kind.map({ [$0] }) ?? WaitingStore.Kind.allCases { groups += try await store.groups(each) }
             guard let kind else { return WaitingReport(groups: groups, rows: nil) }
             return WaitingReport(groups: groups, rows: try await store.rows(kind, limit: limit))
         }
+
+        func text(_ report: WaitingReport) -> String { report.text }
     }
 
     /// What may be tried before its time.
@@ -74,12 +65,10 @@ struct WaitingCommand: AsyncParsableCommand {
         @Argument(help: "submissions or events.") var kind: Hastened
         @Argument(help: "Their ids; all that wait without them.") var ids: [String] = []
         @Option(help: "The most of them.") var limit = 1_000
-        @Option(help: "Why, for the audit log.") var reason: String
-        @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var audit: AuditOptions
+        @OptionGroup var printing: PrintingOptions
 
         func validate() throws {
-            guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
             guard (1...10_000).contains(limit) else { throw ValidationError("--limit is from 1 to 10000") }
         }
 
@@ -87,8 +76,8 @@ struct WaitingCommand: AsyncParsableCommand {
             try await failingPlainly {
                 let command = self
                 let hastened = try await ToolSettings.load().withDatabase { pool in try await command.hasten(pool) }
-                try ToolOutput.answer(
-                    ["hastened": hastened], json: json,
+                try printing.answer(
+                    ["hastened": hastened],
                     (hastened + ["\(hastened.count) are sent within seconds"]).joined(separator: "\n"))
                 let rest = Set(ids).subtracting(hastened).sorted()
                 guard rest.isEmpty else {
@@ -99,7 +88,7 @@ struct WaitingCommand: AsyncParsableCommand {
 
         @inline(never)
         private func hasten(_ pool: PostgresPool) async throws -> [String] {
-            let actor = actor ?? ToolActor.sessionUser
+            let (actor, reason) = (audit.who, audit.reason)
             switch kind {
             case .submissions:
                 return try await SubmissionStore(pool: pool).hasten(ids, limit: limit, reason: reason, actor: actor)

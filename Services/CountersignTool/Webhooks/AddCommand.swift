@@ -32,7 +32,7 @@ extension WebhookCommand {
             false
         @OptionGroup var audit: EndpointAuditOptions
         @OptionGroup var folder: SettingsFolderOption
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         func validate() throws {
             guard (url == nil) == database else {
@@ -64,7 +64,7 @@ extension WebhookCommand {
             var change = SettingsChange(in: places)
             let secret = try endpoint.add(to: &change, in: places)
             try change.apply()
-            guard !json else {
+            guard !printing.json else {
                 let added = FileAddition(
                     id: id, place: "file", path: places.webhooks, secretFile: "\(places.secrets)/\(secret)",
                     systemd: SetUpAdvice.dropIns(change, in: places))
@@ -98,7 +98,7 @@ extension WebhookCommand {
                 try await Self.create(newId, endpoint, secrets, asker, StoredEndpointStore(pool: pool))
             }
             let report = EndpointReport(made, secrets)
-            guard !json else { return print(try ToolOutput.json(report)) }
+            guard !printing.json else { return print(try ToolOutput.json(report)) }
             print("\(newId) is in the database, and is told of every event from some seconds later on")
             report.printSecrets()
             print("next: `countersign webhooks ping \(newId)`")

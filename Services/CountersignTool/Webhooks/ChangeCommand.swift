@@ -26,7 +26,7 @@ extension WebhookCommand {
         var ordered: Bool?
         @OptionGroup var audit: EndpointAuditOptions
         @OptionGroup var folder: SettingsFolderOption
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         func validate() throws {
             guard !allApps || app.isEmpty else { throw ValidationError("--app or --all-apps, not both") }
@@ -51,7 +51,7 @@ extension WebhookCommand {
                 try await Self.change(id, StoredEndpointStore(pool: pool), asker, change)
             }
             let report = EndpointReport(found)
-            print(json ? try ToolOutput.json(report) : report.text)
+            try printing.answer(report, report.text)
         }
 
         /// What the options say, checked before anything is asked of the database.
@@ -104,7 +104,7 @@ extension WebhookCommand {
         @Flag(help: "Does it; without this it only shows the endpoint.") var yes = false
         @OptionGroup var audit: EndpointAuditOptions
         @OptionGroup var folder: SettingsFolderOption
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         private struct Report: Encodable {
             let id: String
@@ -119,7 +119,7 @@ extension WebhookCommand {
         private func act() async throws {
             let report = try await EndpointList(folder: folder).one(id)
             if yes { try await remove() }
-            if json { return print(try ToolOutput.json(Report(id: id, removed: yes))) }
+            if printing.json { return print(try ToolOutput.json(Report(id: id, removed: yes))) }
             guard yes else {
                 print(report.text)
                 return print("nothing is changed: --yes removes it")

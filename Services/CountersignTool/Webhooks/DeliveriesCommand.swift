@@ -1,10 +1,11 @@
 import ArgumentParser
 import Foundation
 import Persistence
+import Postgres
 
 extension WebhookCommand {
     /// `countersign webhooks deliveries`.
-    struct Deliveries: AsyncParsableCommand {
+    struct Deliveries: DatabaseLook {
         static let configuration = CommandConfiguration(
             commandName: "deliveries", abstract: "Lists deliveries and their states, the newest events first.",
             discussion: "An endpoint's answers: `countersign webhooks attempts EVENT ENDPOINT`.")
@@ -14,7 +15,7 @@ extension WebhookCommand {
         @Option(help: "A bundle id.") var app: String?
         @Option(help: "pending, delivered or abandoned; all of them without it.") var state: String?
         @Option(help: "The most to list.") var limit = 20
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         private static let states = ["pending", "delivered", "abandoned"]
 
@@ -25,19 +26,15 @@ extension WebhookCommand {
             }
         }
 
-        func run() async throws {
-            try await failingPlainly {
-                var selection = DeliveryReading.Selection()
-                (selection.event, selection.endpoint) = (event, endpoint)
-                (selection.app, selection.state) = (app, state)
-                let (asked, limit) = (selection, limit)
-                let (found, hasMore) = try await ToolSettings.load().withDatabase { pool in
-                    try await Self.read(DeliveryReading(pool: pool), asked, limit: limit)
-                }
-                let report = DeliveriesReport(deliveries: found.map(DeliveriesReport.Delivery.init), hasMore: hasMore)
-                print(json ? try ToolOutput.json(report) : report.text)
-            }
+        func look(_ pool: PostgresPool) async throws -> DeliveriesReport {
+            var selection = DeliveryReading.Selection()
+            (selection.event, selection.endpoint) = (event, endpoint)
+            (selection.app, selection.state) = (app, state)
+            let (found, hasMore) = try await Self.read(DeliveryReading(pool: pool), selection, limit: limit)
+            return DeliveriesReport(deliveries: found.map(DeliveriesReport.Delivery.init), hasMore: hasMore)
         }
+
+        func text(_ report: DeliveriesReport) -> String { report.text }
 
         /// Page by page, however few of what is looked at is meant.
         @inline(never)
@@ -56,7 +53,7 @@ extension WebhookCommand {
     }
 
     /// `countersign webhooks attempts`.
-    struct Attempts: AsyncParsableCommand {
+    struct Attempts: DatabaseLook {
         static let configuration = CommandConfiguration(
             commandName: "attempts",
             abstract: "Shows every attempt to deliver an event to an endpoint, and the endpoint's answers.",
@@ -65,19 +62,17 @@ extension WebhookCommand {
 
         @Argument(help: "The event's id: evt_….") var event: String
         @Argument(help: "The endpoint's name.") var endpoint: String
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
-        func run() async throws {
-            try await failingPlainly {
-                let (event, endpoint) = (event, endpoint)
-                let attempts = try await ToolSettings.load().withDatabase { pool in
-                    try await DeliveryReading(pool: pool).attempts(event: event, endpoint: endpoint, app: nil)
-                }
-                guard let attempts else { throw ToolFailure("\(event) is not to be delivered to \(endpoint)") }
-                let report = AttemptsReport(
-                    event: event, endpoint: endpoint, attempts: attempts.map(AttemptsReport.Attempt.init))
-                print(json ? try ToolOutput.json(report) : report.text)
+        func look(_ pool: PostgresPool) async throws -> AttemptsReport {
+            let reading = DeliveryReading(pool: pool)
+            guard let attempts = try await reading.attempts(event: event, endpoint: endpoint, app: nil) else {
+                throw ToolFailure("\(event) is not to be delivered to \(endpoint)")
             }
+            return AttemptsReport(
+                event: event, endpoint: endpoint, attempts: attempts.map(AttemptsReport.Attempt.init))
         }
+
+        func text(_ report: AttemptsReport) -> String { report.text }
     }
 }

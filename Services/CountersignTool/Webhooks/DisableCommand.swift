@@ -12,19 +12,14 @@ extension WebhookCommand {
                 """)
 
         @Argument(help: "The endpoint's id or name.") var id: String
-        @Option(help: "Why, for the audit log.") var reason: String
-        @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+        @OptionGroup var audit: AuditOptions
         @OptionGroup var folder: SettingsFolderOption
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         private struct Report: Encodable {
             let id: String
             let enabled: Bool
             let auditId: Int64
-        }
-
-        func validate() throws {
-            guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
         }
 
         func run() async throws {
@@ -35,12 +30,12 @@ extension WebhookCommand {
         private func disable() async throws {
             // Of a name that nobody has a row would stay.
             _ = try await EndpointList(folder: folder).one(id)
-            let (id, reason, actor) = (id, reason, actor ?? ToolActor.sessionUser)
+            let (id, reason, actor) = (id, audit.reason, audit.who)
             let auditId = try await ToolSettings.load().withDatabase { pool in
                 try await EndpointStore(pool: pool).switchOff(id, actor: actor, reason: reason)
             }
             guard let auditId else { throw ToolFailure("\(id) is switched off already") }
-            if json { return print(try ToolOutput.json(Report(id: id, enabled: false, auditId: auditId))) }
+            if printing.json { return print(try ToolOutput.json(Report(id: id, enabled: false, auditId: auditId))) }
             print("\(id) is off, and what it would be told waits")
             print("written as audit \(auditId)")
         }

@@ -13,18 +13,13 @@ extension WebhookCommand {
                 """)
 
         @Argument(help: "The endpoint's id or name.") var id: String
-        @Option(help: "Why, for the audit log.") var reason: String
-        @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var audit: AuditOptions
+        @OptionGroup var printing: PrintingOptions
 
         private struct Report: Encodable {
             let id: String
             let enabled: Bool
             let auditId: Int64
-        }
-
-        func validate() throws {
-            guard !reason.allSatisfy(\.isWhitespace) else { throw ValidationError("--reason says why, in a sentence") }
         }
 
         func run() async throws {
@@ -33,12 +28,12 @@ extension WebhookCommand {
 
         @inline(never)
         private func enable() async throws {
-            let (id, reason, actor) = (id, reason, actor ?? ToolActor.sessionUser)
+            let (id, reason, actor) = (id, audit.reason, audit.who)
             let auditId = try await ToolSettings.load().withDatabase { pool in
                 try await EndpointStore(pool: pool).enable(id, actor: actor, reason: reason)
             }
             guard let auditId else { throw ToolFailure("\(id) is not known, or is not switched off") }
-            if json { return print(try ToolOutput.json(Report(id: id, enabled: true, auditId: auditId))) }
+            if printing.json { return print(try ToolOutput.json(Report(id: id, enabled: true, auditId: auditId))) }
             print("\(id) is on again, and what waited for it goes out within seconds")
             print("written as audit \(auditId)")
         }

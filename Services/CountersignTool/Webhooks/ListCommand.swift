@@ -14,7 +14,7 @@ extension WebhookCommand {
                 """)
 
         @OptionGroup var folder: SettingsFolderOption
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         private struct Report: Encodable {
             let endpoints: [EndpointReport]
@@ -27,7 +27,7 @@ extension WebhookCommand {
         @inline(never)
         private func list() async throws {
             let reports = try await EndpointList(folder: folder).all()
-            if json { return print(try ToolOutput.json(Report(endpoints: reports))) }
+            if printing.json { return print(try ToolOutput.json(Report(endpoints: reports))) }
             if reports.isEmpty { return print("there is no endpoint: `countersign webhooks add` makes one") }
             for report in reports { print(report.line) }
         }
@@ -40,12 +40,12 @@ extension WebhookCommand {
 
         @Argument(help: "The endpoint's id or name.") var id: String
         @OptionGroup var folder: SettingsFolderOption
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         func run() async throws {
             try await failingPlainly {
                 let report = try await EndpointList(folder: folder).one(id)
-                print(json ? try ToolOutput.json(report) : report.text)
+                try printing.answer(report, report.text)
             }
         }
     }

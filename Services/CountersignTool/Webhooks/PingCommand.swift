@@ -18,7 +18,7 @@ extension WebhookCommand {
         @Option(help: "Seconds that the endpoint has for its answer, or the notification service for sending it.")
         var timeout = 15.0
         @OptionGroup var folder: SettingsFolderOption
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         func validate() throws {
             guard (0.1...60).contains(timeout) else { throw ValidationError("--timeout is from 0.1 to 60 seconds") }
@@ -40,10 +40,10 @@ extension WebhookCommand {
                 throw ToolFailure("\(id) is not in \(places.webhooks)")
             }
             let report = await WebhookPing(endpoint: endpoint, timeout: .seconds(timeout)).send()
-            if json { print(try ToolOutput.json(report)) }
+            if printing.json { print(try ToolOutput.json(report)) }
             switch (report.status, report.error) {
             case (let status?, nil):
-                guard !json else { return }
+                guard !printing.json else { return }
                 print("\(id) answered \(status) after \(report.milliseconds ?? 0) ms: events would be delivered")
             case (let status?, let advice?): throw ToolFailure("\(id) answered \(status): \(advice)")
             case (nil, let error): throw ToolFailure("\(id) gave no answer: \(error ?? "")")
@@ -54,10 +54,10 @@ extension WebhookCommand {
             let (id, end) = (id, ContinuousClock.now + .seconds(timeout))
             let ping = try await ToolSettings.load().withDatabase { pool in try await Self.ping(id, pool, until: end) }
             let report = PingReport(ping)
-            if json { print(try ToolOutput.json(report)) }
+            if printing.json { print(try ToolOutput.json(report)) }
             switch report.state {
             case "delivered":
-                if !json { print("\(id) \(report.text): events would be delivered") }
+                if !printing.json { print("\(id) \(report.text): events would be delivered") }
             case "pending":
                 throw ToolFailure(
                     "the notification service has not sent it yet; does it run? `countersign doctor`",

@@ -31,7 +31,7 @@ extension WebhookCommand {
         @Flag(help: "Does it; without this it only says how many there are.") var yes = false
         @Option(help: "Why, for the audit log; needed with --yes.") var reason: String?
         @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         func validate() throws {
             guard (1...1_000_000).contains(limit) else { throw ValidationError("--limit is from 1 to 1000000") }
@@ -50,7 +50,7 @@ extension WebhookCommand {
                     return try await Self.walk(store, selection, walk, asker)
                 }
                 let report = ResendReport(outcome, limit: limit, isAsked: asker != nil)
-                print(json ? try ToolOutput.json(report) : report.text)
+                try printing.answer(report, report.text)
             }
         }
 

@@ -23,7 +23,7 @@ extension WebhookCommand {
         @Flag(help: "For an endpoint of the database: adds a key of ed25519 where there is none.") var ed25519 = false
         @OptionGroup var audit: EndpointAuditOptions
         @OptionGroup var folder: SettingsFolderOption
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         func validate() throws {
             let range = WebhookEndpointRules.Limit.overlapSeconds
@@ -45,7 +45,7 @@ extension WebhookCommand {
                 let places = try await folder.places()
                 let path = try SecretFile(of: id, in: places).rotate()
                 SetUpAdvice.noteOfSecret(in: places)
-                if json { return print(try ToolOutput.json(SecretFile.Report(id: id, secretFile: path))) }
+                if printing.json { return print(try ToolOutput.json(SecretFile.Report(id: id, secretFile: path))) }
                 let since = places.namesCredentials ? "" : ", and signs within seconds"
                 print("the new secret of \(id) is the first line of \(path)\(since)")
                 return print("the one before signs until `countersign webhooks expire-secret \(id)`")
@@ -57,7 +57,7 @@ extension WebhookCommand {
                 try await Self.rotate(id, pool, seal, wantsKey, overlap, asker)
             }
             let report = EndpointReport(endpoint, secrets)
-            if json { return print(try ToolOutput.json(report)) }
+            if printing.json { return print(try ToolOutput.json(report)) }
             report.printSecrets()
             print("the secret before signs as well for \(expiresIn) s")
         }
@@ -89,7 +89,7 @@ extension WebhookCommand {
         @Argument(help: "The endpoint's id or name.") var id: String
         @OptionGroup var audit: EndpointAuditOptions
         @OptionGroup var folder: SettingsFolderOption
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         private struct Report: Encodable {
             let id: String
@@ -115,7 +115,7 @@ extension WebhookCommand {
                 count = try SecretFile(of: id, in: places).expire()
                 if count > 0 { SetUpAdvice.noteOfSecret(in: places) }
             }
-            if json { return print(try ToolOutput.json(Report(id: id, expired: count))) }
+            if printing.json { return print(try ToolOutput.json(Report(id: id, expired: count))) }
             print(count == 0 ? "\(id) has no older secret" : "\(count) older secrets of \(id) sign no longer")
         }
     }
