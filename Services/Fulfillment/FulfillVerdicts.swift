@@ -161,10 +161,9 @@ struct ClaimedLineages: Sendable {
     /// - Returns: false where another account claims one of its lineages; then it belongs into the next commit.
     mutating func admit(_ verdict: VerdictMessage) -> Bool {
         guard let poster = verdict.poster, case .genuine(let transactions) = verdict.verdict else { return true }
-        let claims = verdict.claims.map { Set($0) }
         let keys = transactions.flatMap { transaction -> [LineageKey] in
             guard let environment = transaction.environment, transaction.productType != .consumable,
-                claims?.contains(transaction.transactionId) ?? true
+                verdict.claims.contains(transaction.transactionId)
             else { return [] }
             return [transaction.originalTransactionId, transaction.previousOriginalTransactionId].compactMap(\.self)
                 .map { LineageKey(environment: environment, originalTransactionId: $0) }

@@ -18,15 +18,8 @@ package struct VerdictMessage: EventMessage, Codable, Hashable {
     package var attempt: Int
     /// The finding.
     package var verdict: Verdict
-    /// The transactions that are the poster's, where the proof has more than those; nil claims them all.
-    ///
-    /// An id that is not among the verdict's transactions was named by the app and is not in its proof.
-    package var claims: [String]?
-    /// Whether what is claimed does not stand in the signed proof that was posted: only its number was.
-    ///
-    /// A bare transaction id, an order id, the named transaction of a receipt that holds nothing of its lineage. False
-    /// where the app takes a number for a proof (`possession: number`).
-    package var claimsAreUnproven: Bool
+    /// The transactions that are the poster's.
+    package var claims: Claims
     /// When Apple signed what was posted, where the transactions' `signedDate` is of a later answer of Apple's servers.
     ///
     /// A proof of years ago can be posted at any time: whether it is newer than something else, only this date says.
@@ -90,9 +83,8 @@ package struct VerdictMessage: EventMessage, Codable, Hashable {
     /// Makes a message.
     package init(
         submissionId: String, app: String, account: String, correlationId: String, attempt: Int, verdict: Verdict,
-        claims: [String]? = nil, claimsAreUnproven: Bool = false, isPartial: Bool = false,
-        renewals: [RenewalStatement] = [], rescindedConsents: [RescindedConsent] = [],
-        notification: NotificationKind? = nil, proofSignedDate: Date? = nil
+        claims: Claims = .all, isPartial: Bool = false, renewals: [RenewalStatement] = [],
+        rescindedConsents: [RescindedConsent] = [], notification: NotificationKind? = nil, proofSignedDate: Date? = nil
     ) {
         self.submissionId = submissionId
         self.app = app
@@ -101,17 +93,11 @@ package struct VerdictMessage: EventMessage, Codable, Hashable {
         self.attempt = attempt
         self.verdict = verdict
         self.claims = claims
-        self.claimsAreUnproven = claimsAreUnproven
         self.proofSignedDate = proofSignedDate
         self.isPartial = isPartial
         self.renewals = renewals
         self.rescindedConsents = rescindedConsents
         self.notification = notification
-    }
-
-    /// Whether a transaction of the verdict is the poster's to claim.
-    package func isClaimed(_ transactionId: String) -> Bool {
-        claims.map { $0.contains(transactionId) } ?? true
     }
 
     enum CodingKeys: String, CodingKey {
@@ -135,8 +121,9 @@ package struct VerdictMessage: EventMessage, Codable, Hashable {
         account = try container.decode(String.self, forKey: .account)
         correlationId = try container.decode(String.self, forKey: .correlationId)
         attempt = try container.decode(Int.self, forKey: .attempt)
-        claims = try container.decodeIfPresent([String].self, forKey: .claims)
-        claimsAreUnproven = try container.decodeIfPresent(Bool.self, forKey: .claimsAreUnproven) ?? false
+        claims = Claims(
+            ids: try container.decodeIfPresent([String].self, forKey: .claims),
+            areUnproven: try container.decodeIfPresent(Bool.self, forKey: .claimsAreUnproven) ?? false)
         proofSignedDate = try container.decodeIfPresent(Date.self, forKey: .proofSignedDate)
         isPartial = try container.decodeIfPresent(Bool.self, forKey: .isPartial) ?? false
         renewals = try container.decodeIfPresent([RenewalStatement].self, forKey: .renewals) ?? []
@@ -168,8 +155,8 @@ package struct VerdictMessage: EventMessage, Codable, Hashable {
         try container.encode(account, forKey: .account)
         try container.encode(correlationId, forKey: .correlationId)
         try container.encode(attempt, forKey: .attempt)
-        try container.encodeIfPresent(claims, forKey: .claims)
-        if claimsAreUnproven { try container.encode(true, forKey: .claimsAreUnproven) }
+        try container.encodeIfPresent(claims.ids, forKey: .claims)
+        if claims.areUnproven { try container.encode(true, forKey: .claimsAreUnproven) }
         try container.encodeIfPresent(proofSignedDate, forKey: .proofSignedDate)
         if isPartial { try container.encode(true, forKey: .isPartial) }
         if !renewals.isEmpty { try container.encode(renewals, forKey: .renewals) }
@@ -188,5 +175,44 @@ package struct VerdictMessage: EventMessage, Codable, Hashable {
             try container.encode(reason, forKey: .reason)
             try container.encode(retryAfterSeconds, forKey: .retryAfterSeconds)
         }
+    }
+}
+
+/// Which transactions of a proof are the poster's.
+package struct Claims: Sendable, Hashable, ExpressibleByArrayLiteral {
+    /// The ids in the order in which they were told; nil claims all.
+    ///
+    /// An id that is not among the verdict's transactions was named by the app and is not in its proof.
+    package let ids: [String]?
+    /// Whether what is claimed does not stand in the signed proof that was posted: only its number was.
+    ///
+    /// A bare transaction id, an order id, the named transaction of a receipt that holds nothing of its lineage. False
+    /// where the app takes a number for a proof (`possession: number`).
+    package var areUnproven: Bool
+    /// The same ids: a receipt has thousands.
+    private let members: Set<String>?
+
+    /// All, by a signed proof.
+    package static let all = Claims(ids: nil)
+
+    /// Claims ids; nil claims all.
+    package init(ids: [String]?, areUnproven: Bool = false) {
+        self.ids = ids
+        self.areUnproven = areUnproven
+        members = ids.map { Set($0) }
+    }
+
+    /// Claims ids by a signed proof.
+    package init(arrayLiteral ids: String...) { self.init(ids: ids) }
+
+    /// Whether a transaction is claimed.
+    package func contains(_ transactionId: String) -> Bool { members?.contains(transactionId) ?? true }
+
+    /// Whether nothing is claimed, which is not the same as all.
+    package var isEmpty: Bool { ids?.isEmpty ?? false }
+
+    /// Those of them that fit; all stays all.
+    package func filter(_ isKept: (String) -> Bool) -> Claims {
+        Claims(ids: ids?.filter(isKept), areUnproven: areUnproven)
     }
 }

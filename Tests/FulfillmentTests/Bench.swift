@@ -177,7 +177,7 @@ struct Bench: Sendable {
             [SubmissionStore.NewSubmission(message: message, partitionKey: account)], lease: .seconds(30))
         return VerdictMessage(
             submissionId: id, app: Self.app, account: account, correlationId: "req_\(id)", attempt: attempt,
-            verdict: verdict, claims: claims, isPartial: isPartial)
+            verdict: verdict, claims: Claims(ids: claims), isPartial: isPartial)
     }
 
     /// A transaction as a receipt tells of it: no type, no price, no owner.

@@ -67,7 +67,7 @@ struct CutOverTests {
             ], lease: .seconds(30))
         return VerdictMessage(
             submissionId: id, app: Bench.app, account: account, correlationId: "import-1-1", attempt: 0,
-            verdict: .genuine([transaction]), claimsAreUnproven: true)
+            verdict: .genuine([transaction]), claims: Claims(ids: nil, areUnproven: true))
     }
 
     private func elsewhere(_ bench: Bench) async throws -> Int64 {

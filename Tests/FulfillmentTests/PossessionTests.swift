@@ -15,7 +15,7 @@ struct PossessionTests {
         _ id: String, _ transaction: Transaction, by account: String, _ bench: Bench
     ) async throws -> VerdictMessage {
         var verdict = try await bench.verdict(id, .genuine([transaction]), account: account)
-        verdict.claimsAreUnproven = true
+        verdict.claims.areUnproven = true
         return verdict
     }
 

@@ -40,7 +40,7 @@ struct SubmissionOutcomesTests {
         let transactions = summaries.indices.map { Bench.entry("t\($0)") }
         let verdict = VerdictMessage(
             submissionId: "s", app: Bench.app, account: "anna", correlationId: "r", attempt: 0,
-            verdict: .genuine(transactions), claims: claims, claimsAreUnproven: isNumberOnly)
+            verdict: .genuine(transactions), claims: Claims(ids: claims, areUnproven: isNumberOnly))
         var byKey: [OrderKey: OrderSummary] = [:]
         for (index, summary) in summaries.enumerated() {
             byKey[OrderKey(environment: .production, transactionId: "t\(index)")] = summary

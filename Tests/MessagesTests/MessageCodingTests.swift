@@ -43,32 +43,32 @@ struct MessageCodingTests {
         let bytes = try MessageCoding.encode(message)
         let read = try MessageCoding.decode(VerdictMessage.self, from: bytes)
         #expect(try MessageCoding.encode(read) == bytes)
-        #expect(read.claims == ["2", "9"] && read.isPartial)
-        #expect(read.isClaimed("2") && !read.isClaimed("1"))
+        #expect(read.claims.ids == ["2", "9"] && read.isPartial)
+        #expect(read.claims.contains("2") && !read.claims.contains("1"))
         message.claims = []
         let unnamed = try MessageCoding.decode(VerdictMessage.self, from: try MessageCoding.encode(message))
-        #expect(unnamed.claims?.isEmpty == true, "no claim is not the same as a claim of all")
-        #expect(!unnamed.isClaimed("2"))
+        #expect(unnamed.claims.ids?.isEmpty == true, "no claim is not the same as a claim of all")
+        #expect(!unnamed.claims.contains("2"))
     }
 
     @Test func `whether a claim is proven, and when the proof was signed`() throws {
         var message = verdict(.genuine([transaction]))
         let plain = String(decoding: try MessageCoding.encode(message), as: UTF8.self)
         #expect(!plain.contains("claims_unproven") && !plain.contains("proof_signed_date"))
-        message.claimsAreUnproven = true
+        message.claims.areUnproven = true
         message.proofSignedDate = Date(timeIntervalSince1970: 1_600_000_000)
         let bytes = try MessageCoding.encode(message)
         let read = try MessageCoding.decode(VerdictMessage.self, from: bytes)
         #expect(try MessageCoding.encode(read) == bytes)
-        #expect(read.claimsAreUnproven && read.proofSignedDate == message.proofSignedDate)
+        #expect(read.claims.areUnproven && read.proofSignedDate == message.proofSignedDate)
     }
 
     @Test func `a verdict that says no more claims everything and is whole`() throws {
         let text =
             #"{"submission_id":"s","app":"a","account":"b","correlation_id":"c","attempt":0,"verdict":"genuine","#
         let read = try MessageCoding.decode(VerdictMessage.self, from: Array((text + #""transactions":[]}"#).utf8))
-        #expect(read.claims == nil && !read.isPartial && read.isClaimed("anything"))
-        #expect(!read.claimsAreUnproven && read.proofSignedDate == nil)
+        #expect(read.claims.ids == nil && !read.isPartial && read.claims.contains("anything"))
+        #expect(!read.claims.areUnproven && read.proofSignedDate == nil)
     }
 
     @Test func `a test purchase is told in outcomes and events, and absent elsewhere`() throws {

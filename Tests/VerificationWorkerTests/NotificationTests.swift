@@ -78,7 +78,7 @@ struct NotificationTests {
                         trigger.notificationType, trigger.subtype, in: environment)
                     let finding = try await stage.finding(notified(told.signedPayload))
                     #expect(finding.name == "genuine", "\(name): \(finding.reason ?? "")")
-                    #expect(finding.claims == [], "\(name)")
+                    #expect(finding.claims.ids == [], "\(name)")
                     var kind = VerdictMessage.NotificationKind(
                         type: told.notificationType, subtype: told.subtype, uuid: told.notificationUUID,
                         environment: StoreEnvironment(appleName: environment.rawValue),
@@ -171,7 +171,7 @@ struct NotificationTests {
             let finding = try await stage.finding(
                 notified(try await stage.simulator.attack("notification_about_nobody")))
             #expect(finding.transactions.map(\.revocationType) == ["REFUND_FULL"])
-            #expect(finding.claims == [])
+            #expect(finding.claims.ids == [])
         }
     }
 

@@ -33,7 +33,7 @@ struct ReceiptLookupTests {
             #expect(offline.transactions.map(\.revocationDate) == [nil])
             let finding = try await stage.finding(receipt(proof, named: first), Self.fresh)
             #expect(finding.transactions.count > 1)
-            #expect(finding.claims == [first], "the rest of its lineage is told, and not proven by this receipt")
+            #expect(finding.claims.ids == [first], "the rest of its lineage is told, and not proven by this receipt")
             let updated = try #require(finding.transactions.first { $0.transactionId == first })
             #expect(updated.revocationDate != nil)
             #expect(updated.productType == .autoRenewable)

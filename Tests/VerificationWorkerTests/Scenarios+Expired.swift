@@ -65,7 +65,7 @@ private let expiredTransactions: [String: Scenario] = [
         let finding = try await stage.finding(submission, then())
         #expect(finding.transactions.map(\.transactionId) == [id])
         #expect(finding.transactions.map(\.hasExpiredSigner) == [nil])
-        #expect(finding.claims == nil && !finding.claimsAreUnproven, "it was posted with a proof")
+        #expect(finding.claims.ids == nil && !finding.claims.areUnproven, "it was posted with a proof")
         let signed = try #require(finding.proofSignedDate)
         #expect(finding.transactions.allSatisfy { $0.signedDate > signed }, "Apple signed its answer anew")
         return finding
@@ -98,7 +98,7 @@ private let expiredNotifications: [String: Scenario] = [
         let finding = try await stage.finding(notified(told.signedPayload), then(hasKey: false))
         #expect(finding.transactions.map(\.hasExpiredSigner) == [true])
         #expect(finding.renewals == [], "nothing but the transaction may be asked about")
-        #expect(finding.claims == [] && finding.notification?.type == "DID_RENEW")
+        #expect(finding.claims.ids == [] && finding.notification?.type == "DID_RENEW")
         let rescinded = try await stage.simulator.notification("RESCIND_CONSENT")
         let consent = try await stage.finding(notified(rescinded.signedPayload), then(hasKey: false))
         #expect(consent.name == "genuine" && consent.rescindedConsents == [])
@@ -109,7 +109,7 @@ private let expiredNotifications: [String: Scenario] = [
         let finding = try await stage.finding(notified(told.signedPayload), then())
         #expect(finding.transactions.map(\.hasExpiredSigner) == [nil])
         #expect(finding.renewals.count == 1, "Apple's word of today")
-        #expect(finding.claims == [] && finding.notification?.type == "DID_RENEW")
+        #expect(finding.claims.ids == [] && finding.notification?.type == "DID_RENEW")
         return finding
     },
     "server notification: its certificates have expired, unknown to Apple, not yet believed": { stage in
@@ -140,7 +140,7 @@ private let expiredReceipts: [String: Scenario] = [
     "receipt: its certificates have expired, such are doubted, and Apple knows what is claimed": { stage in
         let (proof, sold) = try await stage.purchase("expired", ["coins.100", "coins.500"])
         let finding = try await stage.finding(receipt(proof, named: sold[1].transactionId), then())
-        #expect(finding.claims == [sold[1].transactionId] && !finding.claimsAreUnproven)
+        #expect(finding.claims.ids == [sold[1].transactionId] && !finding.claims.areUnproven)
         let doubtful = finding.transactions.filter { !$0.isVouchedFor }.map(\.transactionId)
         #expect(finding.transactions.count == 2 && doubtful == [sold[0].transactionId])
         return finding

@@ -44,7 +44,7 @@ private let genuineNotifications: [String: Scenario] = [
         let finding = try await stage.finding("ONE_TIME_CHARGE")
         #expect(finding.transactions.count == 1)
         #expect(finding.renewals == [])
-        #expect(finding.claims == [], "Apple posts, and nobody claims")
+        #expect(finding.claims.ids == [], "Apple posts, and nobody claims")
         #expect(finding.notification?.type == "ONE_TIME_CHARGE")
         return finding
     },
@@ -52,7 +52,7 @@ private let genuineNotifications: [String: Scenario] = [
         let finding = try await stage.finding("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED")
         #expect(finding.transactions.map(\.originalTransactionId) == finding.renewals.map(\.originalTransactionId))
         #expect(finding.renewals.map(\.willRenew) == [false])
-        #expect(finding.claims == [])
+        #expect(finding.claims.ids == [])
         return finding
     },
     "server notification: about a subscription's renewal, without a transaction": { stage in
@@ -61,7 +61,7 @@ private let genuineNotifications: [String: Scenario] = [
             override: "{\"data.signedTransactionInfo\":null}")
         #expect(finding.transactions == [])
         #expect(finding.renewals.map(\.willRenew) == [false])
-        #expect(finding.claims == [])
+        #expect(finding.claims.ids == [])
         return finding
     },
     "server notification: it names no app outside, or none inside": { stage in
@@ -91,7 +91,7 @@ private let genuineNotifications: [String: Scenario] = [
     "server notification: of a type that is not known here": { stage in
         let finding = try await stage.finding("OF_TOMORROW", isForced: true)
         #expect(finding.transactions.count == 1, "what was paid is paid, whatever the type")
-        #expect(finding.claims == [] && finding.rescindedConsents == [])
+        #expect(finding.claims.ids == [] && finding.rescindedConsents == [])
         #expect(finding.notification?.type == "OF_TOMORROW")
         return finding
     },

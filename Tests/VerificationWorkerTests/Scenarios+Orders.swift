@@ -47,9 +47,9 @@ private let foundOrders: [String: Scenario] = [
         let finding = try await stage.finding(ordered(id))
         #expect(finding.transactions.map(\.transactionId) == [sold.transactionId])
         #expect(finding.transactions.map(\.environment) == [.production])
-        #expect(finding.claims == nil)
-        #expect(finding.claimsAreUnproven, "the id stands in an e-mail that can be forwarded")
-        #expect(try await !stage.finding(ordered(id), Setup(possession: "number")).claimsAreUnproven)
+        #expect(finding.claims.ids == nil)
+        #expect(finding.claims.areUnproven, "the id stands in an e-mail that can be forwarded")
+        #expect(try await !stage.finding(ordered(id), Setup(possession: "number")).claims.areUnproven)
         return finding
     }
 ]

@@ -53,7 +53,7 @@ private let provenReceipts: [String: Scenario] = [
         let finding = try await stage.finding(receipt(proof))
         #expect(finding.transactions.map(\.transactionId) == sold.map(\.transactionId))
         #expect(finding.transactions.first?.evidence?.hasPrefix("{\"receipt_attributes\":\"") == true)
-        #expect(finding.claims == nil && !finding.claimsAreUnproven)
+        #expect(finding.claims.ids == nil && !finding.claims.areUnproven)
         #expect(finding.transactions.map(\.signedDate) == [finding.proofSignedDate])
         return finding
     },
@@ -75,7 +75,7 @@ private let provenReceipts: [String: Scenario] = [
         let (proof, _) = try await stage.purchase("several", ["coins.100", "coins.500"])
         let finding = try await stage.finding(receipt(proof))
         #expect(finding.transactions.count == 2)
-        #expect(finding.claims == [])
+        #expect(finding.claims.ids == [])
         return finding
     },
 ]
@@ -84,7 +84,7 @@ private let lackingReceipts: [String: Scenario] = [
     "receipt: lacks the named transaction, and the app has no key": { stage in
         let (proof, _) = try await stage.purchase("lacking")
         let finding = try await stage.finding(receipt(proof, named: "2000000099999999"), Setup(hasKey: false))
-        #expect(finding.claims == ["2000000099999999"])
+        #expect(finding.claims.ids == ["2000000099999999"])
         return finding
     },
     "receipt: lacks the named transaction, which Apple knows": { stage in
@@ -92,20 +92,20 @@ private let lackingReceipts: [String: Scenario] = [
         let later = try await stage.simulator.sellOne()
         let finding = try await stage.finding(receipt(proof, named: later.transactionId))
         #expect(finding.transactions.map(\.transactionId) == sold.map(\.transactionId) + [later.transactionId])
-        #expect(finding.claims == [later.transactionId])
-        #expect(finding.claimsAreUnproven, "anybody could name it beside any receipt")
+        #expect(finding.claims.ids == [later.transactionId])
+        #expect(finding.claims.areUnproven, "anybody could name it beside any receipt")
         let trusting = try await stage.finding(
             receipt(proof, named: later.transactionId), Setup(possession: "number"))
-        #expect(trusting.claims == [later.transactionId] && !trusting.claimsAreUnproven)
+        #expect(trusting.claims.ids == [later.transactionId] && !trusting.claims.areUnproven)
         return finding
     },
     "receipt: lacks the named transaction, but holds others of its lineage": { stage in
         let (proof, first, renewal) = try await stage.renewed()
         let finding = try await stage.finding(receipt(proof, named: renewal))
         #expect(finding.transactions.map(\.transactionId) == [first, renewal])
-        #expect(finding.claims == [first] && !finding.claimsAreUnproven)
+        #expect(finding.claims.ids == [first] && !finding.claims.areUnproven)
         let trusting = try await stage.finding(receipt(proof, named: renewal), Setup(possession: "number"))
-        #expect(trusting.claims == [first, renewal] && !trusting.claimsAreUnproven)
+        #expect(trusting.claims.ids == [first, renewal] && !trusting.claims.areUnproven)
         return finding
     },
     "receipt: lacks the named transaction, unknown to Apple, too, not yet believed": { stage in
@@ -117,7 +117,7 @@ private let lackingReceipts: [String: Scenario] = [
         let (proof, _) = try await stage.purchase("lacking")
         let finding = try await stage.finding(
             receipt(proof, named: "2000000099999999", notFound: SubmissionFixture.believed))
-        #expect(finding.claims == ["2000000099999999"])
+        #expect(finding.claims.ids == ["2000000099999999"])
         return finding
     },
     "receipt: lacks the named transaction, and Apple does not answer": { stage in

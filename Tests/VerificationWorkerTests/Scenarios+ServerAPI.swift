@@ -74,10 +74,10 @@ private let foundIds: [String: Scenario] = [
         let sold = try await stage.simulator.sellOne()
         let finding = try await stage.finding(asked(sold.transactionId))
         #expect(finding.transactions.map(\.transactionId) == [sold.transactionId])
-        #expect(finding.claims == nil)
-        #expect(finding.claimsAreUnproven, "whoever knows a number has not bought anything")
+        #expect(finding.claims.ids == nil)
+        #expect(finding.claims.areUnproven, "whoever knows a number has not bought anything")
         let trusting = try await stage.finding(asked(sold.transactionId), Setup(possession: "number"))
-        #expect(trusting.claims == nil && !trusting.claimsAreUnproven)
+        #expect(trusting.claims.ids == nil && !trusting.claims.areUnproven)
         return finding
     },
     "Server API: one that names no app: it is the app's whose key asked": { stage in

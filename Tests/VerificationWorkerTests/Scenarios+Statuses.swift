@@ -36,7 +36,7 @@ let statusScenarios: [String: Scenario] = [
         let finding = try await stage.finding(status: status.transaction, status.renewal)
         #expect(finding.transactions.map(\.transactionId) == [sold.transactionId])
         #expect(finding.renewals.map(\.originalTransactionId) == [sold.originalTransactionId])
-        #expect(finding.claims == [], "nobody posted it")
+        #expect(finding.claims.ids == [], "nobody posted it")
         return finding
     },
     "subscription status: not a transaction and a renewal info": { stage in

@@ -53,7 +53,7 @@ private let unnamedEnvironments: [String: Scenario] = [
         let jws = try await stage.undated()
         let finding = try await stage.finding(posted(jws))
         #expect(finding.transactions.map(\.environment) == [.production])
-        #expect(finding.claims == nil && !finding.claimsAreUnproven, "it was posted with a proof")
+        #expect(finding.claims.ids == nil && !finding.claims.areUnproven, "it was posted with a proof")
         let signed = try #require(finding.proofSignedDate)
         #expect(finding.transactions.allSatisfy { $0.signedDate > signed }, "Apple signed its answer anew")
         let unasked = try await stage.finding(posted(jws), Setup(hasKey: false))
@@ -90,7 +90,7 @@ private let unnamedApps: [String: Scenario] = [
         let jws = try await stage.simulator.attack("missing_bundle_id")
         let finding = try await stage.finding(posted(jws))
         #expect(finding.transactions.map(\.bundleId) == [SubmissionFixture.app])
-        #expect(finding.claims == nil && !finding.claimsAreUnproven, "it was posted with a proof")
+        #expect(finding.claims.ids == nil && !finding.claims.areUnproven, "it was posted with a proof")
         let signed = try #require(finding.proofSignedDate)
         #expect(finding.transactions.allSatisfy { $0.signedDate > signed }, "Apple signed its answer anew")
         return finding
@@ -122,7 +122,7 @@ let transactionScenarios: [String: Scenario] = {
             let finding = try await stage.finding(posted(sold.signedTransaction))
             #expect(finding.transactions.map(\.transactionId) == [sold.transactionId])
             #expect(finding.transactions.map(\.environment) == [.production])
-            #expect(finding.claims == nil && !finding.claimsAreUnproven)
+            #expect(finding.claims.ids == nil && !finding.claims.areUnproven)
             return finding
         },
         "signed transaction: more than 256 KiB": { stage in

@@ -53,13 +53,13 @@ private let validAnswers: [String: Scenario] = [
         for receipts in ["offline_then_verify_receipt", "verify_receipt"] {
             let finding = try await stage.finding(receipt(proof, named: renewal), Setup(receipts: receipts))
             #expect(finding.transactions.map(\.transactionId) == [first, renewal], "\(receipts)")
-            #expect(finding.claims == [first] && !finding.claimsAreUnproven, "\(receipts)")
+            #expect(finding.claims.ids == [first] && !finding.claims.areUnproven, "\(receipts)")
             let unnamed = try await stage.finding(receipt(proof), Setup(receipts: receipts))
-            #expect(unnamed.claims == [first] && !unnamed.claimsAreUnproven, "\(receipts)")
+            #expect(unnamed.claims.ids == [first] && !unnamed.claims.areUnproven, "\(receipts)")
             let made = try await stage.finding(receipt(proof)).proofSignedDate
             #expect(made != nil && finding.proofSignedDate == made, "\(receipts): an old receipt stays old")
             let trusting = Setup(receipts: receipts, possession: "number")
-            #expect(try await stage.finding(receipt(proof), trusting).claims == nil, "\(receipts)")
+            #expect(try await stage.finding(receipt(proof), trusting).claims.ids == nil, "\(receipts)")
         }
         return try await stage.finding(receipt(proof, named: renewal), asking)
     },
@@ -99,7 +99,7 @@ private let refusingAnswers: [String: Scenario] = [
         }
         #expect(try await stage.demanded(21_150, attempt: 3, isRetryable: false).name == "genuine")
         let finding = try await stage.demanded(21_002, attempt: 3)
-        #expect(finding.transactions.count == 1 && finding.claims == nil)
+        #expect(finding.transactions.count == 1 && finding.claims.ids == nil)
         return finding
     },
     "verifyReceipt: the same of what cannot be checked here, not yet believed": { stage in

@@ -20,7 +20,7 @@ struct SubscriptionStatusTests {
             try await stage.simulator.control(.POST, "clock/advance", "{\"by\":\"P75D\"}")
             let later = try await stage.finding(asked(first.transactionId))
             #expect(later.name == "genuine")
-            #expect(later.claims == nil, "all of it is the poster's")
+            #expect(later.claims.ids == nil, "all of it is the poster's")
             #expect(later.transactions.count == 2)
             let latest = try #require(later.transactions.last)
             #expect(later.transactions.first?.transactionId == first.transactionId)

@@ -21,7 +21,7 @@ struct VerdictPartsTests {
         #expect(messages.count == 1 && !VerdictParts.areOrdered(messages))
         let message = try #require(messages.first)
         #expect(!message.isPartial)
-        #expect(message.claims == ["2"])
+        #expect(message.claims.ids == ["2"])
         #expect(message.attempt == 3)
         #expect(message.submissionId == submission.submissionId)
     }
@@ -34,7 +34,7 @@ struct VerdictPartsTests {
         #expect(messages.map(\.isPartial) == [true, true, false])
         #expect(messages.map { transactions($0).count } == [200, 200, 50])
         #expect(Set(messages.flatMap(transactions)) == Set(all.map(\.transactionId)))
-        #expect(messages.map(\.claims) == [[], [], ["7", "missing"]])
+        #expect(messages.map(\.claims.ids) == [[], [], ["7", "missing"]])
         #expect(VerdictParts.areOrdered(messages), "the last one settles, and must be read last")
         #expect(messages.last.map(transactions)?.last == "7")
     }
@@ -43,30 +43,31 @@ struct VerdictPartsTests {
     func longLineage() {
         let all = (0..<300).map { Transaction.fixture("\($0)", of: "0") } + [.fixture("stranger")]
         let claims = all.dropLast().map(\.transactionId)
-        let messages = VerdictParts.messages(for: submission, Finding(.genuine(all), claims: claims))
+        let messages = VerdictParts.messages(for: submission, Finding(.genuine(all), claims: Claims(ids: claims)))
         #expect(messages.count == 2)
         for message in messages {
-            #expect(Set(message.claims ?? []) == Set(transactions(message)).subtracting(["stranger"]))
-            #expect(message.claims?.isEmpty == false)
+            #expect(Set(message.claims.ids ?? []) == Set(transactions(message)).subtracting(["stranger"]))
+            #expect(message.claims.ids?.isEmpty == false)
         }
     }
 
     @Test("Nil claims all in every part; none claims none")
     func extremes() {
         let all = (0..<201).map { Transaction.fixture("\($0)") }
-        #expect(VerdictParts.messages(for: submission, Finding(.genuine(all))).map(\.claims) == [nil, nil])
-        #expect(VerdictParts.messages(for: submission, Finding(.genuine(all), claims: [])).map(\.claims) == [[], []])
+        #expect(VerdictParts.messages(for: submission, Finding(.genuine(all))).map(\.claims.ids) == [nil, nil])
+        #expect(
+            VerdictParts.messages(for: submission, Finding(.genuine(all), claims: [])).map(\.claims.ids) == [[], []])
     }
 
     @Test("Every part says whether what is claimed is proven, and when the proof was signed")
     func proof() {
         let all = (0..<201).map { Transaction.fixture("\($0)") }
         let signed = Date(timeIntervalSince1970: 1_600_000_000)
-        let finding = Finding(.genuine(all), claims: ["7"], claimsAreUnproven: true, proofSignedDate: signed)
+        let finding = Finding(.genuine(all), claims: Claims(ids: ["7"], areUnproven: true), proofSignedDate: signed)
         let messages = VerdictParts.messages(for: submission, finding)
-        #expect(messages.map(\.claimsAreUnproven) == [true, true])
+        #expect(messages.map(\.claims.areUnproven) == [true, true])
         #expect(messages.map(\.proofSignedDate) == [signed, signed])
-        #expect(VerdictParts.messages(for: submission, Finding(.genuine(all))).allSatisfy { !$0.claimsAreUnproven })
+        #expect(VerdictParts.messages(for: submission, Finding(.genuine(all))).allSatisfy { !$0.claims.areUnproven })
     }
 
     @Test("Evidence has a limit of its own: a broker takes no message of any size")
@@ -94,7 +95,7 @@ struct VerdictPartsTests {
         ] {
             let messages = VerdictParts.messages(for: submission, finding)
             #expect(messages.map(\.isPartial) == [false])
-            #expect(messages.map(\.claims) == [finding.claims])
+            #expect(messages.map(\.claims.ids) == [finding.claims.ids])
             #expect(messages.map(\.verdict) == [finding.verdict])
         }
     }

@@ -30,7 +30,7 @@ final class Judged: Sendable {
         } else if row.isServer {
             evidence = .server(account)
         } else {
-            evidence = verdict.claimsAreUnproven ? .number(account) : .possession(account)
+            evidence = verdict.claims.areUnproven ? .number(account) : .possession(account)
         }
         poster = account.text.isEmpty ? nil : account
     }
@@ -65,8 +65,8 @@ extension VerdictMessage {
                     && transaction.purchaseDate <= forgotten.requestedAt
             }
             bare.verdict = .genuine(transactions.map { isNamed($0) ? $0.withoutToken : $0 })
-            let claimed = transactions.filter { isClaimed($0.transactionId) }
-            if !claimed.isEmpty, claimed.allSatisfy(isNamed) { bare.claimsAreUnproven = false }
+            let claimed = transactions.filter { bare.claims.contains($0.transactionId) }
+            if !claimed.isEmpty, claimed.allSatisfy(isNamed) { bare.claims.areUnproven = false }
         }
         for place in bare.renewals.indices {
             guard let token = bare.renewals[place].appAccountToken, forgotten.tokens.contains(token) else { continue }
@@ -97,7 +97,6 @@ final class Statement: Sendable {
     /// - Parameter device: what counts of devices.
     static func all(in verdicts: [Judged], device: DeviceRule = DeviceRule()) -> [Statement] {
         verdicts.flatMap { judged -> [Statement] in
-            let claims = judged.verdict.claims.map { Set($0) }
             let reversesRefunds = judged.verdict.notification?.type == "REFUND_REVERSED"
             return judged.transactions.map { transaction in
                 let environment = transaction.orderEnvironment
@@ -113,7 +112,7 @@ final class Statement: Sendable {
                 // Whoever has come by an old key can sign whatever he claims.
                 let isClaimed =
                     judged.evidence != nil && transaction.isVouchedFor && transaction.bundleId == judged.app
-                    && claims?.contains(transaction.transactionId) ?? true
+                    && judged.verdict.claims.contains(transaction.transactionId)
                 return Statement(
                     transaction: transaction, environment: environment, judged: judged, isClaimed: isClaimed)
             }

@@ -115,9 +115,9 @@ struct SettleSubmissions: Sendable {
         return verdicts.flatMap { judged -> [(key: OrderKey, submissionId: String)] in
             // Apple claims nothing, and means all that its notification holds.
             let verdict = judged.verdict
-            let claims = verdict.notification == nil ? verdict.claims.map { Set($0) } : nil
+            let claims = verdict.notification == nil ? verdict.claims : .all
             return judged.transactions.compactMap { transaction in
-                guard claims?.contains(transaction.transactionId) ?? true,
+                guard claims.contains(transaction.transactionId),
                     let order = decided.summaries[transaction.orderKey]?.key, decided.known.contains(order)
                 else { return nil }
                 return (order, verdict.submissionId)

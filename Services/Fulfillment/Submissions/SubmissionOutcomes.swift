@@ -30,15 +30,14 @@ enum SubmissionOutcomes {
                 state: .rejected, finish: false, reason: .receiptWithoutPurchases,
                 detail: "the receipt is genuine and holds no purchase; have the app refresh it and post it again")
         }
-        let claims = verdict.claims.map { Set($0) }
-        guard claims?.isSubset(of: outcomes.map(\.transactionId)) ?? true else {
+        guard (verdict.claims.ids ?? []).allSatisfy(Set(outcomes.map(\.transactionId)).contains) else {
             return SubmissionOutcome(
                 state: .rejected, finish: false, reason: .transactionNotInReceipt,
                 detail: "the receipt is genuine and lacks the transaction that the app names; have the app refresh it",
                 transactions: outcomes)
         }
-        if let claims, claims.isEmpty { return unnamed(outcomes) }
-        let mine = outcomes.filter { claims?.contains($0.transactionId) ?? true }
+        if verdict.claims.isEmpty { return unnamed(outcomes) }
+        let mine = outcomes.filter { verdict.claims.contains($0.transactionId) }
         // What nobody vouches for claims nothing: where the order is nobody's, a newer proof has to.
         let old = Set(transactions.filter { !$0.isVouchedFor }.map(\.orderKey))
         let isInDoubt = mine.contains { outcome in
@@ -57,8 +56,7 @@ enum SubmissionOutcomes {
     static func parked(_ judged: Judged, _ summaries: [OrderKey: OrderSummary]) -> [TransactionOutcome] {
         if case .number = judged.evidence { return [] }
         guard judged.verdict.notification == nil, let poster = judged.poster else { return [] }
-        let claims = judged.verdict.claims.map { Set($0) }
-        return judged.transactions.filter { claims?.contains($0.transactionId) ?? true }.map { transaction in
+        return judged.transactions.filter { judged.verdict.claims.contains($0.transactionId) }.map { transaction in
             let outcome = TransactionOutcome(transaction, state: nil, reason: nil)
             return outcome.updated(by: summaries[outcome.key], poster: poster)
         }.filter { $0.state == .parked && !$0.isAnothers }
@@ -101,10 +99,8 @@ enum SubmissionOutcomes {
         _ outcomes: [TransactionOutcome], claimedBy account: Account, of verdict: VerdictMessage,
         _ summaries: [OrderKey: OrderSummary]
     ) -> SubmissionOutcome {
-        let claims = verdict.claims.map { Set($0) }
         let mine = outcomes.filter { outcome in
-            claims?.contains(outcome.transactionId) ?? true
-                && summaries[outcome.key]?.isUsable(by: account) ?? false
+            verdict.claims.contains(outcome.transactionId) && summaries[outcome.key]?.isUsable(by: account) ?? false
         }
         return mine.isEmpty ? unproven : self.outcome(mine, mine: mine)
     }
@@ -147,9 +143,9 @@ enum SubmissionOutcomes {
     static func awaited(
         _ outcome: SubmissionOutcome, of judged: Judged, _ summaries: [OrderKey: OrderSummary]
     ) -> [OrderKey] {
-        let claims = judged.verdict.claims.map { Set($0) }
-        let isAll = claims?.isEmpty ?? true && outcome.reason != .possessionUnproven
-        let keys = judged.transactions.filter { isAll || claims?.contains($0.transactionId) ?? true }.compactMap {
+        let claims = judged.verdict.claims
+        let isAll = claims.isEmpty && outcome.reason != .possessionUnproven
+        let keys = judged.transactions.filter { isAll || claims.contains($0.transactionId) }.compactMap {
             summaries[$0.orderKey]?.key
         }
         return Set(keys).sorted()

@@ -8,10 +8,8 @@ import ServiceRuntime
 struct Finding: Sendable, Hashable {
     /// One of three values.
     let verdict: Verdict
-    /// As `VerdictMessage.claims`: nil claims all of them.
-    let claims: [String]?
-    /// As `VerdictMessage.claimsAreUnproven`.
-    let claimsAreUnproven: Bool
+    /// Which of them are the poster's.
+    let claims: Claims
     /// What Apple said of coming renewals; empty unless it is genuine.
     let renewals: [RenewalStatement]
     /// Consents that guardians withdrew; empty unless it is genuine.
@@ -23,13 +21,12 @@ struct Finding: Sendable, Hashable {
 
     /// A finding in which all transactions are the poster's, or in which there are none.
     init(
-        _ verdict: Verdict, claims: [String]? = nil, claimsAreUnproven: Bool = false,
-        renewals: [RenewalStatement] = [], rescindedConsents: [RescindedConsent] = [],
-        notification: VerdictMessage.NotificationKind? = nil, proofSignedDate: Date? = nil
+        _ verdict: Verdict, claims: Claims = .all, renewals: [RenewalStatement] = [],
+        rescindedConsents: [RescindedConsent] = [], notification: VerdictMessage.NotificationKind? = nil,
+        proofSignedDate: Date? = nil
     ) {
         self.verdict = verdict
         self.claims = claims
-        self.claimsAreUnproven = claimsAreUnproven
         self.renewals = renewals
         self.rescindedConsents = rescindedConsents
         self.notification = notification
@@ -41,7 +38,7 @@ struct Finding: Sendable, Hashable {
         _ verdict: Verdict, for app: AppsFile.App, renewals: [RenewalStatement] = []
     ) -> Finding {
         guard case .genuine = verdict else { return Finding(verdict) }
-        return Finding(verdict, claimsAreUnproven: app.possession == .proof, renewals: renewals)
+        return Finding(verdict, claims: Claims(ids: nil, areUnproven: app.possession == .proof), renewals: renewals)
     }
 
     /// Refused for good.
@@ -104,15 +101,8 @@ enum EnvironmentFirewall {
     }
 }
 
-/// Which transactions of a receipt are the poster's: a receipt holds all that an Apple ID bought in an app, whoever
-/// played when.
-struct Claims: Sendable, Hashable {
-    /// The ids that the poster claims; nil claims all.
-    var ids: [String]?
-    /// As `VerdictMessage.claimsAreUnproven`.
-    var areUnproven = false
-
-    /// What the poster claims of a receipt.
+extension Claims {
+    /// What the poster claims of a receipt, which holds all that an Apple ID bought in an app, whoever played when.
     ///
     /// The named transaction stands for its whole lineage (the renewals of one subscription). A receipt of a single
     /// lineage needs no name. A name that is not in the receipt is claimed alone, and so found out.
@@ -126,11 +116,11 @@ struct Claims: Sendable, Hashable {
     static func of(_ transactions: [Transaction], named: String?, added: Set<[UInt8]> = []) -> Claims {
         let claimed: [Transaction]
         if let named {
-            guard let lineage = lineage(of: named, in: transactions) else { return Claims(ids: [named]) }
+            guard let lineage = lineage(of: named, in: transactions) else { return [named] }
             claimed = transactions.filter { isSame($0.originalTransactionId, lineage) }
         } else {
             guard Set(transactions.map { Array($0.originalTransactionId.utf8) }).count <= 1 else {
-                return Claims(ids: [])
+                return []
             }
             claimed = transactions
         }

@@ -99,9 +99,8 @@ extension LookupJudge {
     ) async -> Finding? {
         let finding = content.finding(for: submission, of: app)
         guard transactions.canAsk(app), !finding.isRejected else { return nil }
-        let claims = finding.claims.map { Set($0) }
         let asked = content.transactions.filter { transaction in
-            !transaction.isVouchedFor && claims?.contains(transaction.transactionId) ?? true
+            !transaction.isVouchedFor && finding.claims.contains(transaction.transactionId)
         }.sorted { $0.purchaseDate > $1.purchaseDate }.prefix(ExpiredCertificates.Limit.receiptLookups)
         let answers = await withTaskGroup(of: Confirmation.self) { group in
             for transaction in asked {

@@ -1,4 +1,5 @@
 import AppStoreServerAPI
+import Messages
 import PurchaseModel
 import ServiceRuntime
 

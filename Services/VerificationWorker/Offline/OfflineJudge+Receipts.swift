@@ -27,11 +27,9 @@ struct ReceiptContent: Sendable {
         if mayHide, named == nil {
             // What cannot be read may be all there is, or another player's: one lineage is not known to be the only one.
             guard !passed.isEmpty else { return .unknown(.receiptEntryUnreadable, after: RetryTime.unreadable) }
-            claims = Claims(ids: [])
+            claims = []
         }
-        return Finding(
-            verdict, claims: claims.ids, claimsAreUnproven: claims.areUnproven, renewals: renewals,
-            proofSignedDate: creationDate)
+        return Finding(verdict, claims: claims, renewals: renewals, proofSignedDate: creationDate)
     }
 
     /// Takes in a transaction that only Apple's servers know of.

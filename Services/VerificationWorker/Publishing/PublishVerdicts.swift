@@ -61,16 +61,13 @@ enum VerdictParts {
         guard case .genuine(let transactions) = finding.verdict else {
             return [message(submission, finding, finding.verdict, claims: finding.claims, isPartial: false)]
         }
-        let claimed = finding.claims.map { Set($0) }
-        let isClaimed = { (transaction: Transaction) in
-            claimed?.contains(transaction.transactionId) ?? true
-        }
+        let isClaimed = { (transaction: Transaction) in finding.claims.contains(transaction.transactionId) }
         let parts = cut(transactions.filter { !isClaimed($0) } + transactions.filter(isClaimed))
         let held = Set(transactions.map(\.transactionId))
         return parts.enumerated().map { index, part in
             let isLast = index == parts.count - 1
             let inPart = Set(part.map(\.transactionId))
-            let claims = finding.claims?.filter { inPart.contains($0) || isLast && !held.contains($0) }
+            let claims = finding.claims.filter { inPart.contains($0) || isLast && !held.contains($0) }
             return message(submission, finding, .genuine(part), claims: claims, isPartial: !isLast)
         }
     }
@@ -88,8 +85,7 @@ enum VerdictParts {
         guard case .genuine(let transactions) = finding.verdict, let first = transactions.first else {
             return finding.renewals.first?.originalTransactionId ?? submission.submissionId
         }
-        let claimed = finding.claims.map { Set($0) }
-        let mine = claimed.flatMap { claimed in transactions.first { claimed.contains($0.transactionId) } }
+        let mine = transactions.first { finding.claims.contains($0.transactionId) }
         return (mine ?? first).originalTransactionId
     }
 
@@ -111,13 +107,12 @@ enum VerdictParts {
     }
 
     private static func message(
-        _ submission: SubmissionMessage, _ finding: Finding, _ verdict: Verdict, claims: [String]?, isPartial: Bool
+        _ submission: SubmissionMessage, _ finding: Finding, _ verdict: Verdict, claims: Claims, isPartial: Bool
     ) -> VerdictMessage {
         VerdictMessage(
             submissionId: submission.submissionId, app: submission.app, account: submission.account,
             correlationId: submission.correlationId, attempt: submission.attempt, verdict: verdict, claims: claims,
-            claimsAreUnproven: finding.claimsAreUnproven, isPartial: isPartial,
-            renewals: isPartial ? [] : finding.renewals,
+            isPartial: isPartial, renewals: isPartial ? [] : finding.renewals,
             rescindedConsents: isPartial ? [] : finding.rescindedConsents,
             notification: isPartial ? nil : finding.notification, proofSignedDate: finding.proofSignedDate)
     }

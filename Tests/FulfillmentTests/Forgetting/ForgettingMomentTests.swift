@@ -117,7 +117,7 @@ struct ForgettingMomentTests {
             let gems = ForgettingStory.signed("old1", product: "gems.100", token: story.token)
             // A bare id is verified by asking Apple, who is down; that it is hers, Apple's token says alone.
             var old = try await story.verdict("s-old", .genuine([gems]), by: Self.name, kind: .transactionId)
-            old.claimsAreUnproven = true
+            old.claims.areUnproven = true
             _ = try await story.ask()
             if !isCarriedOutLate {
                 #expect(try await story.goOn() == .waiting(for: "purchases that have no outcome yet"))

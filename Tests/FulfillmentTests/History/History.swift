@@ -120,7 +120,7 @@ struct History: Sendable {
             let isLast = start == cuts.last
             return VerdictMessage(
                 submissionId: id, app: app, account: act.poster ?? "", correlationId: "req_\(id)", attempt: 0,
-                verdict: .genuine(part), claims: act.claims.map { $0.filter(ids.contains) }, isPartial: !isLast,
+                verdict: .genuine(part), claims: Claims(ids: act.claims?.filter(ids.contains)), isPartial: !isLast,
                 renewals: isLast ? act.renewals : [], rescindedConsents: isLast ? act.consents : [],
                 notification: act.notification.map {
                     VerdictMessage.NotificationKind(
