@@ -44,6 +44,11 @@ extension ConsentStore {
             self.signedDate = signedDate
         }
 
+        /// As its row has it.
+        init(environment: StoreEnvironment, app: String, customer: String, signedDate: Date) {
+            self.init(name: Name(environment: environment, app: app, customer: customer), signedDate: signedDate)
+        }
+
         /// As Apple signed it.
         package init(_ consent: RescindedConsent) {
             self.init(
@@ -109,10 +114,11 @@ extension ConsentStore {
         let result = try await connection.query(
             """
             SELECT environment, app, customer, signed_date
-            FROM unnest($1::text[], $2::text[], $3::text[]) AS asked (environment, app, customer)
+            FROM unnest(\(names(asked))) AS asked (environment, app, customer)
             JOIN rescinded_consents c USING (environment, app, customer)
-            """, names(asked))
-        return Dictionary(try result.rows.map { (try name($0), try $0.decode("signed_date")) }) { first, _ in first }
+            """)
+        let known = try result.map(Withdrawal.init(environment:app:customer:signedDate:))
+        return Dictionary(known.map { ($0.name, $0.signedDate) }) { first, _ in first }
     }
 
     // MARK: - By token
@@ -134,23 +140,18 @@ extension ConsentStore {
         let result = try await connection.query(
             """
             SELECT asked.environment, asked.app, asked.token, max(c.signed_date) AS signed_date
-            FROM unnest($1::text[], $2::text[], $3::uuid[]) AS asked (environment, app, token)
+            FROM unnest(\(tokens.map(\.environment)), \(tokens.map(\.token.app)), \(tokens.map(\.token.token)))
+                AS asked (environment, app, token)
             JOIN orders o ON (o.app_account_token, o.app, o.environment) = (asked.token, asked.app, asked.environment)
             LEFT JOIN rescinded_consents c ON (c.environment, c.app, c.customer)
                 = (o.environment, o.app, 'a:' || o.app_transaction_id)
             WHERE o.app_transaction_id IS NOT NULL
             GROUP BY 1, 2, 3 HAVING bool_and(c.app IS NOT NULL)
-            """,
-            [
-                .textArray(tokens.map(\.environment.rawValue)), .textArray(tokens.map(\.token.app)),
-                .uuidArray(tokens.map(\.token.token)),
-            ])
-        return Dictionary(
-            try result.rows.map { row in
-                let token = AppToken(app: try row.decode("app"), token: try row.decode("token"))
-                return (Token(environment: try row.environment(), token: token), try row.decode("signed_date"))
-            }
-        ) { first, _ in first }
+            """)
+        let dates = try result.map { (environment: StoreEnvironment, app: String, token: UUID, signedDate: Date) in
+            (Token(environment: environment, token: AppToken(app: app, token: token)), signedDate)
+        }
+        return Dictionary(dates) { first, _ in first }
     }
 
     // MARK: - Orders
@@ -166,9 +167,8 @@ extension ConsentStore {
     static func orders(
         of withdrawals: [Withdrawal], on connection: PostgresConnection
     ) async throws -> [Reached] {
-        let asked = """
-            unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS c (environment, app, customer, signed_date)
-            """
+        let rows: SQL = "\(names(withdrawals.map(\.name))), \(withdrawals.map(\.signedDate))"
+        let asked: SQL = "unnest(\(rows)) AS c (environment, app, customer, signed_date)"
         let result = try await connection.query(
             """
             WITH named AS MATERIALIZED (
@@ -196,20 +196,24 @@ extension ConsentStore {
                 o.product_type = 'consumable' AS is_consumable, max(r.signed_date) AS signed_date
             FROM reached r JOIN orders o USING (environment, transaction_id)
             GROUP BY o.environment, o.transaction_id
-            """,
-            names(withdrawals.map(\.name)) + [.timestamptzArray(withdrawals.map(\.signedDate))])
-        return try result.rows.map(reached)
-    }
-
-    private static func reached(_ row: PostgresRow) throws -> Reached {
-        let (key, app) = (try row.orderKey(), try row.decode("app", as: String.self))
-        let date = try row.decode("signed_date", as: Date.self)
-        var names: [Name] = []
-        if let id: String = try row.decodeIfPresent("app_transaction_id") {
-            names.append(Name(environment: key.environment, app: app, appTransactionId: id))
+            """)
+        return try result.map {
+            (
+                environment: StoreEnvironment, transactionId: String, app: String, appTransactionId: String?,
+                originalTransactionId: String, isConsumable: Bool, signedDate: Date
+            ) in
+            var names: [Name] = []
+            if let appTransactionId {
+                names.append(Name(environment: environment, app: app, appTransactionId: appTransactionId))
+            }
+            if !isConsumable {
+                let lineage = LineageKey(environment: environment, originalTransactionId: originalTransactionId)
+                names.append(Name(lineage, app: app))
+            }
+            return Reached(
+                key: OrderKey(environment: environment, transactionId: transactionId),
+                withdrawals: names.map { Withdrawal(name: $0, signedDate: signedDate) })
         }
-        if try !row.decode("is_consumable", as: Bool.self) { names.append(Name(try row.lineageKey(), app: app)) }
-        return Reached(key: key, withdrawals: names.map { Withdrawal(name: $0, signedDate: date) })
     }
 
     // MARK: - Columns
@@ -221,15 +225,8 @@ extension ConsentStore {
             AND c.signed_date >= o.purchase_date)
         """
 
-    static func name(_ row: PostgresRow) throws -> Name {
-        Name(environment: try row.environment(), app: try row.decode("app"), customer: try row.decode("customer"))
-    }
-
-    /// `$1` to `$3`.
-    static func names(_ names: [Name]) -> [PostgresValue] {
-        [
-            .textArray(names.map(\.environment.rawValue)), .textArray(names.map(\.app)),
-            .textArray(names.map(\.customer)),
-        ]
+    /// The columns of names, for `unnest(…)`.
+    static func names(_ names: [Name]) -> SQL {
+        "\(names.map(\.environment)), \(names.map(\.app)), \(names.map(\.customer))"
     }
 }

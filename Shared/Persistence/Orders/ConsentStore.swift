@@ -32,8 +32,8 @@ package enum ConsentStore {
     package static func lock(takesUp: Bool, on connection: PostgresConnection) async throws {
         _ = try await connection.query(
             takesUp
-                ? "SELECT pg_advisory_xact_lock($1)::text" : "SELECT pg_advisory_xact_lock_shared($1)::text",
-            [.int8(advisoryLock)])
+                ? "SELECT pg_advisory_xact_lock(\(advisoryLock))::text"
+                : "SELECT pg_advisory_xact_lock_shared(\(advisoryLock))::text")
     }
 
     /// Takes consents up that are newer than what is known, and freezes what was bought until then.
@@ -68,14 +68,12 @@ package enum ConsentStore {
         let result = try await connection.query(
             """
             INSERT INTO rescinded_consents (environment, app, customer, signed_date)
-            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+            SELECT * FROM unnest(\(names(list.map(\.name))), \(list.map(\.signedDate)))
             ON CONFLICT (environment, app, customer) DO UPDATE SET signed_date = excluded.signed_date
                 WHERE rescinded_consents.signed_date < excluded.signed_date
             RETURNING environment, app, customer, signed_date
-            """, names(list.map(\.name)) + [.timestamptzArray(list.map(\.signedDate))])
-        return try result.rows.map { row in
-            Withdrawal(name: try name(row), signedDate: try row.decode("signed_date"))
-        }
+            """)
+        return try result.map(Withdrawal.init(environment:app:customer:signedDate:))
     }
 }
 
@@ -93,27 +91,38 @@ extension EntitlementStore {
         let result = try await connection.query(
             """
             UPDATE entitlements e SET revoked_at = now(), revoked_because = 'consent_rescinded'
-            FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+            FROM \(SQL.rows(of: keys)) AS asked (environment, transaction_id)
             JOIN orders o USING (environment, transaction_id)
             WHERE (e.environment, e.transaction_id) = (o.environment, o.transaction_id)
                 AND \(ConsentStore.isWithdrawn) AND e.revoked_at IS NULL
             RETURNING e.environment, e.transaction_id, e.app, e.account, e.entitlement, o.transaction, o.state,
                 (e.expires_at IS NULL OR e.expires_at > now()) AS was_usable
-            """, OrderStore.keyColumns(keys))
+            """)
         return try frozen(result)
     }
 
     private static func frozen(_ result: PostgresResult) throws -> [ConsentStore.Frozen] {
         var frozen: [Recipient: ConsentStore.Frozen] = [:]
-        for row in result.rows where try row.decode("was_usable", as: Bool.self) {
-            let recipient = try recipient(row)
-            let name: String = try row.decode("entitlement")
+        let rows = try result.map {
+            (
+                environment: StoreEnvironment, transactionId: String, app: String, account: Account,
+                entitlement: String,
+                transaction: JSONColumn<Transaction>, state: OrderState, wasUsable: Bool
+            ) in
+            (
+                recipient: Recipient(
+                    key: OrderKey(environment: environment, transactionId: transactionId),
+                    customer: Customer(environment: environment, app: app, account: account)),
+                name: entitlement, transaction: transaction.value, state: state, wasUsable: wasUsable
+            )
+        }
+        for (recipient, name, transaction, state, wasUsable) in rows where wasUsable {
             if frozen[recipient] != nil {
                 frozen[recipient]?.entitlements.append(name)
             } else {
                 frozen[recipient] = ConsentStore.Frozen(
                     key: recipient.key, customer: recipient.customer, entitlements: [name],
-                    transaction: try row.json("transaction", as: Transaction.self), state: try row.orderState())
+                    transaction: transaction, state: state)
             }
         }
         return frozen.sorted { $0.key < $1.key }.map(\.value)

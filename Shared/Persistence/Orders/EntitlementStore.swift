@@ -20,7 +20,7 @@ package enum EntitlementStore {
     }
 
     /// Why entitlements are taken back.
-    package enum Cause: String, Sendable, Hashable {
+    package enum Cause: String, PostgresEncodable, Sendable, Hashable {
         /// A refund.
         case refund
         /// Family Sharing ended.
@@ -43,8 +43,8 @@ package enum EntitlementStore {
                 SELECT e.account, e.app, e.environment, e.entitlement, e.transaction_id, new.cause,
                     e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > now()) AS is_usable
                 FROM entitlements e
-                JOIN unnest($1::text[], $2::text[], $3::text[]) AS new (environment, transaction_id, cause)
-                    USING (environment, transaction_id)
+                JOIN unnest(\(orders.map(\.key.environment)), \(orders.map(\.key.transactionId)), \(orders.map(\.cause)))
+                    AS new (environment, transaction_id, cause) USING (environment, transaction_id)
             ), lost AS (
                 UPDATE entitlements e SET revoked_at = coalesce(e.revoked_at, now()),
                     revoked_because = CASE WHEN e.revoked_because = 'family_copy' THEN 'family_copy' ELSE old.cause END
@@ -52,15 +52,14 @@ package enum EntitlementStore {
                 WHERE (e.account, e.app, e.environment, e.entitlement, e.transaction_id)
                     = (old.account, old.app, old.environment, old.entitlement, old.transaction_id)
             )
-            SELECT * FROM old WHERE is_usable AND NOT EXISTS (
+            SELECT environment, transaction_id, app, account, entitlement FROM old WHERE is_usable AND NOT EXISTS (
                 SELECT FROM entitlements e
                 WHERE (e.account, e.app, e.environment, e.entitlement)
                     = (old.account, old.app, old.environment, old.entitlement)
                     AND e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > now())
-                    AND (e.environment, e.transaction_id) NOT IN (SELECT * FROM unnest($1::text[], $2::text[])))
+                    AND (e.environment, e.transaction_id) NOT IN (SELECT * FROM \(SQL.rows(of: orders.map(\.key)))))
             ORDER BY entitlement
-            """,
-            OrderStore.keyColumns(orders.map(\.key)) + [.textArray(orders.map(\.cause.rawValue))])
+            """)
         return try names(result)
     }
 
@@ -79,16 +78,17 @@ package enum EntitlementStore {
                 UPDATE entitlements e
                 SET revoked_at = CASE WHEN frozen.is_frozen THEN e.revoked_at END,
                     revoked_because = CASE WHEN frozen.is_frozen THEN 'consent_rescinded' END
-                FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+                FROM \(SQL.rows(of: keys)) AS asked (environment, transaction_id)
                 JOIN orders o USING (environment, transaction_id)
                 CROSS JOIN LATERAL (SELECT \(ConsentStore.isWithdrawn) AS is_frozen OFFSET 0) frozen
                 WHERE (e.environment, e.transaction_id) = (o.environment, o.transaction_id)
                     AND e.revoked_because IN ('refund', 'family_revoke')
                 RETURNING e.environment, e.transaction_id, e.app, e.account, e.entitlement, e.revoked_at, e.expires_at
             )
-            SELECT * FROM given WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+            SELECT environment, transaction_id, app, account, entitlement FROM given
+            WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
             ORDER BY entitlement
-            """, OrderStore.keyColumns(keys))
+            """)
         return try names(result)
     }
 
@@ -105,18 +105,22 @@ package enum EntitlementStore {
             """
             UPDATE entitlements e SET expires_at = new.expires_at,
                 end_told_at = CASE WHEN new.expires_at <= e.expires_at THEN e.end_told_at END
-            FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS new (environment, transaction_id, expires_at)
+            FROM unnest(\(ends.map(\.key.environment)), \(ends.map(\.key.transactionId)), \(ends.map(\.expiresDate)))
+                AS new (environment, transaction_id, expires_at)
             WHERE (e.environment, e.transaction_id) = (new.environment, new.transaction_id)
-            """, OrderStore.keyColumns(ends.map(\.key)) + [.timestamptzArray(ends.map(\.expiresDate))])
-    }
-
-    static func recipient(_ row: PostgresRow) throws -> Recipient {
-        Recipient(key: try row.orderKey(), customer: try row.customer())
+            """)
     }
 
     static func names(_ result: PostgresResult) throws -> [Recipient: [String]] {
-        var names: [Recipient: [String]] = [:]
-        for row in result.rows { names[try recipient(row), default: []].append(try row.decode("entitlement")) }
-        return names
+        let names = try result.map {
+            (environment: StoreEnvironment, transactionId: String, app: String, account: Account, entitlement: String)
+            in
+            (
+                Recipient(
+                    key: OrderKey(environment: environment, transactionId: transactionId),
+                    customer: Customer(environment: environment, app: app, account: account)), [entitlement]
+            )
+        }
+        return Dictionary(names, uniquingKeysWith: +)
     }
 }

@@ -5,8 +5,6 @@ package import PurchaseModel
 /// The columns of `orders` that follow from an `OrderTransition`, written down once: inserting and updating are made of them.
 struct OrderColumn: Sendable {
     let name: String
-    /// PostgreSQL's type.
-    let type: String
     /// The values of rows, as an array.
     let values: @Sendable (OrderRows) throws -> PostgresValue
     /// What an update does with it.
@@ -27,87 +25,87 @@ struct OrderColumn: Sendable {
 
     static let all: [OrderColumn] = [
         OrderColumn(
-            name: "environment", type: "text", values: { .textArray($0.map(\.key.environment.rawValue)) },
+            name: "environment", values: { .textArray($0.map(\.key.environment.rawValue)) },
             update: .never),
         OrderColumn(
-            name: "transaction_id", type: "text", values: { .textArray($0.map(\.key.transactionId)) },
+            name: "transaction_id", values: { .textArray($0.map(\.key.transactionId)) },
             update: .never),
-        OrderColumn(name: "state", type: "text") { .textArray($0.map(\.state.rawValue)) },
-        OrderColumn(name: "reason", type: "text") { .textArray($0.map(\.reason?.rawValue)) },
-        OrderColumn(name: "account", type: "text") { .textArray($0.map(\.account?.text)) },
+        OrderColumn(name: "state") { .textArray($0.map(\.state.rawValue)) },
+        OrderColumn(name: "reason") { .textArray($0.map(\.reason?.rawValue)) },
+        OrderColumn(name: "account") { .textArray($0.map(\.account?.text)) },
         text("app", \.bundleId), text("product_id", \.productId), text("product_type", \.productType.rawValue),
-        OrderColumn(name: "quantity", type: "int4") {
+        OrderColumn(name: "quantity") {
             .int4Array($0.map { Int32(clamping: $0.transaction.quantity) })
         },
         text("original_transaction_id", \.originalTransactionId),
-        OrderColumn(name: "purchase_date", type: "timestamptz") {
+        OrderColumn(name: "purchase_date") {
             .timestamptzArray($0.map(\.transaction.purchaseDate))
         },
-        OrderColumn(name: "expires_date", type: "timestamptz") {
+        OrderColumn(name: "expires_date") {
             .timestamptzArray($0.map(\.transaction.expiresDate))
         },
-        OrderColumn(name: "revocation_date", type: "timestamptz") {
+        OrderColumn(name: "revocation_date") {
             .timestamptzArray($0.map(\.transaction.revocationDate))
         },
         text("revocation_type", \.revocationType),
-        OrderColumn(name: "revocation_percentage", type: "int8") {
+        OrderColumn(name: "revocation_percentage") {
             .int8Array($0.map(\.transaction.revocationPercentage))
         },
-        OrderColumn(name: "signed_date", type: "timestamptz") { .timestamptzArray($0.map(\.transaction.signedDate)) },
-        OrderColumn(name: "app_account_token", type: "uuid") { .uuidArray($0.map(\.transaction.appAccountToken)) },
-        OrderColumn(name: "price_milliunits", type: "int8") { .int8Array($0.map(\.transaction.priceMilliunits)) },
+        OrderColumn(name: "signed_date") { .timestamptzArray($0.map(\.transaction.signedDate)) },
+        OrderColumn(name: "app_account_token") { .uuidArray($0.map(\.transaction.appAccountToken)) },
+        OrderColumn(name: "price_milliunits") { .int8Array($0.map(\.transaction.priceMilliunits)) },
         text("currency", \.currency), text("storefront", \.storefront), text("ownership", \.ownership),
-        OrderColumn(name: "original_purchase_date", type: "timestamptz") {
+        OrderColumn(name: "original_purchase_date") {
             .timestamptzArray($0.map(\.transaction.originalPurchaseDate))
         },
         text("app_transaction_id", \.appTransactionId), text("web_order_line_item_id", \.lineItem),
         OrderColumn(
-            name: "purchase_key", type: "text", values: { .textArray($0.map(\.purchaseKeys.key?.text)) },
+            name: "purchase_key", values: { .textArray($0.map(\.purchaseKeys.key?.text)) },
             update: .key),
         OrderColumn(
-            name: "fallback_key", type: "text", values: { .textArray($0.map(\.purchaseKeys.fallback?.text)) },
+            name: "fallback_key", values: { .textArray($0.map(\.purchaseKeys.fallback?.text)) },
             update: .keyByDate),
         // In production nobody pays nothing, whatever a message says.
-        OrderColumn(name: "test_purchase", type: "text") {
+        OrderColumn(name: "test_purchase") {
             .textArray($0.map { $0.key.environment == .sandbox ? $0.transaction.testPurchase?.rawValue : nil })
         },
-        OrderColumn(name: "transaction", type: "jsonb") { rows in
+        OrderColumn(name: "transaction") { rows in
             .jsonbArray(try rows.map { try rows.bodies.body(of: $0.transaction) })
         },
-        OrderColumn(name: "submission_id", type: "text", values: { .textArray($0.map(\.source.submissionId)) }),
-        OrderColumn(name: "correlation_id", type: "text", values: { .textArray($0.map(\.source.correlationId)) }),
+        OrderColumn(name: "submission_id", values: { .textArray($0.map(\.source.submissionId)) }),
+        OrderColumn(name: "correlation_id", values: { .textArray($0.map(\.source.correlationId)) }),
         OrderColumn(
-            name: "catalogue_version", type: "int8", values: { .int8Array($0.map(\.decision?.catalogueVersion)) },
+            name: "catalogue_version", values: { .int8Array($0.map(\.decision?.catalogueVersion)) },
             update: .atGrant),
         OrderColumn(
-            name: "is_price_expected", type: "bool", values: { .boolArray($0.map(\.decision?.isPriceExpected)) },
+            name: "is_price_expected", values: { .boolArray($0.map(\.decision?.isPriceExpected)) },
             update: .atGrant),
-        OrderColumn(name: "granted_elsewhere", type: "bool") { .boolArray($0.map(\.isGrantedElsewhere)) },
+        OrderColumn(name: "granted_elsewhere") { .boolArray($0.map(\.isGrantedElsewhere)) },
     ]
 
     /// All names, with commas between them.
     static let names = all.map(\.name).joined(separator: ", ")
 
-    /// `unnest($1::text[], …) AS new (environment, …)`.
-    static let rows = "unnest(\(arrays)) AS new (\(names))"
+    /// `unnest(…) AS new (environment, …)`.
+    static func rows(_ rows: OrderRows) throws -> SQL {
+        "unnest(\(try arrays(rows))) AS new (\(unescaped: names))"
+    }
 
     /// The same with one more column, whether it is granted for the first time.
-    static let rowsWithGrant = "unnest(\(arrays), $\(all.count + 1)::bool[]) AS new (\(names), is_grant)"
+    static func rowsWithGrant(_ rows: OrderRows) throws -> SQL {
+        "unnest(\(try arrays(rows)), \(rows.map(\.isGrant))) AS new (\(unescaped: names), is_grant)"
+    }
 
-    private static let arrays = all.enumerated().map { "$\($0.offset + 1)::\($0.element.type)[]" }
-        .joined(separator: ", ")
-
-    /// Values for ``rows``.
-    static func parameters(_ rows: OrderRows) throws -> [PostgresValue] {
-        try all.map { try $0.values(rows) }
+    private static func arrays(_ rows: OrderRows) throws -> SQL {
+        try all.map { column -> SQL in "\(try column.values(rows))" }.joined(separator: ", ")
     }
 
     private static func text(_ name: String, _ path: any KeyPath<Transaction, String> & Sendable) -> OrderColumn {
-        OrderColumn(name: name, type: "text") { .textArray($0.map { $0.transaction[keyPath: path] }) }
+        OrderColumn(name: name) { .textArray($0.map { $0.transaction[keyPath: path] }) }
     }
 
     private static func text(_ name: String, _ path: any KeyPath<Transaction, String?> & Sendable) -> OrderColumn {
-        OrderColumn(name: name, type: "text") { .textArray($0.map { $0.transaction[keyPath: path] }) }
+        OrderColumn(name: name) { .textArray($0.map { $0.transaction[keyPath: path] }) }
     }
 }
 

@@ -19,6 +19,18 @@ extension OrderStore {
         /// Its type by Apple, or unstated.
         package let productType: ProductType
 
+        /// Of ``candidateColumns``.
+        init(
+            environment: StoreEnvironment, transactionId: String, originalTransactionId: String, app: String,
+            productId: String, productType: String
+        ) {
+            key = OrderKey(environment: environment, transactionId: transactionId)
+            lineage = LineageKey(environment: environment, originalTransactionId: originalTransactionId)
+            self.app = app
+            self.productId = productId
+            self.productType = ProductType(appleName: productType)
+        }
+
         /// The same under the lineage's own original id.
         package func under(_ lineage: LineageKey) -> Candidate {
             var candidate = self
@@ -37,11 +49,11 @@ extension OrderStore {
         let result = try await connection.query(
             """
             SELECT \(candidateColumns) FROM orders
-            WHERE (environment, transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+            WHERE (environment, transaction_id) IN (SELECT * FROM \(SQL.rows(of: keys)))
                 AND state = 'parked' AND account IS NULL
             ORDER BY environment, transaction_id
-            """, keyColumns(keys))
-        return try result.rows.map(candidate)
+            """)
+        return try result.map(Candidate.init)
     }
 
     /// What waits for a token that is registered: parked orders, and what Apple took back before it was known whose it
@@ -58,7 +70,8 @@ extension OrderStore {
         let result = try await connection.query(
             """
             SELECT asked.id AS request, o.*
-            FROM unnest($1::int8[], $2::text[], $3::uuid[], $4::text[], $5::text[])
+            FROM unnest(\(requests.map(\.id)), \(requests.map(\.token.app)), \(requests.map(\.token.token)),
+                \(requests.map { $0.after?.environment.rawValue ?? "" }), \(requests.map { $0.after?.transactionId ?? "" }))
                 AS asked (id, app, token, environment, transaction_id)
             CROSS JOIN LATERAL (
                 SELECT FROM account_tokens t WHERE t.app = asked.app AND t.token = asked.token OFFSET 0) registered
@@ -66,22 +79,24 @@ extension OrderStore {
                 SELECT \(candidateColumns), state = 'parked' OR transaction ? 'environment' AS is_candidate FROM orders
                 WHERE \(isNobodysByToken) AND orders.app = asked.app AND app_account_token = asked.token
                     AND (orders.environment, orders.transaction_id) > (asked.environment, asked.transaction_id)
-                ORDER BY orders.environment, orders.transaction_id LIMIT $6) o
+                ORDER BY orders.environment, orders.transaction_id LIMIT \(limit)) o
             ORDER BY asked.id, o.environment, o.transaction_id
-            """,
-            [
-                .int8Array(requests.map(\.id)), .textArray(requests.map(\.token.app)),
-                .uuidArray(requests.map(\.token.token)),
-                .textArray(requests.map { $0.after?.environment.rawValue ?? "" }),
-                .textArray(requests.map { $0.after?.transactionId ?? "" }), .int8(Int64(limit)),
-            ])
-        var candidates: [Candidate] = []
-        var ends: [Int64: (count: Int, last: OrderKey)] = [:]
-        for row in result.rows {
-            let (id, key) = (try row.decode("request", as: Int64.self), try row.orderKey())
-            ends[id] = (ends[id, default: (0, key)].count + 1, key)
-            if try row.decode("is_candidate", as: Bool.self) { candidates.append(try candidate(row)) }
+            """)
+        let found = try result.map {
+            (
+                request: Int64, environment: StoreEnvironment, transactionId: String, originalTransactionId: String,
+                app: String, productId: String, productType: String, isCandidate: Bool
+            ) in
+            let candidate = Candidate(
+                environment: environment, transactionId: transactionId, originalTransactionId: originalTransactionId,
+                app: app, productId: productId, productType: productType)
+            return (request: request, candidate: candidate, isCandidate: isCandidate)
         }
+        var ends: [Int64: (count: Int, last: OrderKey)] = [:]
+        for (request, candidate, _) in found {
+            ends[request] = (ends[request, default: (0, candidate.key)].count + 1, candidate.key)
+        }
+        let candidates = found.filter(\.isCandidate).map(\.candidate)
         return (candidates, ends.filter { $0.value.count == limit }.mapValues(\.last))
     }
 
@@ -107,42 +122,37 @@ extension OrderStore {
                 SELECT app, app_account_token, environment, transaction_id FROM orders
                 WHERE \(isNobodysByToken)
                     AND (app, app_account_token, environment, transaction_id)
-                        > ($1, coalesce($2, '00000000-0000-0000-0000-000000000000'::uuid), $3, $4)
-                ORDER BY app, app_account_token, environment, transaction_id LIMIT $5) o
+                        > (\(place?.token.app ?? ""),
+                            coalesce(\(place?.token.token), '00000000-0000-0000-0000-000000000000'::uuid),
+                            \(place?.key.environment.rawValue ?? ""), \(place?.key.transactionId ?? ""))
+                ORDER BY app, app_account_token, environment, transaction_id LIMIT \(limit)) o
             LEFT JOIN LATERAL (
                 SELECT token FROM account_tokens t WHERE t.app = o.app AND t.token = o.app_account_token OFFSET 0
             ) registered ON true
             ORDER BY o.app, o.app_account_token, o.environment, o.transaction_id
-            """,
-            [
-                .text(place?.token.app ?? ""), .uuid(place?.token.token),
-                .text(place?.key.environment.rawValue ?? ""), .text(place?.key.transactionId ?? ""),
-                .int8(Int64(limit)),
-            ])
-        let tokens = try result.rows.filter { try $0.decode("is_registered") }.map { try tokenPlace($0).token }
-        return (Set(tokens), result.rows.count == limit ? try result.rows.last.map(tokenPlace) : nil)
-    }
-
-    private static func tokenPlace(_ row: PostgresRow) throws -> TokenPlace {
-        TokenPlace(
-            token: AppToken(app: try row.decode("app"), token: try row.decode("app_account_token")),
-            key: try row.orderKey())
+            """)
+        let places = try result.map {
+            (
+                app: String, appAccountToken: UUID, environment: StoreEnvironment, transactionId: String,
+                isRegistered: Bool
+            ) in
+            (
+                place: TokenPlace(
+                    token: AppToken(app: app, token: appAccountToken),
+                    key: OrderKey(environment: environment, transactionId: transactionId)), isRegistered: isRegistered
+            )
+        }
+        let tokens = places.filter(\.isRegistered).map(\.place.token)
+        return (Set(tokens), places.count == limit ? places.last?.place : nil)
     }
 
     /// Orders that nobody's token keeps from having an account; the words of the index orders_nobodys_by_token.
-    private static let isNobodysByToken = """
+    private static let isNobodysByToken: SQL = """
         account IS NULL AND app_account_token IS NOT NULL
             AND (state = 'revoked' OR state = 'parked' AND reason = 'account_token_unknown')
         """
 
-    static let candidateColumns = """
+    static let candidateColumns: SQL = """
         orders.environment, orders.transaction_id, original_transaction_id, orders.app, product_id, product_type
         """
-
-    static func candidate(_ row: PostgresRow) throws -> Candidate {
-        Candidate(
-            key: try row.orderKey(), lineage: try row.lineageKey(), app: try row.decode("app"),
-            productId: try row.decode("product_id"), productType: ProductType(appleName: try row.decode("product_type"))
-        )
-    }
 }

@@ -31,18 +31,16 @@ extension OrderStore {
         let result = try await connection.query(
             """
             SELECT asked.app, asked.product_id, asked.reason
-            FROM (SELECT * FROM unnest($1::text[], $2::text[]) AS products (app, product_id)
-                CROSS JOIN unnest($3::text[]) AS reasons (reason)) asked
+            FROM (SELECT * FROM unnest(\(products.map(\.app)), \(products.map(\.productId))) AS products (app, product_id)
+                CROSS JOIN unnest(\(catalogueReasons)) AS reasons (reason)) asked
             CROSS JOIN LATERAL (
                 SELECT FROM orders
                 WHERE \(isInDoubt) AND orders.app = asked.app AND orders.product_id = asked.product_id
                     AND orders.reason = asked.reason LIMIT 1) found
-            """,
-            [
-                .textArray(products.map(\.app)), .textArray(products.map(\.productId)),
-                .textArray(catalogueReasons.map(\.rawValue)),
-            ])
-        return try result.rows.map(doubt)
+            """)
+        return try result.map { (app: String, productId: String, reason: ReasonCode) in
+            Doubt(product: AppProduct(app: app, productId: productId), reason: reason)
+        }
     }
 
     /// The next orders that are parked for a doubt, sorted by key, and those of them that a product releases.
@@ -59,25 +57,23 @@ extension OrderStore {
     ) async throws -> (candidates: [Candidate], last: OrderKey?) {
         let result = try await connection.query(
             """
-            SELECT \(candidateColumns), reason, quantity, \(undecided) AS transaction FROM orders
-            WHERE \(isInDoubt) AND app = $1 AND product_id = $2 AND reason = $3
-                AND (environment, transaction_id) > ($4, $5)
-            ORDER BY environment, transaction_id LIMIT $6
-            """,
-            [
-                .text(doubt.product.app), .text(doubt.product.productId), .text(doubt.reason.rawValue),
-                .text(key?.environment.rawValue ?? ""), .text(key?.transactionId ?? ""), .int8(Int64(limit)),
-            ])
-        return try candidates(in: result.rows, endedBy: product, limit: limit)
+            SELECT \(parkedColumns) FROM orders
+            WHERE \(isInDoubt) AND app = \(doubt.product.app) AND product_id = \(doubt.product.productId)
+                AND reason = \(doubt.reason)
+                AND (environment, transaction_id) > (\(key?.environment.rawValue ?? ""), \(key?.transactionId ?? ""))
+            ORDER BY environment, transaction_id LIMIT \(limit)
+            """)
+        return try candidates(in: result, endedBy: product, limit: limit)
     }
 
     // Not inlined, as below.
     @inline(never)
     private static func candidates(
-        in rows: [PostgresRow], endedBy product: Catalogue.Product, limit: Int
+        in result: PostgresResult, endedBy product: Catalogue.Product, limit: Int
     ) throws -> (candidates: [Candidate], last: OrderKey?) {
-        let candidates = try rows.filter { try isEnded($0, by: product) }.map(candidate)
-        return (candidates, rows.count == limit ? try rows.last?.orderKey() : nil)
+        let parked = try result.map(Parked.init)
+        let candidates = parked.filter { $0.isEnded(by: product) }.map(\.candidate)
+        return (candidates, parked.count == limit ? parked.last?.candidate.key : nil)
     }
 
     /// The next orders that are in doubt in the order of their products, and the products that release one after all.
@@ -93,59 +89,70 @@ extension OrderStore {
     ) async throws -> (products: Set<AppProduct>, last: DoubtPlace?) {
         let result = try await connection.query(
             """
-            SELECT app, product_id, reason, environment, transaction_id, product_type, quantity,
-                \(undecided) AS transaction
-            FROM orders
-            WHERE \(isInDoubt) AND (app, product_id, reason, environment, transaction_id) > ($1, $2, $3, $4, $5)
-            ORDER BY app, product_id, reason, environment, transaction_id LIMIT $6
-            """,
-            [
-                .text(place?.doubt.product.app ?? ""), .text(place?.doubt.product.productId ?? ""),
-                .text(place?.doubt.reason.rawValue ?? ""), .text(place?.key.environment.rawValue ?? ""),
-                .text(place?.key.transactionId ?? ""), .int8(Int64(limit)),
-            ])
-        return try doubtsEnded(in: result.rows, by: catalogue, limit: limit)
+            SELECT \(parkedColumns) FROM orders
+            WHERE \(isInDoubt) AND (app, product_id, reason, environment, transaction_id)
+                > (\(place?.doubt.product.app ?? ""), \(place?.doubt.product.productId ?? ""),
+                    \(place?.doubt.reason.rawValue ?? ""), \(place?.key.environment.rawValue ?? ""),
+                    \(place?.key.transactionId ?? ""))
+            ORDER BY app, product_id, reason, environment, transaction_id LIMIT \(limit)
+            """)
+        return try doubtsEnded(in: result, by: catalogue, limit: limit)
     }
 
     @inline(never)
     private static func doubtsEnded(
-        in rows: [PostgresRow], by catalogue: Catalogue, limit: Int
+        in result: PostgresResult, by catalogue: Catalogue, limit: Int
     ) throws -> (products: Set<AppProduct>, last: DoubtPlace?) {
-        var products: Set<AppProduct> = []
-        for row in rows {
-            let key = try doubt(row).product
-            if let product = catalogue.product(key), try isEnded(row, by: product) { products.insert(key) }
+        let parked = try result.map(Parked.init)
+        let ended = parked.filter { order in
+            catalogue.product(order.doubt.product).map { order.isEnded(by: $0) } ?? false
         }
-        let last = rows.count == limit ? rows.last : nil
-        return (products, try last.map { DoubtPlace(doubt: try doubt($0), key: try $0.orderKey()) })
+        let last = parked.count == limit ? parked.last : nil
+        return (Set(ended.map(\.doubt.product)), last.map { DoubtPlace(doubt: $0.doubt, key: $0.candidate.key) })
     }
 
-    /// Whether a product of the catalogue ends the doubt that an order is parked for.
-    private static func isEnded(_ row: PostgresRow, by product: Catalogue.Product) throws -> Bool {
-        switch ReasonCode(rawValue: try row.decode("reason")) {
-        case .productUnknown: true
-        case .productTypeMismatch: ProductType(rawValue: try row.decode("product_type")) == product.type
-        case .amountTooLarge:
-            Int64(try row.decode("quantity", as: Int32.self)) <= OrderDecision.quantityMaximum(of: product)
-        case .vocabularyUnknown:
-            Vocabulary.holding(try row.json("transaction", as: Transaction.self), by: product) == nil
-        // A token's, which no catalogue ends.
-        default: false
+    /// An order that is parked for a doubt.
+    private struct Parked {
+        let candidate: Candidate
+        let doubt: Doubt
+        let quantity: Int32
+        /// What Apple signed, where it is held for a word of that.
+        let transaction: Transaction?
+
+        /// Of ``parkedColumns``.
+        init(
+            environment: StoreEnvironment, transactionId: String, originalTransactionId: String, app: String,
+            productId: String, productType: String, reason: ReasonCode, quantity: Int32,
+            transaction: JSONColumn<Transaction>?
+        ) {
+            candidate = Candidate(
+                environment: environment, transactionId: transactionId, originalTransactionId: originalTransactionId,
+                app: app, productId: productId, productType: productType)
+            doubt = Doubt(product: AppProduct(app: app, productId: productId), reason: reason)
+            self.quantity = quantity
+            self.transaction = transaction?.value
+        }
+
+        /// Whether a product of the catalogue ends the doubt.
+        func isEnded(by product: Catalogue.Product) -> Bool {
+            switch doubt.reason {
+            case .productUnknown: true
+            case .productTypeMismatch: candidate.productType == product.type
+            case .amountTooLarge: Int64(quantity) <= OrderDecision.quantityMaximum(of: product)
+            case .vocabularyUnknown: transaction.map { Vocabulary.holding($0, by: product) == nil } ?? false
+            // A token's, which no catalogue ends.
+            default: false
+            }
         }
     }
 
-    private static func doubt(_ row: PostgresRow) throws -> Doubt {
-        Doubt(
-            product: AppProduct(app: try row.decode("app"), productId: try row.decode("product_id")),
-            reason: ReasonCode(rawValue: try row.decode("reason")))
-    }
+    private static let parkedColumns: SQL = """
+        \(candidateColumns), reason, quantity, CASE WHEN reason = 'vocabulary_unknown' THEN transaction END AS transaction
+        """
 
     /// The words of the index orders_in_doubt_by_cause.
-    private static let isInDoubt = """
+    private static let isInDoubt: SQL = """
         state = 'parked' AND reason IN
             ('product_unknown', 'account_token_unknown', 'product_type_mismatch', 'amount_too_large', 'vocabulary_unknown')
         """
-
-    /// What Apple signed of an order that is held for a word of it.
-    private static let undecided = "CASE WHEN reason = 'vocabulary_unknown' THEN transaction END"
 }

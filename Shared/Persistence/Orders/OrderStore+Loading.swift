@@ -44,22 +44,26 @@ extension OrderStore {
         guard !statements.isEmpty else { return [] }
         let keys = statements.map { PurchaseKeys(of: $0.transaction) }
         let hasKeys = keys.contains { $0.key != nil || $0.fallback != nil }
-        var parameters: [PostgresValue] = [
-            .textArray(statements.map(\.environment.rawValue)), .textArray(statements.map(\.transaction.transactionId)),
-            .textArray(try statements.map { try bodies.body(of: $0.transaction) }),
-        ]
-        if hasKeys {
-            parameters += [
-                .textArray(statements.map(\.transaction.bundleId)), .textArray(keys.map { $0.key?.text }),
-                .textArray(keys.map { $0.fallback?.text }),
-                .textArray(statements.map { $0.transaction.isAutoRenewable ? $0.transaction.lineItem : nil }),
-                // Not out of the key: an id may have a colon.
-                .textArray(
-                    zip(statements, keys).map { $1.fallback == nil ? nil : $0.transaction.originalTransactionId }),
-                .textArray(statements.map(\.transaction.productId)),
-            ]
+        let ids: SQL = """
+            \(statements.map(\.environment)), \(statements.map(\.transaction.transactionId)),
+            \(try statements.map { try bodies.body(of: $0.transaction) })
+            """
+        let lineItems = statements.map { $0.transaction.isAutoRenewable ? $0.transaction.lineItem : nil }
+        // Not out of the key: an id may have a colon.
+        let originals = zip(statements, keys).map { statement, keys -> String? in
+            keys.fallback == nil ? nil : statement.transaction.originalTransactionId
         }
-        let result = try await connection.query(hasKeys ? matchByAllStatement : matchByIdStatement, parameters)
+        let matching: SQL =
+            !hasKeys
+            ? matchingById(ids)
+            : matchingByAll(
+                ids,
+                """
+                \(statements.map(\.transaction.bundleId)), \(keys.map { $0.key?.text }), \(keys.map { $0.fallback?.text }),
+                \(lineItems), \(originals),
+                \(statements.map(\.transaction.productId))
+                """)
+        let result = try await connection.query(matching)
         return try result.rows.map { row in
             Match(
                 place: Int(try row.decode("place", as: Int64.self)) - 1, path: try row.known("path"),
@@ -84,18 +88,15 @@ extension OrderStore {
             SELECT \(columns), o.state = 'parked' OR o.account IS NULL OR asked.is_asked AS is_whole,
                 CASE WHEN o.state = 'parked' OR o.account IS NULL OR asked.is_asked THEN o.transaction END AS transaction
             FROM (SELECT environment, transaction_id, bool_or(is_asked) AS is_asked FROM (
-                    SELECT *, true AS is_asked FROM unnest($1::text[], $2::text[]) AS asked (environment, transaction_id)
+                    SELECT *, true AS is_asked FROM \(SQL.rows(of: keys)) AS asked (environment, transaction_id)
                     UNION ALL SELECT o.environment, o.transaction_id, false
-                    FROM unnest($3::text[], $4::text[]) AS lineage (environment, original_transaction_id)
+                    FROM \(SQL.rows(of: lineages)) AS lineage (environment, original_transaction_id)
                     JOIN orders o USING (environment, original_transaction_id) WHERE o.product_type <> 'consumable') rows
                 GROUP BY 1, 2) asked
             JOIN orders o USING (environment, transaction_id)
             ORDER BY o.environment, o.transaction_id
             FOR UPDATE OF o
-            """,
-            keyColumns(keys) + [
-                .textArray(lineages.map(\.environment.rawValue)), .textArray(lineages.map(\.originalTransactionId)),
-            ])
+            """)
         return try await stored(result, on: connection)
     }
 
@@ -108,10 +109,10 @@ extension OrderStore {
             """
             SELECT \(columns), true AS is_whole, o.transaction FROM orders o
             WHERE (o.state = 'parked' OR o.account IS NULL)
-                AND (o.environment, o.transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+                AND (o.environment, o.transaction_id) IN (SELECT * FROM \(SQL.rows(of: keys)))
             ORDER BY o.environment, o.transaction_id
             FOR UPDATE SKIP LOCKED
-            """, keyColumns(keys))
+            """)
         return try await stored(result, on: connection)
     }
 
@@ -144,7 +145,7 @@ extension OrderStore {
         let result = try await connection.query(
             """
             WITH asked AS (
-                SELECT * FROM unnest($1::text[], $2::text[]) AS asked (environment, order_transaction_id)
+                SELECT * FROM \(SQL.rows(of: keys)) AS asked (environment, order_transaction_id)
             )
             SELECT t.environment, t.order_transaction_id, t.transaction_id, t.statement
             FROM asked JOIN order_transactions t USING (environment, order_transaction_id)
@@ -154,28 +155,32 @@ extension OrderStore {
             FROM asked JOIN order_transactions t
                 ON (t.environment, t.transaction_id) = (asked.environment, asked.order_transaction_id)
             WHERE t.statement IS NOT NULL
-            """, keyColumns(keys))
-        var statements: [OrderKey: [String: Transaction]] = [:]
-        for row in result.rows {
-            let id: String = try row.decode("transaction_id")
-            statements[try row.orderKey("order_transaction_id"), default: [:]][id] =
-                try row.json("statement", as: Transaction.self)
+            """)
+        let statements = try result.map {
+            (
+                environment: StoreEnvironment, orderTransactionId: String, transactionId: String,
+                statement: JSONColumn<Transaction>
+            ) in
+            (
+                OrderKey(environment: environment, transactionId: orderTransactionId),
+                [transactionId: statement.value]
+            )
         }
-        return statements
+        return Dictionary(statements) { known, more in known.merging(more) { $1 } }
     }
 
     /// The types of which an order has keys; one of another contradicts nothing by having none.
     static let typesWithKeys = (ProductType.known + [.unstated]).filter { $0 != .consumable }
         .map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
-    static let columns = """
+    static let columns: SQL = """
         o.environment, o.transaction_id, o.app, o.original_transaction_id, o.state, o.reason, o.account,
         o.granted_at IS NOT NULL AS was_granted, o.product_type, o.product_id, o.purchase_date, o.expires_date,
         o.app_account_token, o.transaction ->> 'transaction_reason' AS transaction_reason, o.test_purchase, o.submission_id, o.correlation_id, o.web_order_line_item_id,
         o.granted_elsewhere, o.ownership IS NOT DISTINCT FROM 'FAMILY_SHARED' AS is_family_copy,
         o.ownership IS NOT DISTINCT FROM 'PURCHASED' AS is_purchased,
         (o.purchase_key IS NOT NULL OR o.fallback_key IS NOT NULL
-            OR o.product_type NOT IN (\(typesWithKeys))) AS has_keys
+            OR o.product_type NOT IN (\(unescaped: typesWithKeys))) AS has_keys
         """
 
     static func order(_ row: PostgresRow, purchase: Purchase?) throws -> StoredOrder {
@@ -193,10 +198,8 @@ extension OrderStore {
             purchase: purchase)
     }
 
-    private static let asked = "unnest($1::text[], $2::text[], $3::text[]"
-
     // OFFSET 0: one look into the index for each, however few rows the planner expects in a table without statistics.
-    private static let matchById = """
+    private static let matchById: SQL = """
         SELECT asked.place, 'id' AS path, \(columns),
             coalesce(t.statement, o.transaction) = asked.statement::jsonb AS is_repetition
         FROM asked
@@ -207,17 +210,20 @@ extension OrderStore {
             SELECT * FROM orders WHERE (environment, transaction_id) = (t.environment, t.order_transaction_id) OFFSET 0) o
         """
 
-    private static let matchByIdStatement = """
+    private static func matchingById(_ ids: SQL) -> SQL {
+        """
         WITH asked AS (
-            SELECT * FROM \(asked)) WITH ORDINALITY AS asked (environment, transaction_id, statement, place)
+            SELECT * FROM unnest(\(ids)) WITH ORDINALITY AS asked (environment, transaction_id, statement, place)
         )
         \(matchById)
         """
+    }
 
-    private static let matchByAllStatement = """
+    private static func matchingByAll(_ ids: SQL, _ keys: SQL) -> SQL {
+        """
         WITH asked AS (
             SELECT *, substring(fallback_key FROM '-?[0-9]+$')::int8 AS second
-            FROM \(asked), $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) WITH ORDINALITY
+            FROM unnest(\(ids), \(keys)) WITH ORDINALITY
                 AS asked (environment, transaction_id, statement, app, purchase_key, fallback_key, line_item, original,
                     product, place)
         )
@@ -239,4 +245,5 @@ extension OrderStore {
         FROM asked JOIN orders o ON (o.environment, o.app, o.web_order_line_item_id)
             = (asked.environment, asked.app, asked.line_item)
         """
+    }
 }

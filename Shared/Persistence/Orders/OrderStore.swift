@@ -15,10 +15,8 @@ package enum OrderStore {
         guard !orders.isEmpty else { return }
         let sorted = orders.sorted { $0.key < $1.key }
         let result = try await connection.query(
-            insertStatement, try OrderColumn.parameters(OrderRows(transitions: sorted, bodies: bodies)))
-        guard let row = result.rows.first, try row.decode("written", as: Int64.self) == Int64(orders.count) else {
-            throw takenMeanwhile
-        }
+            insertion(of: try OrderColumn.rows(OrderRows(transitions: sorted, bodies: bodies))))
+        guard try result.map({ (written: Int) in written }) == [orders.count] else { throw takenMeanwhile }
         try await writeIds(of: sorted.filter(\.purchase.hasSeveralIds), bodies, on: connection)
     }
 
@@ -34,9 +32,7 @@ package enum OrderStore {
         let sorted = orders.sorted { $0.key < $1.key }
         do {
             _ = try await connection.query(
-                updateStatement,
-                try OrderColumn.parameters(OrderRows(transitions: sorted, bodies: bodies))
-                    + [.boolArray(sorted.map(\.isGrant))])
+                updating(from: try OrderColumn.rowsWithGrant(OrderRows(transitions: sorted, bodies: bodies))))
         } catch let error as PostgresError where error.sqlState == "23505" {
             throw takenMeanwhile
         }
@@ -53,9 +49,10 @@ package enum OrderStore {
         _ = try await connection.query(
             """
             UPDATE orders o SET account = new.account
-            FROM unnest($1::text[], $2::text[], $3::text[]) AS new (environment, transaction_id, account)
+            FROM unnest(\(orders.map(\.key.environment)), \(orders.map(\.key.transactionId)), \(orders.map(\.account)))
+                AS new (environment, transaction_id, account)
             WHERE (o.environment, o.transaction_id) = (new.environment, new.transaction_id)
-            """, keyColumns(orders.map(\.key)) + [.textArray(orders.map(\.account.text))])
+            """)
     }
 
     /// Writes the ids of purchases that have several, with what Apple signed under each.
@@ -64,22 +61,18 @@ package enum OrderStore {
     ) async throws {
         let rows = orders.flatMap { order in order.purchase.statements.map { (order: order, statement: $0) } }
         guard !rows.isEmpty else { return }
+        let bodies = try rows.map { try bodies.body(of: $0.statement) }
         let result = try await connection.query(
             """
             INSERT INTO order_transactions AS known
                 (environment, transaction_id, order_transaction_id, submission_id, statement)
-            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::jsonb[])
+            SELECT * FROM unnest(\(rows.map(\.order.key.environment)), \(rows.map(\.statement.transactionId)),
+                \(rows.map(\.order.key.transactionId)), \(rows.map(\.order.submissionId)), \(json: bodies))
                 AS new (environment, transaction_id) ORDER BY environment, transaction_id
             ON CONFLICT (environment, transaction_id) DO UPDATE SET statement = excluded.statement
                 WHERE known.order_transaction_id = excluded.order_transaction_id
             RETURNING transaction_id
-            """,
-            [
-                .textArray(rows.map(\.order.key.environment.rawValue)),
-                .textArray(rows.map(\.statement.transactionId)), .textArray(rows.map(\.order.key.transactionId)),
-                .textArray(rows.map(\.order.submissionId)),
-                .jsonbArray(try rows.map { try bodies.body(of: $0.statement) }),
-            ])
+            """)
         guard result.rows.count == rows.count else { throw takenMeanwhile }
     }
 
@@ -91,14 +84,11 @@ package enum OrderStore {
         _ = try await connection.query(
             """
             INSERT INTO purchase_conflicts (environment, app, transaction_id, order_transaction_id, cause, submission_id)
-            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+            SELECT * FROM unnest(\(conflicts.map(\.transaction.environment)), \(conflicts.map(\.app)),
+                \(conflicts.map(\.transaction.transactionId)), \(conflicts.map(\.orderId)), \(conflicts.map(\.cause.rawValue)),
+                \(conflicts.map(\.submissionId)))
             ON CONFLICT DO NOTHING
-            """,
-            [
-                .textArray(conflicts.map(\.transaction.environment)), .textArray(conflicts.map(\.app)),
-                .textArray(conflicts.map(\.transaction.transactionId)), .textArray(conflicts.map(\.orderId)),
-                .textArray(conflicts.map(\.cause.rawValue)), .textArray(conflicts.map(\.submissionId)),
-            ])
+            """)
     }
 
     /// A row of `purchase_conflicts`.
@@ -128,11 +118,12 @@ package enum OrderStore {
         code: .statementFailed, reason: "another transaction recorded the same purchase meanwhile", sqlState: "40001")
 
     // One statement, so that a new order costs one way to the server.
-    private static let insertStatement = """
+    private static func insertion(of rows: SQL) -> SQL {
+        """
         WITH made AS (
-            INSERT INTO orders (\(OrderColumn.names), granted_at, revoked_at)
+            INSERT INTO orders (\(unescaped: OrderColumn.names), granted_at, revoked_at)
             SELECT *, CASE WHEN state = 'granted' THEN now() END, CASE WHEN state = 'revoked' THEN now() END
-            FROM \(OrderColumn.rows)
+            FROM \(rows)
             ON CONFLICT DO NOTHING
             RETURNING environment, transaction_id, submission_id
         ), ids AS (
@@ -143,26 +134,28 @@ package enum OrderStore {
         )
         SELECT count(*) AS written FROM ids
         """
+    }
 
-    private static let updateStatement: String = {
-        let changed = OrderColumn.all.compactMap { column -> String? in
-            let name = column.name
-            return switch column.update {
-            case .replaced: "\(name) = new.\(name)"
-            case .atGrant: "\(name) = CASE WHEN new.is_grant THEN new.\(name) ELSE o.\(name) END"
-            case .key: "\(name) = \(updatedKey(name))"
-            case .keyByDate: "\(name) = \(updatedKey(name, staysWhere: isOfSameDay))"
-            case .never: nil
-            }
-        }.joined(separator: ", ")
-        return """
-            UPDATE orders o SET \(changed),
-                revoked_at = CASE WHEN new.state = 'revoked' THEN coalesce(o.revoked_at, now()) END,
-                granted_at = CASE WHEN new.is_grant THEN now() ELSE o.granted_at END
-            FROM \(OrderColumn.rowsWithGrant)
-            WHERE (o.environment, o.transaction_id) = (new.environment, new.transaction_id)
-            """
-    }()
+    private static func updating(from rows: SQL) -> SQL {
+        """
+        UPDATE orders o SET \(unescaped: changes),
+            revoked_at = CASE WHEN new.state = 'revoked' THEN coalesce(o.revoked_at, now()) END,
+            granted_at = CASE WHEN new.is_grant THEN now() ELSE o.granted_at END
+        FROM \(rows)
+        WHERE (o.environment, o.transaction_id) = (new.environment, new.transaction_id)
+        """
+    }
+
+    private static let changes = OrderColumn.all.compactMap { column -> String? in
+        let name = column.name
+        return switch column.update {
+        case .replaced: "\(name) = new.\(name)"
+        case .atGrant: "\(name) = CASE WHEN new.is_grant THEN new.\(name) ELSE o.\(name) END"
+        case .key: "\(name) = \(updatedKey(name))"
+        case .keyByDate: "\(name) = \(updatedKey(name, staysWhere: isOfSameDay))"
+        case .never: nil
+        }
+    }.joined(separator: ", ")
 
     /// What an update makes of a purchase key: none of a type that has none, and what contradicts another order keeps its own.
     ///
@@ -182,9 +175,4 @@ package enum OrderStore {
             AND abs(substring(new.fallback_key FROM '-?[0-9]+$')::numeric
                 - substring(o.fallback_key FROM '-?[0-9]+$')::numeric) <= 86400
         """
-
-    /// `$1` and `$2`.
-    static func keyColumns(_ keys: [OrderKey]) -> [PostgresValue] {
-        [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.transactionId))]
-    }
 }

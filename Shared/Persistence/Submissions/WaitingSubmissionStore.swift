@@ -82,7 +82,7 @@ package enum WaitingSubmissionStore {
         guard !asked.isEmpty else { return [:] }
         let result = try await connection.query(
             """
-            SELECT asked.submission_id AS asked_submission_id, asked.transaction_id AS asked_id, \(unescaped: OrderStore.columns),
+            SELECT asked.submission_id AS asked_submission_id, asked.transaction_id AS asked_id, \(OrderStore.columns),
                 (o.transaction - 'evidence')::text AS transaction,
                 w.submission_id IS NOT NULL AS is_awaited,
                 ARRAY(SELECT s.account FROM lineage_shares s
