@@ -17,11 +17,11 @@ package struct AccountTokenStore: Sendable {
     /// - Throws: `PostgresError`.
     package func register(app: String, token: UUID, account: String) async throws -> String {
         _ = try await pool.query(
-            "INSERT INTO account_tokens AS t (app, token, account) VALUES ($1, $2, $3) \(Self.renewal)",
-            [.text(app), .uuid(token), .text(account)])
+            "INSERT INTO account_tokens AS t (app, token, account) VALUES (\(app), \(token), \(account)) \(Self.renewal)"
+        )
         let result = try await pool.query(
-            "SELECT account FROM account_tokens WHERE app = $1 AND token = $2", [.text(app), .uuid(token)])
-        return try result.rows.first?.decode("account", as: String.self) ?? account
+            "SELECT account FROM account_tokens WHERE app = \(app) AND token = \(token)")
+        return try result.map { (account: String) in account }.first ?? account
     }
 
     /// Says what many tokens mean; what was registered before stays.
@@ -34,18 +34,15 @@ package struct AccountTokenStore: Sendable {
         _ = try await pool.query(
             """
             INSERT INTO account_tokens AS t (app, token, account)
-            SELECT * FROM unnest($1::text[], $2::uuid[], $3::text[]) \(Self.renewal)
-            """,
-            [
-                .textArray(sorted.map(\.key.app)), .uuidArray(sorted.map(\.key.token)),
-                .textArray(sorted.map(\.value.text)),
-            ])
+            SELECT * FROM unnest(\(sorted.map(\.key.app)), \(sorted.map(\.key.token)), \(sorted.map(\.value)))
+            \(Self.renewal)
+            """)
         return try await pool.withConnection { try await Self.accounts(of: Set(tokens.keys), on: $0) }
     }
 
     /// What was registered before stays; but who registers a token of its name while the account of that name is being
     /// forgotten is a new one, and registers it anew.
-    private static let renewal = """
+    private static let renewal: SQL = """
         ON CONFLICT (app, token) DO UPDATE SET created_at = now()
             WHERE t.account = excluded.account AND EXISTS (SELECT FROM forget_requests r
                 WHERE r.account = t.account AND r.app = t.app AND r.requested_at >= t.created_at)
@@ -63,18 +60,16 @@ package struct AccountTokenStore: Sendable {
         guard !tokens.isEmpty else { return [:] }
         let result = try await connection.query(
             """
-            SELECT t.app, t.token, t.account FROM unnest($1::text[], $2::uuid[]) AS asked (app, token)
+            SELECT t.app, t.token, t.account
+            FROM unnest(\(tokens.map(\.app)), \(tokens.map(\.token))) AS asked (app, token)
             JOIN account_tokens t USING (app, token)
             WHERE NOT EXISTS (SELECT FROM forget_requests r
                 WHERE r.account = t.account AND r.app = t.app AND r.renamed_at IS NULL AND r.requested_at < t.created_at)
-            """,
-            [.textArray(tokens.map(\.app)), .uuidArray(tokens.map(\.token))])
-        var accounts: [AppToken: Account] = [:]
-        for row in result.rows {
-            let key = AppToken(app: try row.decode("app"), token: try row.decode("token"))
-            accounts[key] = try row.account()
+            """)
+        let accounts = try result.map { (app: String, token: UUID, account: Account) in
+            (AppToken(app: app, token: token), account)
         }
-        return accounts
+        return Dictionary(uniqueKeysWithValues: accounts)
     }
 
     /// A token of each account that is no intent's, and so says nothing of a purchase: the newest that is registered, or one
@@ -87,15 +82,18 @@ package struct AccountTokenStore: Sendable {
         guard !accounts.isEmpty else { return [] }
         let found = try await connection.query(
             """
-            SELECT asked.place, t.token FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (app, account, place)
+            SELECT asked.place, t.token FROM unnest(\(accounts.map(\.app)), \(accounts.map(\.account)))
+                WITH ORDINALITY AS asked (app, account, place)
             CROSS JOIN LATERAL (
                 SELECT token FROM account_tokens t
                 WHERE t.account = asked.account AND t.app = asked.app
                     AND NOT EXISTS (SELECT FROM purchase_intents i WHERE i.id = t.token)
                 ORDER BY created_at DESC, token LIMIT 1) t
-            """, [.textArray(accounts.map(\.app)), .textArray(accounts.map(\.account.text))])
+            """)
         var tokens = [UUID?](repeating: nil, count: accounts.count)
-        for row in found.rows { tokens[Int(try row.decode("place", as: Int64.self)) - 1] = try row.decode("token") }
+        for (place, token) in try found.map({ (place: Int, token: UUID) in (place, token) }) {
+            tokens[place - 1] = token
+        }
         // One account may have several of the purchases.
         var made: [AppToken: Account] = [:]
         var ofAccount: [[String]: UUID] = [:]
@@ -114,12 +112,9 @@ package struct AccountTokenStore: Sendable {
                 INSERT INTO account_tokens (app, token, account, created_at)
                 SELECT app, token, account, coalesce((SELECT min(r.requested_at) FROM forget_requests r
                     WHERE r.account = new.account AND r.app = new.app AND r.renamed_at IS NULL), now())
-                FROM unnest($1::text[], $2::uuid[], $3::text[]) AS new (app, token, account)
-                """,
-                [
-                    .textArray(list.map(\.key.app)), .uuidArray(list.map(\.key.token)),
-                    .textArray(list.map(\.value.text)),
-                ])
+                FROM unnest(\(list.map(\.key.app)), \(list.map(\.key.token)), \(list.map(\.value)))
+                    AS new (app, token, account)
+                """)
         }
         return all
     }

@@ -50,18 +50,17 @@ extension EntitlementStore {
     /// - Throws: `PostgresError`.
     package static func move(_ moves: [Move], on connection: PostgresConnection) async throws {
         guard !moves.isEmpty else { return }
-        let parameters: [PostgresValue] = [
-            .textArray(moves.map(\.lineage.environment.rawValue)),
-            .textArray(moves.map(\.lineage.originalTransactionId)), .textArray(moves.map(\.from.text)),
-            .textArray(moves.map(\.to.text)),
-        ]
+        let rows: SQL = """
+            moves AS (
+                SELECT * FROM unnest(\(moves.map(\.lineage.environment)), \(moves.map(\.lineage.originalTransactionId)),
+                    \(moves.map(\.from)), \(moves.map(\.to)))
+                    AS moves (environment, original_transaction_id, from_account, to_account)
+            )
+            """
         // Who shared it until now, and owns it from now on, has the same rows already.
         _ = try await connection.query(
             """
-            WITH moves AS (
-                SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
-                    AS moves (environment, original_transaction_id, from_account, to_account)
-            ), shares AS (
+            WITH \(rows), shares AS (
                 DELETE FROM lineage_shares s USING moves m
                 WHERE s.environment = m.environment AND s.original_transaction_id = m.original_transaction_id
                     AND s.account = m.to_account
@@ -70,18 +69,15 @@ extension EntitlementStore {
             WHERE o.environment = m.environment AND o.original_transaction_id = m.original_transaction_id
                 AND o.product_type <> 'consumable' AND e.environment = o.environment AND e.app = o.app
                 AND e.transaction_id = o.transaction_id AND e.account = m.to_account
-            """, parameters)
+            """)
         _ = try await connection.query(
             """
-            WITH moves AS (
-                SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
-                    AS moves (environment, original_transaction_id, from_account, to_account)
-            )
+            WITH \(rows)
             UPDATE entitlements e SET account = m.to_account FROM moves m, orders o
             WHERE o.environment = m.environment AND o.original_transaction_id = m.original_transaction_id
                 AND o.product_type <> 'consumable' AND e.environment = o.environment AND e.app = o.app
                 AND e.transaction_id = o.transaction_id AND e.account = m.from_account
-            """, parameters)
+            """)
     }
 
     /// Lets accounts use lineages no more that shared them until now, and are not their owners.
@@ -97,7 +93,8 @@ extension EntitlementStore {
             """
             WITH gone AS (
                 DELETE FROM lineage_shares s
-                USING unnest($1::text[], $2::text[], $3::text[]) AS old (environment, original_transaction_id, account)
+                USING unnest(\(shares.map(\.lineage.environment)), \(shares.map(\.lineage.originalTransactionId)),
+                    \(shares.map(\.account))) AS old (environment, original_transaction_id, account)
                 WHERE (s.environment, s.original_transaction_id, s.account)
                     = (old.environment, old.original_transaction_id, old.account)
                 RETURNING s.environment, s.original_transaction_id, s.account
@@ -106,11 +103,7 @@ extension EntitlementStore {
             WHERE (o.environment, o.original_transaction_id) = (gone.environment, gone.original_transaction_id)
                 AND o.product_type <> 'consumable' AND e.environment = o.environment AND e.app = o.app
                 AND e.transaction_id = o.transaction_id AND e.account = gone.account
-            """,
-            [
-                .textArray(shares.map(\.lineage.environment.rawValue)),
-                .textArray(shares.map(\.lineage.originalTransactionId)), .textArray(shares.map(\.account.text)),
-            ])
+            """)
     }
 
     /// Lets further accounts use lineages: each gets the entitlements that the owner has, as they stand.
@@ -121,7 +114,8 @@ extension EntitlementStore {
         _ = try await connection.query(
             """
             WITH new AS (
-                SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+                SELECT * FROM unnest(\(shares.map(\.lineage.environment)), \(shares.map(\.lineage.originalTransactionId)),
+                    \(shares.map(\.app)), \(shares.map(\.owner)), \(shares.map(\.account)))
                     AS new (environment, original_transaction_id, app, owner, account)
             ), kept AS (
                 INSERT INTO lineage_shares (environment, original_transaction_id, app, account)
@@ -137,12 +131,7 @@ extension EntitlementStore {
             JOIN entitlements e ON e.environment = o.environment AND e.transaction_id = o.transaction_id
                 AND e.app = o.app AND e.account = new.owner
             ON CONFLICT DO NOTHING
-            """,
-            [
-                .textArray(shares.map(\.lineage.environment.rawValue)),
-                .textArray(shares.map(\.lineage.originalTransactionId)), .textArray(shares.map(\.app)),
-                .textArray(shares.map(\.owner.text)), .textArray(shares.map(\.account.text)),
-            ])
+            """)
     }
 
     /// The names of the entitlements of lineages that are in force for an account, sorted.
@@ -155,21 +144,17 @@ extension EntitlementStore {
         let result = try await connection.query(
             """
             SELECT DISTINCT o.environment, o.original_transaction_id, e.entitlement
-            FROM unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
+            FROM \(SQL.rows(of: Array(lineages))) AS asked (environment, original_transaction_id)
             JOIN orders o USING (environment, original_transaction_id)
             JOIN entitlements e ON e.environment = o.environment AND e.transaction_id = o.transaction_id
                 AND e.app = o.app AND e.account = o.account
-            WHERE e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > $3::timestamptz)
+            WHERE e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > \(now))
             ORDER BY 1, 2, 3
-            """,
-            [
-                .textArray(lineages.map(\.environment.rawValue)), .textArray(lineages.map(\.originalTransactionId)),
-                .timestamptz(now),
-            ])
-        var names: [LineageKey: [String]] = [:]
-        for row in result.rows {
-            names[try row.lineageKey(), default: []].append(try row.decode("entitlement"))
+            """)
+        let names = try result.map {
+            (environment: StoreEnvironment, originalTransactionId: String, entitlement: String) in
+            (LineageKey(environment: environment, originalTransactionId: originalTransactionId), [entitlement])
         }
-        return names
+        return Dictionary(names, uniquingKeysWith: +)
     }
 }

@@ -66,18 +66,12 @@ package struct IntentStore: Sendable {
             // The lock has a statement of its own: the next one's snapshot must be of a time when it is held. A control
             // character is in no name, so that no two pairs are one text.
             _ = try await connection.query(
-                "SELECT pg_advisory_xact_lock($1, hashtext($2 || E'\\n' || $3))",
-                [.int4(Self.lockClass), .text(app), .text(account)])
-            return try await connection.query(
-                Self.openStatement,
-                [
-                    .uuid(id), .text(app), .text(account), .text(productId), .int8(Int64(limit)),
-                    .int8(Self.windowSeconds), .text(reference),
-                ])
+                "SELECT pg_advisory_xact_lock(\(Self.lockClass), hashtext(\(app) || E'\\n' || \(account)))")
+            return try await connection.query(Self.opening(id, app, account, productId, reference, limit))
         }
-        guard let row = result.rows.first, let createdAt = try row.decodeIfPresent("created_at", as: Date.self) else {
-            let seconds = try result.rows.first?.decodeIfPresent("room_in", as: Int64.self) ?? 1
-            return .exhausted(retryAfterSeconds: Int(max(1, seconds)))
+        let opened = try result.map { (createdAt: Date?, roomIn: Int?) in (createdAt: createdAt, roomIn: roomIn) }.first
+        guard let createdAt = opened?.createdAt else {
+            return .exhausted(retryAfterSeconds: max(1, opened?.roomIn ?? 1))
         }
         return .opened(
             Intent(
@@ -85,23 +79,28 @@ package struct IntentStore: Sendable {
     }
 
     // One step in the index from the newest to the oldest that counts: when that one is a day old, there is room again.
-    private static let openStatement = """
-        WITH oldest_that_counts AS (
-            SELECT created_at FROM purchase_intents
-            WHERE account = $3 AND app = $2 AND created_at > now() - $6 * interval '1 second'
-            ORDER BY created_at DESC OFFSET $5 - 1 LIMIT 1
-        ), intent AS (
-            INSERT INTO purchase_intents (id, app, account, product_id, reference)
-            SELECT $1::uuid, $2::text, $3::text, $4::text, $7::text WHERE NOT EXISTS (SELECT FROM oldest_that_counts)
-            RETURNING id, app, account, created_at
-        ), token AS (
-            INSERT INTO account_tokens (app, token, account) SELECT app, id, account FROM intent
-        )
-        SELECT created_at, NULL::int8 AS room_in FROM intent
-        UNION ALL
-        SELECT NULL, ceil(extract(epoch FROM created_at + $6 * interval '1 second' - now()))::int8
-        FROM oldest_that_counts
-        """
+    private static func opening(
+        _ id: UUID, _ app: String, _ account: String, _ productId: String, _ reference: String?, _ limit: Int
+    ) -> SQL {
+        let window = SQL.once(Duration.seconds(windowSeconds))
+        return """
+            WITH oldest_that_counts AS (
+                SELECT created_at FROM purchase_intents
+                WHERE account = \(account) AND app = \(app) AND created_at > now() - \(window)
+                ORDER BY created_at DESC OFFSET \(limit - 1) LIMIT 1
+            ), intent AS (
+                INSERT INTO purchase_intents (id, app, account, product_id, reference)
+                SELECT \(id), \(app), \(account), \(productId), \(reference)
+                WHERE NOT EXISTS (SELECT FROM oldest_that_counts)
+                RETURNING id, app, account, created_at
+            ), token AS (
+                INSERT INTO account_tokens (app, token, account) SELECT app, id, account FROM intent
+            )
+            SELECT created_at, NULL::int8 AS room_in FROM intent
+            UNION ALL
+            SELECT NULL, ceil(extract(epoch FROM created_at + \(window) - now()))::int8 FROM oldest_that_counts
+            """
+    }
 
     /// An intent of an app, and the orders that were bought with it, the earliest first, at most `purchasesMaximum`.
     ///
@@ -114,23 +113,22 @@ package struct IntentStore: Sendable {
             FROM purchase_intents i LEFT JOIN LATERAL (
                 SELECT environment, transaction_id, state, purchase_date FROM orders
                 WHERE app_account_token = i.id AND app = i.app
-                ORDER BY purchase_date, transaction_id LIMIT $3
+                ORDER BY purchase_date, transaction_id LIMIT \(Self.purchasesMaximum)
             ) o ON true
-            WHERE i.id = $1 AND i.app = $2 ORDER BY o.purchase_date, o.transaction_id
-            """, [.uuid(id), .text(app), .int8(Int64(Self.purchasesMaximum))])
-        guard let first = result.rows.first else { return nil }
-        let intent = Intent(
-            id: id, app: app, account: try first.decode("account"), productId: try first.decode("product_id"),
-            reference: try first.decodeIfPresent("reference"), createdAt: try first.decode("created_at"))
-        let purchases = try result.rows.compactMap { row -> Purchase? in
-            guard let environment = try row.decodeIfPresent("environment", as: String.self),
-                let environment = StoreEnvironment(rawValue: environment),
-                let state = OrderState(rawValue: try row.decode("state", as: String.self))
-            else { return nil }
-            return Purchase(
-                key: OrderKey(environment: environment, transactionId: try row.decode("transaction_id")), state: state)
+            WHERE i.id = \(id) AND i.app = \(app) ORDER BY o.purchase_date, o.transaction_id
+            """)
+        let rows = try result.map {
+            (
+                account: String, productId: String, reference: String?, createdAt: Date, environment: StoreEnvironment?,
+                transactionId: String?, state: OrderState?
+            ) -> (Intent, Purchase?) in
+            let intent = Intent(
+                id: id, app: app, account: account, productId: productId, reference: reference, createdAt: createdAt)
+            guard let environment, let transactionId, let state else { return (intent, nil) }
+            let key = OrderKey(environment: environment, transactionId: transactionId)
+            return (intent, Purchase(key: key, state: state))
         }
-        return (intent, purchases)
+        return rows.first.map { (intent: $0.0, purchases: rows.compactMap(\.1)) }
     }
 
     /// The references of intents, with the account that gave each; a token that is no intent's, or one without a reference, is

@@ -11,14 +11,10 @@ extension OrderStore {
     ) async throws {
         _ = try await connection.query(
             """
-            UPDATE orders SET account = $4
-            WHERE environment = $1 AND original_transaction_id = $2 AND app = $3 AND account = $5
+            UPDATE orders SET account = \(owner)
+            WHERE environment = \(join.from.environment) AND original_transaction_id = \(join.fromId) AND app = \(join.app) AND account = \(loser)
                 AND product_type <> 'consumable'
-            """,
-            [
-                .text(join.from.environment.rawValue), .text(join.from.originalTransactionId), .text(join.app),
-                .text(owner.text), .text(loser.text),
-            ])
+            """)
     }
 
     /// Orders, what Apple signed of them, and their keys; a key that an order of the other lineage has is that one's, and
@@ -28,17 +24,17 @@ extension OrderStore {
             """
             INSERT INTO purchase_conflicts (environment, app, transaction_id, order_transaction_id, cause, submission_id)
             SELECT DISTINCT ON (o.transaction_id, x.transaction_id)
-                o.environment, o.app, o.transaction_id, x.transaction_id, 'two_orders', $5::text
-            FROM orders o CROSS JOIN LATERAL (\(keys)) k
+                o.environment, o.app, o.transaction_id, x.transaction_id, 'two_orders', \(join.submissionId)
+            FROM orders o CROSS JOIN LATERAL (\(keys(join))) k
             JOIN orders x ON x.environment = o.environment AND x.app = o.app
                 AND (x.purchase_key = k.purchase_key OR x.fallback_key = k.fallback_key)
-            WHERE \(ofLineage)
+            WHERE \(isOfLineage(join))
             ON CONFLICT DO NOTHING
-            """, join.values + [.text(join.submissionId)])
+            """)
         _ = try await connection.query(
             """
-            UPDATE orders o SET original_transaction_id = $3,
-                transaction = jsonb_set(o.transaction, '{original_transaction_id}', to_jsonb($3::text)),
+            UPDATE orders o SET original_transaction_id = \(join.intoId),
+                transaction = jsonb_set(o.transaction, '{original_transaction_id}', to_jsonb(\(join.intoId))),
                 purchase_key = k.purchase_key, fallback_key = k.fallback_key
             FROM (
                 SELECT o.environment, o.transaction_id,
@@ -46,23 +42,23 @@ extension OrderStore {
                         = (o.environment, o.app, k.purchase_key)) THEN k.purchase_key END AS purchase_key,
                     CASE WHEN NOT EXISTS (SELECT FROM orders x WHERE (x.environment, x.app, x.fallback_key)
                         = (o.environment, o.app, k.fallback_key)) THEN k.fallback_key END AS fallback_key
-                FROM orders o CROSS JOIN LATERAL (\(keys)) k WHERE \(ofLineage)) k
+                FROM orders o CROSS JOIN LATERAL (\(keys(join))) k WHERE \(isOfLineage(join))) k
             WHERE (o.environment, o.transaction_id) = (k.environment, k.transaction_id)
-            """, join.values)
+            """)
         _ = try await connection.query(
             """
-            UPDATE order_transactions t SET statement = jsonb_set(t.statement, '{original_transaction_id}', to_jsonb($3::text))
+            UPDATE order_transactions t SET statement = jsonb_set(t.statement, '{original_transaction_id}', to_jsonb(\(join.intoId)))
             FROM (
                 SELECT o.environment, o.transaction_id FROM orders o
-                WHERE o.environment = $1 AND o.original_transaction_id = $3 AND o.app = $4
+                WHERE o.environment = \(join.from.environment) AND o.original_transaction_id = \(join.intoId) AND o.app = \(join.app)
                 UNION ALL SELECT t.environment, t.transaction_id FROM orders o
                 JOIN order_transactions t
                     ON (t.environment, t.order_transaction_id) = (o.environment, o.transaction_id)
-                WHERE o.environment = $1 AND o.original_transaction_id = $3 AND o.app = $4
+                WHERE o.environment = \(join.from.environment) AND o.original_transaction_id = \(join.intoId) AND o.app = \(join.app)
                     AND t.transaction_id <> t.order_transaction_id) ids
             WHERE (t.environment, t.transaction_id) = (ids.environment, ids.transaction_id)
-                AND t.statement ->> 'original_transaction_id' = $2
-            """, join.values)
+                AND t.statement ->> 'original_transaction_id' = \(join.fromId)
+            """)
     }
 
     /// What was held since its line item was another lineage's order's, and is that order's now that both are one.
@@ -80,7 +76,8 @@ extension OrderStore {
                 SELECT y.environment, y.transaction_id, min(x.transaction_id) AS order_id FROM orders y
                 JOIN orders x ON (x.environment, x.original_transaction_id, x.app, x.product_id, x.web_order_line_item_id)
                     = (y.environment, y.original_transaction_id, y.app, y.product_id, y.web_order_line_item_id)
-                WHERE y.environment = $1 AND y.original_transaction_id = $2 AND y.app = $3 AND y.granted_at IS NULL
+                WHERE y.environment = \(lineage.environment) AND y.original_transaction_id = \(lineage.originalTransactionId)
+                    AND y.app = \(app) AND y.granted_at IS NULL
                     AND y.purchase_key IS NULL AND y.fallback_key IS NULL AND x.purchase_key IS NOT NULL
                 GROUP BY 1, 2
             ), named AS (
@@ -103,66 +100,70 @@ extension OrderStore {
             FROM ids JOIN held h ON (h.environment, h.transaction_id) = (ids.environment, ids.order_transaction_id)
             JOIN gone ON (gone.environment, gone.transaction_id) = (h.environment, h.transaction_id)
             ORDER BY ids.transaction_id
-            """,
-            [.text(lineage.environment.rawValue), .text(lineage.originalTransactionId), .text(app)])
-        return try result.rows.map { row in
+            """)
+        return try result.map {
+            (statement: JSONColumn<Transaction>, environment: StoreEnvironment, transactionId: String, orderId: String)
+            in
             (
-                statement: try row.json("statement", as: Transaction.self), parked: try row.orderKey(),
-                order: try row.orderKey("order_id")
+                statement: statement.value, parked: OrderKey(environment: environment, transactionId: transactionId),
+                order: OrderKey(environment: environment, transactionId: orderId)
             )
         }
     }
 
-    private static let ofLineage = """
-        o.environment = $1 AND o.original_transaction_id = $2 AND o.app = $4 AND o.product_type <> 'consumable'
+    private static func isOfLineage(_ join: LineageStore.Join) -> SQL {
         """
+        o.environment = \(join.from.environment) AND o.original_transaction_id = \(join.fromId) AND o.app = \(join.app) AND o.product_type <> 'consumable'
+        """
+    }
 
     /// The keys under the other original id: `p:`, `d:` or `o:`, then the id.
-    private static let keys = """
-        SELECT left(o.purchase_key, 2) || $3::text || substr(o.purchase_key, 3 + length($2::text)) AS purchase_key,
-            left(o.fallback_key, 2) || $3::text || substr(o.fallback_key, 3 + length($2::text)) AS fallback_key
+    private static func keys(_ join: LineageStore.Join) -> SQL {
         """
+        SELECT left(o.purchase_key, 2) || \(join.intoId) || substr(o.purchase_key, 3 + length(\(join.fromId))) AS purchase_key,
+            left(o.fallback_key, 2) || \(join.intoId) || substr(o.fallback_key, 3 + length(\(join.fromId))) AS fallback_key
+        """
+    }
 }
 
 extension SubscriptionStore {
     /// One of two subscriptions, the one that ends later; it is worked out anew with all periods afterwards.
     static func join(_ join: LineageStore.Join, on connection: PostgresConnection) async throws {
-        let keys = Array(join.values.prefix(3))
         _ = try await connection.query(
             """
             DELETE FROM subscriptions s USING (
                 SELECT original_transaction_id FROM subscriptions
-                WHERE environment = $1 AND original_transaction_id IN ($2, $3)
-                ORDER BY expires_date DESC, original_transaction_id = $3 DESC LIMIT 1) kept
-            WHERE s.environment = $1 AND s.original_transaction_id IN ($2, $3)
+                WHERE environment = \(join.from.environment) AND original_transaction_id IN (\(join.fromId), \(join.intoId))
+                ORDER BY expires_date DESC, original_transaction_id = \(join.intoId) DESC LIMIT 1) kept
+            WHERE s.environment = \(join.from.environment) AND s.original_transaction_id IN (\(join.fromId), \(join.intoId))
                 AND s.original_transaction_id <> kept.original_transaction_id
-            """, keys)
+            """)
         _ = try await connection.query(
             """
-            UPDATE subscriptions SET original_transaction_id = $3,
-                standing = jsonb_set(standing, '{original_transaction_id}', to_jsonb($3::text))
-            WHERE environment = $1 AND original_transaction_id = $2
-            """, keys)
+            UPDATE subscriptions SET original_transaction_id = \(join.intoId),
+                standing = jsonb_set(standing, '{original_transaction_id}', to_jsonb(\(join.intoId)))
+            WHERE environment = \(join.from.environment) AND original_transaction_id = \(join.fromId)
+            """)
     }
 }
 
 extension RenewalStatementStore {
     /// The newest statement of both.
     static func join(_ join: LineageStore.Join, on connection: PostgresConnection) async throws {
-        let keys = Array(join.values.prefix(3))
         _ = try await connection.query(
             """
             INSERT INTO renewal_statements AS known (environment, original_transaction_id, signed_date, statement)
-            SELECT environment, $3::text, signed_date,
-                jsonb_set(statement, '{original_transaction_id}', to_jsonb($3::text))
-            FROM renewal_statements WHERE environment = $1 AND original_transaction_id = $2
+            SELECT environment, \(join.intoId), signed_date,
+                jsonb_set(statement, '{original_transaction_id}', to_jsonb(\(join.intoId)))
+            FROM renewal_statements WHERE environment = \(join.from.environment) AND original_transaction_id = \(join.fromId)
             ON CONFLICT (environment, original_transaction_id)
                 DO UPDATE SET signed_date = excluded.signed_date, statement = excluded.statement
                 WHERE \(isNewer)
-            """, keys)
+            """)
         _ = try await connection.query(
-            "DELETE FROM renewal_statements WHERE environment = $1 AND original_transaction_id = $2",
-            Array(keys.prefix(2)))
+            """
+            DELETE FROM renewal_statements WHERE environment = \(join.from.environment) AND original_transaction_id = \(join.fromId)
+            """)
     }
 }
 
@@ -174,13 +175,13 @@ extension LineageHistoryStore {
         _ = try await connection.query(
             """
             WITH gone AS (
-                DELETE FROM lineage_claims WHERE environment = $1 AND original_transaction_id = $2 RETURNING *
+                DELETE FROM lineage_claims WHERE environment = \(join.from.environment) AND original_transaction_id = \(join.fromId) RETURNING *
             )
             INSERT INTO lineage_claims (environment, original_transaction_id, account, transaction_id, signed_date,
                 submission_id, refused, created_at)
-            SELECT environment, $3::text, account, transaction_id, signed_date, submission_id, refused, created_at FROM gone
+            SELECT environment, \(join.intoId), account, transaction_id, signed_date, submission_id, refused, created_at FROM gone
             ON CONFLICT DO NOTHING
-            """, Array(join.values.prefix(3)))
+            """)
     }
 }
 
@@ -190,20 +191,20 @@ extension EntitlementStore {
         let moved = try await connection.query(
             """
             WITH gone AS (
-                DELETE FROM lineage_shares WHERE environment = $1 AND original_transaction_id = $2
+                DELETE FROM lineage_shares WHERE environment = \(join.from.environment) AND original_transaction_id = \(join.fromId)
                 RETURNING environment, app, account
             ), moved AS (
                 INSERT INTO lineage_shares (environment, original_transaction_id, app, account)
-                SELECT environment, $3::text, app, account FROM gone WHERE account IS DISTINCT FROM $4::text
+                SELECT environment, \(join.intoId), app, account FROM gone WHERE account IS DISTINCT FROM \(join.owner)
                 ON CONFLICT DO NOTHING RETURNING account
             )
             SELECT account FROM moved
-            UNION SELECT account FROM lineage_shares WHERE environment = $1 AND original_transaction_id = $3
-            """, Array(join.values.prefix(3)) + [.text(join.owner?.text)])
+            UNION SELECT account FROM lineage_shares WHERE environment = \(join.from.environment) AND original_transaction_id = \(join.intoId)
+            """)
         guard let owner = join.owner else { return }
         try await share(
-            try moved.rows.map {
-                Share(lineage: join.into, app: join.app, owner: owner, account: try $0.account())
+            try moved.map { (account: Account) in
+                Share(lineage: join.into, app: join.app, owner: owner, account: account)
             }, on: connection)
     }
 }

@@ -14,33 +14,26 @@ package enum LineageHistoryStore {
         of lineages: [LineageKey], claimedBy accounts: Set<Account>, now: Date, on connection: PostgresConnection
     ) async throws -> [LineageKey: LineageHistory] {
         guard !lineages.isEmpty else { return [:] }
-        let result = try await connection.query(
-            historyStatement,
-            [
-                .textArray(lineages.map(\.environment.rawValue)), .textArray(lineages.map(\.originalTransactionId)),
-                .textArray(accounts.map(\.text).sorted()), .timestamptz(now),
-            ])
-        var histories: [LineageKey: LineageHistory] = [:]
-        for row in result.rows {
-            let key = try row.lineageKey()
-            var history = LineageHistory()
-            let ids: [String] = try row.decode("claim_ids")
-            let dates: [Date] = try row.decode("claim_dates")
-            let claimants = try row.decode("claim_accounts", as: [String].self).map(Account.init(stored:))
-            guard ids.count == dates.count, ids.count == claimants.count else {
+        let result = try await connection.query(asking(lineages, claimedBy: accounts.sorted(), now: now))
+        let histories = try result.map {
+            (
+                environment: StoreEnvironment, originalTransactionId: String, claimIds: [String], claimDates: [Date],
+                claimAccounts: [Account], transfers: [Date], isInUse: Bool
+            ) in
+            guard claimIds.count == claimDates.count, claimIds.count == claimAccounts.count else {
                 throw PostgresError(code: .decodingFailed, reason: "lineage_claims gave columns of different lengths")
             }
-            for index in ids.indices {
+            var history = LineageHistory()
+            for index in claimIds.indices {
                 history.appliedClaims.insert(
                     LineageClaim.Identity(
-                        account: claimants[index], transactionId: ids[index],
-                        signedDate: dates[index]))
+                        account: claimAccounts[index], transactionId: claimIds[index], signedDate: claimDates[index]))
             }
-            history.transfers = try row.decode("transfers")
-            history.isInUse = try row.decode("is_in_use")
-            histories[key] = history
+            history.transfers = transfers
+            history.isInUse = isInUse
+            return (LineageKey(environment: environment, originalTransactionId: originalTransactionId), history)
         }
-        return histories
+        return Dictionary(histories) { $1 }
     }
 
     /// Remembers who claimed what; a refused claim may become a better one, never the other way.
@@ -55,17 +48,13 @@ package enum LineageHistoryStore {
             """
             INSERT INTO lineage_claims (environment, original_transaction_id, account, transaction_id, signed_date,
                 submission_id, refused)
-            SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[])
+            SELECT * FROM unnest(\(list.map(\.lineage.environment)), \(list.map(\.lineage.originalTransactionId)),
+                \(list.map(\.account)), \(list.map(\.transactionId)), \(list.map(\.signedDate)),
+                \(list.map(\.submissionId)), \(list.map(\.refused)))
             ON CONFLICT (environment, original_transaction_id, account, transaction_id, signed_date)
                 DO UPDATE SET refused = excluded.refused
                 WHERE lineage_claims.refused IS NOT NULL AND lineage_claims.refused IS DISTINCT FROM excluded.refused
-            """,
-            [
-                .textArray(list.map(\.lineage.environment.rawValue)),
-                .textArray(list.map(\.lineage.originalTransactionId)), .textArray(list.map(\.account.text)),
-                .textArray(list.map(\.transactionId)), .timestamptzArray(list.map(\.signedDate)),
-                .textArray(list.map(\.submissionId)), .textArray(list.map(\.refused?.rawValue)),
-            ])
+            """)
     }
 
     private struct Place: Hashable {
@@ -73,7 +62,8 @@ package enum LineageHistoryStore {
         let claim: LineageClaim.Identity
     }
 
-    private static let historyStatement = """
+    private static func asking(_ lineages: [LineageKey], claimedBy accounts: [Account], now: Date) -> SQL {
+        """
         SELECT asked.*, claims.*,
             ARRAY(SELECT h.created_at FROM (
                     SELECT asked.original_transaction_id AS id
@@ -85,8 +75,8 @@ package enum LineageHistoryStore {
                     ON e.environment = o.environment AND e.transaction_id = o.transaction_id
                         AND e.account = o.account AND e.app = o.app
                 WHERE o.environment = asked.environment AND o.original_transaction_id = asked.original_transaction_id
-                    AND e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > $4)) AS is_in_use
-        FROM unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
+                    AND e.revoked_at IS NULL AND (e.expires_at IS NULL OR e.expires_at > \(now))) AS is_in_use
+        FROM \(SQL.rows(of: lineages)) AS asked (environment, original_transaction_id)
         CROSS JOIN LATERAL (
             SELECT coalesce(array_agg(c.transaction_id ORDER BY c.transaction_id, c.signed_date, c.account), '{}')
                     AS claim_ids,
@@ -96,7 +86,8 @@ package enum LineageHistoryStore {
                     AS claim_accounts
             FROM lineage_claims c
             WHERE c.environment = asked.environment AND c.original_transaction_id = asked.original_transaction_id
-                AND c.account = ANY($3) AND c.refused IS NULL
+                AND c.account = ANY(\(accounts)) AND c.refused IS NULL
         ) claims
         """
+    }
 }

@@ -42,18 +42,12 @@ extension LineageStore {
                 policy, submission_id, audit_id)
             SELECT environment, original_transaction_id, app, from_account, to_account, cause, policy, submission_id,
                 audit_id
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                $8::text[], $9::int8[]) WITH ORDINALITY AS new (environment, original_transaction_id, app,
+            FROM unnest(\(bindings.map(\.lineage.environment)), \(bindings.map(\.lineage.originalTransactionId)),
+                \(bindings.map(\.app)), \(bindings.map(\.change.from)), \(bindings.map(\.change.to)),
+                \(bindings.map(\.change.cause)), \(bindings.map(\.change.policy)), \(bindings.map(\.submissionId)),
+                \(bindings.map(\.auditId))) WITH ORDINALITY AS new (environment, original_transaction_id, app,
                 from_account, to_account, cause, policy, submission_id, audit_id, place)
             ORDER BY place
-            """,
-            [
-                .textArray(bindings.map(\.lineage.environment.rawValue)),
-                .textArray(bindings.map(\.lineage.originalTransactionId)), .textArray(bindings.map(\.app)),
-                .textArray(bindings.map(\.change.from?.text)), .textArray(bindings.map(\.change.to.text)),
-                .textArray(bindings.map(\.change.cause.rawValue)),
-                .textArray(bindings.map(\.change.policy?.rawValue)), .textArray(bindings.map(\.submissionId)),
-                .int8Array(bindings.map(\.auditId)),
-            ])
+            """)
     }
 }

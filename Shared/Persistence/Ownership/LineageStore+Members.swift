@@ -10,11 +10,13 @@ extension LineageStore {
         package let app: String
     }
 
-    /// All original ids of the lineage whose own is `$2`, in the environment `$1`, as an array.
-    static let originals = """
-        ARRAY(SELECT $2::text UNION ALL SELECT original_transaction_id FROM lineage_members
-            WHERE (environment, lineage_id) = ($1, $2))
+    /// All original ids of the lineage whose own is one, as an array.
+    static func originals(of id: String, in environment: StoreEnvironment) -> SQL {
         """
+        ARRAY(SELECT \(id) UNION ALL SELECT original_transaction_id FROM lineage_members
+            WHERE (environment, lineage_id) = (\(environment), \(id)))
+        """
+    }
 
     /// The lineages of original ids that are not their lineage's own; all others are left out.
     ///
@@ -26,24 +28,23 @@ extension LineageStore {
         let result = try await connection.query(
             """
             SELECT m.environment, m.original_transaction_id, m.lineage_id, m.app
-            FROM unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
+            FROM \(SQL.rows(of: Array(keys))) AS asked (environment, original_transaction_id)
             JOIN lineage_members m USING (environment, original_transaction_id)
-            """, [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.originalTransactionId))])
-        var members: [LineageKey: Member] = [:]
-        for row in result.rows {
-            let key = try row.lineageKey()
-            members[key] = Member(
-                lineage: LineageKey(
-                    environment: key.environment, originalTransactionId: try row.decode("lineage_id")),
-                app: try row.decode("app"))
+            """)
+        let members = try result.map {
+            (environment: StoreEnvironment, originalTransactionId: String, lineageId: String, app: String) in
+            (
+                LineageKey(environment: environment, originalTransactionId: originalTransactionId),
+                Member(lineage: LineageKey(environment: environment, originalTransactionId: lineageId), app: app)
+            )
         }
-        return members
+        return Dictionary(uniqueKeysWithValues: members)
     }
 
     /// That two original ids are one lineage's.
     package struct Join: Sendable, Hashable {
         /// What told of it.
-        package enum Cause: String, Sendable {
+        package enum Cause: String, PostgresEncodable, Sendable {
             /// One transaction id, signed under both.
             case transaction
             /// A transaction names the other as that of the subscription whose place it took.
@@ -78,13 +79,8 @@ extension LineageStore {
             self.owner = owner
         }
 
-        /// `$1` environment, `$2` from, `$3` into, `$4` app.
-        var values: [PostgresValue] {
-            [
-                .text(from.environment.rawValue), .text(from.originalTransactionId), .text(into.originalTransactionId),
-                .text(app),
-            ]
-        }
+        var fromId: String { from.originalTransactionId }
+        var intoId: String { into.originalTransactionId }
     }
 
     /// Makes two lineages one, in the transaction that holds both locked.
@@ -108,42 +104,49 @@ extension LineageStore {
         try await LineageHistoryStore.join(join, on: connection)
         try await EntitlementStore.join(join, on: connection)
         try await note(join, on: connection)
-        _ = try await connection.query(joinStatement, Array(join.values.prefix(3)))
+        try await write(join, on: connection)
         _ = try await connection.query(
-            "DELETE FROM lineages WHERE environment = $1 AND original_transaction_id = $2",
-            Array(join.values.prefix(2)))
+            """
+            DELETE FROM lineages
+            WHERE environment = \(join.from.environment) AND original_transaction_id = \(join.fromId)
+            """)
     }
 
     private static func note(_ join: Join, on connection: PostgresConnection) async throws {
         _ = try await connection.query(
-            "UPDATE lineage_members SET lineage_id = $3 WHERE environment = $1 AND lineage_id = $2",
-            Array(join.values.prefix(3)))
+            """
+            UPDATE lineage_members SET lineage_id = \(join.intoId)
+            WHERE environment = \(join.from.environment) AND lineage_id = \(join.fromId)
+            """)
         _ = try await connection.query(
             """
             INSERT INTO lineage_members
                 (environment, original_transaction_id, lineage_id, app, cause, transaction_id, submission_id)
-            VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (environment, original_transaction_id) DO NOTHING
-            """,
-            join.values + [.text(join.cause.rawValue), .text(join.transactionId), .text(join.submissionId)])
+            VALUES (\(join.from.environment), \(join.fromId), \(join.intoId), \(join.app), \(join.cause), \(join.transactionId),
+                \(join.submissionId)) ON CONFLICT (environment, original_transaction_id) DO NOTHING
+            """)
     }
 
     // The token is that of the newest purchase of both.
-    private static let joinStatement = """
-        UPDATE lineages l SET
-            token = CASE WHEN is_newer THEN f.token ELSE l.token END,
-            token_purchase_date = CASE WHEN is_newer THEN f.token_purchase_date ELSE l.token_purchase_date END,
-            token_signed_date = CASE WHEN is_newer THEN f.token_signed_date ELSE l.token_signed_date END,
-            bound_signed_date = greatest(l.bound_signed_date, f.bound_signed_date),
-            claimed_purchase_date = greatest(l.claimed_purchase_date, f.claimed_purchase_date),
-            open_since = least(l.open_since, f.open_since),
-            tokens_void_until = greatest(l.tokens_void_until, f.tokens_void_until)
-        FROM (
-            SELECT f.*, f.token IS NOT NULL AND (i.token IS NULL
-                OR (f.token_purchase_date, f.token_signed_date, f.token::text)
-                    > (i.token_purchase_date, i.token_signed_date, i.token::text)) AS is_newer
-            FROM lineages f, lineages i
-            WHERE (f.environment, f.original_transaction_id) = ($1, $2)
-                AND (i.environment, i.original_transaction_id) = ($1, $3)) f
-        WHERE (l.environment, l.original_transaction_id) = ($1, $3)
-        """
+    private static func write(_ join: Join, on connection: PostgresConnection) async throws {
+        _ = try await connection.query(
+            """
+            UPDATE lineages l SET
+                token = CASE WHEN is_newer THEN f.token ELSE l.token END,
+                token_purchase_date = CASE WHEN is_newer THEN f.token_purchase_date ELSE l.token_purchase_date END,
+                token_signed_date = CASE WHEN is_newer THEN f.token_signed_date ELSE l.token_signed_date END,
+                bound_signed_date = greatest(l.bound_signed_date, f.bound_signed_date),
+                claimed_purchase_date = greatest(l.claimed_purchase_date, f.claimed_purchase_date),
+                open_since = least(l.open_since, f.open_since),
+                tokens_void_until = greatest(l.tokens_void_until, f.tokens_void_until)
+            FROM (
+                SELECT f.*, f.token IS NOT NULL AND (i.token IS NULL
+                    OR (f.token_purchase_date, f.token_signed_date, f.token::text)
+                        > (i.token_purchase_date, i.token_signed_date, i.token::text)) AS is_newer
+                FROM lineages f, lineages i
+                WHERE (f.environment, f.original_transaction_id) = (\(join.from.environment), \(join.fromId))
+                    AND (i.environment, i.original_transaction_id) = (\(join.from.environment), \(join.intoId))) f
+            WHERE (l.environment, l.original_transaction_id) = (\(join.from.environment), \(join.intoId))
+            """)
+    }
 }

@@ -29,10 +29,10 @@ extension LineageStore {
         let result = try await connection.query(
             """
             SELECT environment, original_transaction_id FROM lineages
-            WHERE (environment, original_transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+            WHERE (environment, original_transaction_id) IN (SELECT * FROM \(SQL.rows(of: Array(keys))))
                 AND (token IS NOT NULL OR tokens_void_until IS NOT NULL)
-            """, [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.originalTransactionId))])
-        return keys.subtracting(try result.rows.map { try $0.lineageKey() })
+            """)
+        return keys.subtracting(try result.map(LineageKey.init(environment:originalTransactionId:)))
     }
 
     /// Writes the tokens of lineages that have none, in the transaction that locked them.
@@ -44,15 +44,11 @@ extension LineageStore {
             """
             UPDATE lineages l SET token = new.token, token_purchase_date = new.purchase_date,
                 token_signed_date = new.signed_date
-            FROM unnest($1::text[], $2::text[], $3::uuid[], $4::timestamptz[], $5::timestamptz[])
+            FROM unnest(\(tokens.map(\.lineage.environment)), \(tokens.map(\.lineage.originalTransactionId)),
+                \(tokens.map(\.token)), \(tokens.map(\.purchaseDate)), \(tokens.map(\.signedDate)))
                 AS new (environment, original_transaction_id, token, purchase_date, signed_date)
             WHERE (l.environment, l.original_transaction_id) = (new.environment, new.original_transaction_id)
                 AND l.token IS NULL
-            """,
-            [
-                .textArray(tokens.map(\.lineage.environment.rawValue)),
-                .textArray(tokens.map(\.lineage.originalTransactionId)), .uuidArray(tokens.map(\.token)),
-                .timestamptzArray(tokens.map(\.purchaseDate)), .timestamptzArray(tokens.map(\.signedDate)),
-            ])
+            """)
     }
 }

@@ -19,10 +19,7 @@ package enum LineageStore {
     ) async throws -> [LineageKey: Lineage] {
         guard !lineages.isEmpty else { return [:] }
         let sorted = lineages.sorted { $0.key < $1.key }
-        let keys: [PostgresValue] = [
-            .textArray(sorted.map(\.key.environment.rawValue)), .textArray(sorted.map(\.key.originalTransactionId)),
-        ]
-        let new = try await make(sorted.map(\.value), keys, on: connection)
+        let new = try await make(sorted.map { (key: $0.key, app: $0.value) }, on: connection)
         let result = try await connection.query(
             """
             SELECT l.environment, l.original_transaction_id, l.app, l.account, l.cause, l.token, l.token_purchase_date,
@@ -31,46 +28,48 @@ package enum LineageStore {
                 EXISTS (SELECT FROM lineage_members m WHERE (m.environment, m.original_transaction_id)
                     = (l.environment, l.original_transaction_id)) AS is_member
             FROM lineages l
-            WHERE (l.environment, l.original_transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+            WHERE (l.environment, l.original_transaction_id) IN (SELECT * FROM \(SQL.rows(of: sorted.map(\.key))))
             ORDER BY l.environment, l.original_transaction_id
             FOR UPDATE OF l
-            """, keys)
+            """)
         // Asked after the lock: whoever shared one meanwhile has committed.
         let sharers = try await sharers(of: sorted.map(\.key).filter { !new.contains($0) }, on: connection)
-        var locked: [LineageKey: Lineage] = [:]
-        for row in result.rows {
-            let key = try row.lineageKey()
-            guard try isJoining || !row.decode("is_member") else { throw joinedMeanwhile }
+        let locked = try result.map {
+            (
+                environment: StoreEnvironment, originalTransactionId: String, app: String, account: Account?,
+                cause: BindingChange.Cause?, token: UUID?, tokenPurchaseDate: Date?, tokenSignedDate: Date?,
+                boundAt: Date?,
+                boundSignedDate: Date?, openSince: Date?, claimedPurchaseDate: Date?, tokensVoidUntil: Date?,
+                isMember: Bool
+            ) in
+            guard isJoining || !isMember else { throw joinedMeanwhile }
+            let key = LineageKey(environment: environment, originalTransactionId: originalTransactionId)
             var lineage = Lineage(
-                key: key, app: try row.decode("app"), owner: try row.accountIfPresent(),
-                cause: try row.decodeIfPresent("cause", as: String.self) == nil ? nil : try row.known("cause"),
-                sharers: sharers[key] ?? [], isStored: !new.contains(key))
-            lineage.token = try row.decodeIfPresent("token")
-            lineage.tokenPurchaseDate = try row.decodeIfPresent("token_purchase_date")
-            lineage.tokenSignedDate = try row.decodeIfPresent("token_signed_date")
-            lineage.boundDate = try row.decodeIfPresent("bound_at")
-            lineage.boundSignedDate = try row.decodeIfPresent("bound_signed_date")
-            lineage.openSince = try row.decodeIfPresent("open_since")
-            lineage.claimedPurchaseDate = try row.decodeIfPresent("claimed_purchase_date")
-            lineage.tokensVoidUntil = try row.decodeIfPresent("tokens_void_until")
-            locked[key] = lineage
+                key: key, app: app, owner: account, cause: cause, sharers: sharers[key] ?? [],
+                isStored: !new.contains(key))
+            lineage.token = token
+            lineage.tokenPurchaseDate = tokenPurchaseDate
+            lineage.tokenSignedDate = tokenSignedDate
+            lineage.boundDate = boundAt
+            lineage.boundSignedDate = boundSignedDate
+            lineage.openSince = openSince
+            lineage.claimedPurchaseDate = claimedPurchaseDate
+            lineage.tokensVoidUntil = tokensVoidUntil
+            return lineage
         }
         guard locked.count == lineages.count else { throw joinedMeanwhile }
-        return locked
+        return Dictionary(uniqueKeysWithValues: locked.map { ($0.key, $0) })
     }
 
     /// The transaction of the database runs again, and finds the lineage that it belongs to.
     private static let joinedMeanwhile = PostgresError(
         code: .statementFailed, reason: "a lineage was joined with another meanwhile", sqlState: "40001")
 
-    /// Makes those that are not there.
+    /// Makes those that are not there; they are sorted by key.
     ///
-    /// - Parameters:
-    ///   - apps: the app of each.
-    ///   - keys: the columns of their keys, sorted.
     /// - Returns: those that are new.
     private static func make(
-        _ apps: [String], _ keys: [PostgresValue], on connection: PostgresConnection
+        _ lineages: [(key: LineageKey, app: String)], on connection: PostgresConnection
     ) async throws -> Set<LineageKey> {
         let made = try await connection.query(
             """
@@ -80,7 +79,8 @@ package enum LineageStore {
                     CASE WHEN o.account = h.to_account THEN h.cause
                         WHEN o.account IS NOT NULL THEN 'possession' END,
                     CASE WHEN o.account IS NOT NULL THEN now() END
-                FROM unnest($1::text[], $2::text[], $3::text[]) AS asked (environment, original_transaction_id, app)
+                FROM unnest(\(lineages.map(\.key.environment)), \(lineages.map(\.key.originalTransactionId)),
+                    \(lineages.map(\.app))) AS asked (environment, original_transaction_id, app)
                 LEFT JOIN LATERAL (
                     SELECT account FROM orders
                     WHERE environment = asked.environment AND original_transaction_id = asked.original_transaction_id
@@ -107,8 +107,8 @@ package enum LineageStore {
                 WHERE account IS NOT NULL AND account IS DISTINCT FROM h.to_account
             )
             SELECT environment, original_transaction_id FROM made
-            """, keys + [.textArray(apps)])
-        return Set(try made.rows.map { try $0.lineageKey() })
+            """)
+        return Set(try made.map(LineageKey.init(environment:originalTransactionId:)))
     }
 
     /// Which of them are there, whatever their owner; not locked.
@@ -121,10 +121,10 @@ package enum LineageStore {
         let result = try await connection.query(
             """
             SELECT environment, original_transaction_id FROM lineages
-            JOIN unnest($1::text[], $2::text[]) AS asked (environment, original_transaction_id)
+            JOIN \(SQL.rows(of: Array(keys))) AS asked (environment, original_transaction_id)
                 USING (environment, original_transaction_id)
-            """, [.textArray(keys.map(\.environment.rawValue)), .textArray(keys.map(\.originalTransactionId))])
-        return Set(try result.rows.map { try $0.lineageKey() })
+            """)
+        return Set(try result.map(LineageKey.init(environment:originalTransactionId:)))
     }
 
     /// Writes whose lineages are now, and by which token, in the transaction that locked them.
@@ -139,22 +139,16 @@ package enum LineageStore {
                 bound_at = CASE WHEN lineages.account IS DISTINCT FROM new.account THEN now() ELSE bound_at END,
                 bound_signed_date = new.bound_signed_date, open_since = new.open_since,
                 claimed_purchase_date = new.claimed_purchase_date
-            FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::timestamptz[],
-                $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::timestamptz[])
+            FROM unnest(\(lineages.map(\.key.environment)), \(lineages.map(\.key.originalTransactionId)),
+                \(lineages.map(\.owner)), \(lineages.map(\.cause)), \(lineages.map(\.token)),
+                \(lineages.map(\.tokenPurchaseDate)), \(lineages.map(\.tokenSignedDate)),
+                \(lineages.map(\.boundSignedDate)), \(lineages.map(\.openSince)),
+                \(lineages.map(\.claimedPurchaseDate)))
                 AS new (environment, original_transaction_id, account, cause, token, token_purchase_date,
                     token_signed_date, bound_signed_date, open_since, claimed_purchase_date)
             WHERE lineages.environment = new.environment
                 AND lineages.original_transaction_id = new.original_transaction_id
-            """,
-            [
-                .textArray(lineages.map(\.key.environment.rawValue)),
-                .textArray(lineages.map(\.key.originalTransactionId)), .textArray(lineages.map(\.owner?.text)),
-                .textArray(lineages.map(\.cause?.rawValue)), .uuidArray(lineages.map(\.token)),
-                .timestamptzArray(lineages.map(\.tokenPurchaseDate)),
-                .timestamptzArray(lineages.map(\.tokenSignedDate)),
-                .timestamptzArray(lineages.map(\.boundSignedDate)), .timestamptzArray(lineages.map(\.openSince)),
-                .timestamptzArray(lineages.map(\.claimedPurchaseDate)),
-            ])
+            """)
     }
 
     private static func sharers(
@@ -164,13 +158,12 @@ package enum LineageStore {
         let result = try await connection.query(
             """
             SELECT environment, original_transaction_id, account FROM lineage_shares
-            WHERE (environment, original_transaction_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
-            """,
-            [.textArray(lineages.map(\.environment.rawValue)), .textArray(lineages.map(\.originalTransactionId))])
-        var sharers: [LineageKey: Set<Account>] = [:]
-        for row in result.rows {
-            sharers[try row.lineageKey(), default: []].insert(try row.account())
+            WHERE (environment, original_transaction_id) IN (SELECT * FROM \(SQL.rows(of: lineages)))
+            """)
+        let sharers = try result.map {
+            (environment: StoreEnvironment, originalTransactionId: String, account: Account) in
+            (LineageKey(environment: environment, originalTransactionId: originalTransactionId), Set([account]))
         }
-        return sharers
+        return Dictionary(sharers) { $0.union($1) }
     }
 }

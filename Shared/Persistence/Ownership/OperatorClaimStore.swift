@@ -89,8 +89,10 @@ package struct OperatorClaimStore: Sendable {
                 "claim", of: "\(environment.rawValue) \(key.transactionId) \(account)", actor: actor, reason: reason,
                 on: connection)
             _ = try await connection.query(
-                "INSERT INTO operator_claims (audit_id, environment, transaction_id, account) VALUES ($1, $2, $3, $4)",
-                [.int8(line.id), .text(environment.rawValue), .text(key.transactionId), .text(account)])
+                """
+                INSERT INTO operator_claims (audit_id, environment, transaction_id, account)
+                VALUES (\(line.id), \(environment), \(key.transactionId), \(account))
+                """)
             return Noted(auditId: line.id, key: key, createdAt: line.createdAt)
         }
     }
@@ -104,24 +106,26 @@ package struct OperatorClaimStore: Sendable {
     ) async throws -> OrderKey {
         let result = try await connection.query(
             """
-            SELECT o.environment, o.transaction_id, o.state, o.reason, o.account FROM order_transactions i
+            SELECT o.transaction_id, o.state, o.reason, o.account FROM order_transactions i
             JOIN orders o ON (o.environment, o.transaction_id) = (i.environment, i.order_transaction_id)
-            WHERE i.environment = $1 AND i.transaction_id = $2 FOR UPDATE OF o
-            """, [.text(anyKey.environment.rawValue), .text(anyKey.transactionId)])
-        guard let row = result.rows.first else { throw Refusal.orderNotFound }
-        let (key, state) = (try row.orderKey(), try row.orderState())
-        guard state == .parked else { throw Refusal.orderNotParked(state) }
-        if let account = try row.decodeIfPresent("account", as: String.self) {
-            let reason = try row.decodeIfPresent("reason", as: String.self).map(ReasonCode.init)
-            throw Refusal.orderHasAccount(account: account, reason: reason)
+            WHERE i.environment = \(anyKey.environment) AND i.transaction_id = \(anyKey.transactionId) FOR UPDATE OF o
+            """)
+        let found = try result.map {
+            (transactionId: String, state: OrderState, reason: ReasonCode?, account: String?) in
+            (key: OrderKey(environment: anyKey.environment, transactionId: transactionId), state, reason, account)
         }
+        guard let (key, state, reason, account) = found.first else { throw Refusal.orderNotFound }
+        guard state == .parked else { throw Refusal.orderNotParked(state) }
+        if let account { throw Refusal.orderHasAccount(account: account, reason: reason) }
         // Asked after the lock: whoever claimed it meanwhile has committed.
         let claims = try await connection.query(
             """
             SELECT account FROM operator_claims
-            WHERE environment = $1 AND transaction_id = $2 AND due_at IS NOT NULL LIMIT 1
-            """, [.text(key.environment.rawValue), .text(key.transactionId)])
-        if let claim = claims.rows.first { throw Refusal.alreadyClaimed(account: try claim.decode("account")) }
+            WHERE environment = \(key.environment) AND transaction_id = \(key.transactionId) AND due_at IS NOT NULL LIMIT 1
+            """)
+        if let account = try claims.map({ (account: String) in account }).first {
+            throw Refusal.alreadyClaimed(account: account)
+        }
         return key
     }
 
@@ -135,10 +139,13 @@ package struct OperatorClaimStore: Sendable {
             SELECT audit_id, environment, transaction_id, account FROM operator_claims c WHERE due_at <= now()
                 AND NOT EXISTS (SELECT FROM orders o WHERE o.environment = c.environment
                     AND o.transaction_id = c.transaction_id AND \(ForgetRequestStore.isDeferred("c.account", in: "o.app")))
-            ORDER BY due_at LIMIT $1 FOR UPDATE OF c SKIP LOCKED
-            """, [.int8(Int64(limit))])
-        return try result.rows.map { row in
-            Due(auditId: try row.decode("audit_id"), key: try row.orderKey(), account: try row.account())
+            ORDER BY due_at LIMIT \(limit) FOR UPDATE OF c SKIP LOCKED
+            """)
+        return try result.map {
+            (auditId: Int64, environment: StoreEnvironment, transactionId: String, account: Account) in
+            Due(
+                auditId: auditId, key: OrderKey(environment: environment, transactionId: transactionId),
+                account: account)
         }
     }
 
@@ -148,6 +155,6 @@ package struct OperatorClaimStore: Sendable {
     package static func settle(_ auditIds: [Int64], on connection: PostgresConnection) async throws {
         guard !auditIds.isEmpty else { return }
         _ = try await connection.query(
-            "UPDATE operator_claims SET due_at = NULL WHERE audit_id = ANY($1)", [.int8Array(auditIds)])
+            "UPDATE operator_claims SET due_at = NULL WHERE audit_id = ANY(\(auditIds))")
     }
 }

@@ -69,46 +69,45 @@ package struct OwnershipStore: Sendable {
     /// - Returns: nil where neither is known, and for consumables, which have none.
     /// - Throws: `PostgresError`.
     package func lineage(environment: StoreEnvironment, transactionId: String) async throws -> Lineage? {
+        let id = SQL.once(transactionId)
         let found = try await pool.query(
             """
-            SELECT environment, original_transaction_id, app, account, cause, ARRAY(
+            SELECT original_transaction_id, app, account, cause, ARRAY(
                 SELECT account FROM lineage_shares s
                 WHERE (s.environment, s.original_transaction_id) = (l.environment, l.original_transaction_id)
-                ORDER BY account LIMIT $3) AS shared_with
+                ORDER BY account LIMIT \(Limit.rows)) AS shared_with
             FROM lineages l
-            WHERE environment = $1 AND original_transaction_id IN (
-                $2, (
+            WHERE environment = \(environment) AND original_transaction_id IN (
+                \(id), (
                     SELECT lineage_id FROM lineage_members
-                    WHERE (environment, original_transaction_id) = ($1, $2)), (
+                    WHERE (environment, original_transaction_id) = (\(environment), \(id))), (
                     SELECT o.original_transaction_id FROM order_transactions i
                     JOIN orders o ON (o.environment, o.transaction_id) = (i.environment, i.order_transaction_id)
-                    WHERE i.environment = $1 AND i.transaction_id = $2))
-            ORDER BY original_transaction_id = $2 LIMIT 1
-            """, [.text(environment.rawValue), .text(transactionId), .int8(Int64(Limit.rows))])
-        guard let row = found.rows.first else { return nil }
-        let original: String = try row.decode("original_transaction_id")
+                    WHERE i.environment = \(environment) AND i.transaction_id = \(id)))
+            ORDER BY original_transaction_id = \(id) LIMIT 1
+            """)
+        let rows = try found.map {
+            (originalTransactionId: String, app: String, account: String?, cause: String?, sharedWith: [String]) in
+            (originalTransactionId, app, account, cause, sharedWith)
+        }
+        guard let (original, app, account, cause, sharedWith) = rows.first else { return nil }
         return Lineage(
-            environment: try row.decode("environment"), originalTransactionId: original, app: try row.decode("app"),
-            account: try row.decodeIfPresent("account"), cause: try row.decodeIfPresent("cause"),
-            sharedWith: try row.decode("shared_with"), history: try await history(environment, original))
+            environment: environment.rawValue, originalTransactionId: original, app: app, account: account,
+            cause: cause,
+            sharedWith: sharedWith, history: try await history(environment, original))
     }
 
     private func history(_ environment: StoreEnvironment, _ original: String) async throws -> [Binding] {
         let result = try await pool.query(
             """
-            SELECT from_account, to_account, cause, policy, submission_id, audit_id,
+            SELECT from_account AS "from", to_account AS "to", cause, policy, submission_id, audit_id,
                 to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS created_at
             FROM binding_history
-            WHERE environment = $1 AND original_transaction_id = ANY(\(LineageStore.originals))
-            ORDER BY id LIMIT $3
-            """, [.text(environment.rawValue), .text(original), .int8(Int64(Limit.rows))])
-        return try result.rows.map { row in
-            Binding(
-                from: try row.decodeIfPresent("from_account"), to: try row.decode("to_account"),
-                cause: try row.decode("cause"), policy: try row.decodeIfPresent("policy"),
-                submissionId: try row.decodeIfPresent("submission_id"), auditId: try row.decodeIfPresent("audit_id"),
-                createdAt: try row.decode("created_at"))
-        }
+            WHERE environment = \(environment)
+                AND original_transaction_id = ANY(\(LineageStore.originals(of: original, in: environment)))
+            ORDER BY id LIMIT \(Limit.rows)
+            """)
+        return try result.map(Binding.init)
     }
 
     /// What has become of a claim by now.
@@ -119,12 +118,8 @@ package struct OwnershipStore: Sendable {
         let result = try await pool.query(
             """
             SELECT c.due_at IS NOT NULL AS is_pending, o.state, o.reason, o.account
-            FROM operator_claims c JOIN orders o USING (environment, transaction_id) WHERE c.audit_id = $1
-            """, [.int8(auditId)])
-        return try result.rows.first.map { row in
-            ClaimOutcome(
-                isPending: try row.decode("is_pending"), state: try row.orderState(),
-                reason: try row.decodeIfPresent("reason"), account: try row.decodeIfPresent("account"))
-        }
+            FROM operator_claims c JOIN orders o USING (environment, transaction_id) WHERE c.audit_id = \(auditId)
+            """)
+        return try result.map(ClaimOutcome.init).first
     }
 }

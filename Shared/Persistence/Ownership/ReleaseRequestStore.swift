@@ -1,3 +1,4 @@
+import Foundation
 package import Postgres
 package import PurchaseModel
 
@@ -34,8 +35,8 @@ package enum ReleaseRequestStore {
     package static func add(_ tokens: Set<AppToken>, on connection: PostgresConnection) async throws {
         guard !tokens.isEmpty else { return }
         _ = try await connection.query(
-            "INSERT INTO release_requests (app, token) SELECT * FROM unnest($1::text[], $2::uuid[])",
-            [.textArray(tokens.map(\.app)), .uuidArray(tokens.map(\.token))])
+            "INSERT INTO release_requests (app, token) SELECT * FROM unnest(\(tokens.map(\.app)), \(tokens.map(\.token)))"
+        )
     }
 
     /// Takes requests, the oldest first, locked in the caller's transaction; what another has taken is passed over.
@@ -45,14 +46,15 @@ package enum ReleaseRequestStore {
         let result = try await connection.query(
             """
             SELECT id, app, token, environment, transaction_id FROM release_requests
-            WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
-            """, [.int8(Int64(limit))])
-        return try result.rows.map { row in
-            let isBegun = try row.decodeIfPresent("transaction_id", as: String.self) != nil
-            return Request(
-                id: try row.decode("id"),
-                token: AppToken(app: try row.decode("app"), token: try row.decode("token")),
-                after: isBegun ? try row.orderKey() : nil)
+            WHERE due_at <= now() ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
+            """)
+        return try result.map {
+            (id: Int64, app: String, token: UUID, environment: StoreEnvironment?, transactionId: String?) in
+            Request(
+                id: id, token: AppToken(app: app, token: token),
+                after: environment.flatMap { environment in
+                    transactionId.map { OrderKey(environment: environment, transactionId: $0) }
+                })
         }
     }
 
@@ -65,25 +67,21 @@ package enum ReleaseRequestStore {
     ) async throws {
         if !results.finished.isEmpty {
             _ = try await connection.query(
-                "DELETE FROM release_requests WHERE id = ANY($1)", [.int8Array(results.finished)])
+                "DELETE FROM release_requests WHERE id = ANY(\(results.finished))")
         }
         if !results.advanced.isEmpty {
             let advanced = results.advanced.sorted { $0.key < $1.key }
             _ = try await connection.query(
                 """
                 UPDATE release_requests r SET environment = new.environment, transaction_id = new.transaction_id
-                FROM unnest($1::int8[], $2::text[], $3::text[]) AS new (id, environment, transaction_id)
+                FROM unnest(\(advanced.map(\.key)), \(advanced.map(\.value.environment)),
+                    \(advanced.map(\.value.transactionId))) AS new (id, environment, transaction_id)
                 WHERE r.id = new.id
-                """,
-                [
-                    .int8Array(advanced.map(\.key)), .textArray(advanced.map(\.value.environment.rawValue)),
-                    .textArray(advanced.map(\.value.transactionId)),
-                ])
+                """)
         }
         if !results.putOff.isEmpty {
             _ = try await connection.query(
-                "UPDATE release_requests SET due_at = now() + $2 * interval '1 millisecond' WHERE id = ANY($1)",
-                [.int8Array(results.putOff), .int8(delay.wholeMilliseconds)])
+                "UPDATE release_requests SET due_at = now() + \(delay) WHERE id = ANY(\(results.putOff))")
         }
     }
 }

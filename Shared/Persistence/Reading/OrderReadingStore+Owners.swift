@@ -56,12 +56,10 @@ extension OrderReadingStore {
         let result = try await connection.query(
             """
             SELECT from_account AS "from", to_account AS "to", cause, policy, submission_id, created_at FROM binding_history
-            WHERE environment = $1 AND original_transaction_id = ANY(\(LineageStore.originals)) AND app = $3
-            ORDER BY id LIMIT $4
-            """,
-            [
-                .text(key.environment.rawValue), .text(originalTransactionId), .text(app), .int8(Int64(rowsMaximum)),
-            ])
+            WHERE environment = \(key.environment) AND app = \(app) AND original_transaction_id
+                = ANY(\(LineageStore.originals(of: originalTransactionId, in: key.environment)))
+            ORDER BY id LIMIT \(rowsMaximum)
+            """)
         return try result.map(Binding.init)
     }
 

@@ -28,24 +28,9 @@ extension PostgresRow {
         try known(column)
     }
 
-    /// A submission's state.
-    package func submissionState(_ column: String = "state") throws(PostgresError) -> SubmissionState {
-        try known(column)
-    }
-
-    /// An account.
-    package func account(_ column: String = "account") throws(PostgresError) -> Account {
-        Account(stored: try decode(column))
-    }
-
     /// An account; nil where the column is null.
     package func accountIfPresent(_ column: String = "account") throws(PostgresError) -> Account? {
         try decodeIfPresent(column, as: String.self).map { Account(stored: $0) }
-    }
-
-    /// An account within its app, in `environment`, `app` and `account`.
-    package func customer() throws(PostgresError) -> Customer {
-        Customer(environment: try environment(), app: try decode("app"), account: try account())
     }
 
     /// A reason; nil where the column is null.
@@ -87,8 +72,10 @@ extension OrderState: PostgresEncodable, PostgresDecodable {}
 extension SubmissionState: PostgresEncodable, PostgresDecodable {}
 extension ReasonCode: PostgresEncodable, PostgresDecodable {}
 extension ProofKind: PostgresEncodable, PostgresDecodable {}
+extension BindingChange.Cause: PostgresEncodable, PostgresDecodable {}
+extension RestorePolicy: PostgresEncodable {}
 
-extension Account: PostgresEncodable, PostgresDecodable {
+extension Account: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     package static var postgresType: UInt32 { String.postgresType }
     package static var postgresArrayType: UInt32 { String.postgresArrayType }
     package var postgresByteCount: Int { text.postgresByteCount }
