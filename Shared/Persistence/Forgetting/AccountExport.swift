@@ -19,8 +19,8 @@ package struct AccountExport: Sendable {
     }
 
     private let pool: PostgresPool
-    private let app: String
-    private let account: Account
+    let app: String
+    let account: Account
 
     /// Exports from the database of a pool.
     package init(pool: PostgresPool, app: String, account: Account) {
@@ -36,10 +36,9 @@ package struct AccountExport: Sendable {
     /// - Throws: `PostgresError`.
     package func counts() async throws -> [(table: String, count: Int64)] {
         var counts: [(table: String, count: Int64)] = []
-        for section in Self.sections {
-            let result = try await pool.query(
-                "SELECT count(*) AS count FROM (\(section.sql)) rows", [.text(account.text), .text(app)])
-            let count: Int64 = try result.rows.first?.decode("count") ?? 0
+        for section in sections {
+            let result = try await pool.query("SELECT count(*) AS count FROM (\(section.sql)) rows")
+            let count = try result.map { (count: Int64) in count }.first ?? 0
             if count > 0 { counts.append((section.table, count)) }
         }
         return counts
@@ -54,14 +53,13 @@ package struct AccountExport: Sendable {
             "spends",
             "lineage_shares", "subscriptions", "account_consents",
         ]
-        let found = tables.map { table in
+        let found = tables.map { table -> SQL in
             // Notifications are nobody's, and their index has none of them.
-            let isSomebodys = table == "submissions" ? " AND account <> ''" : ""
-            return "EXISTS (SELECT FROM \(table) WHERE account = $1 AND app = $2\(isSomebodys))"
+            let isSomebodys: SQL = table == "submissions" ? " AND account <> ''" : ""
+            return "EXISTS (SELECT FROM \(unescaped: table) WHERE account = \(account) AND app = \(app)\(isSomebodys))"
         }
-        let result = try await pool.query(
-            "SELECT \(found.joined(separator: " OR ")) AS is_known", [.text(account.text), .text(app)])
-        return try result.rows.first?.decode("is_known") ?? false
+        let result = try await pool.query("SELECT \(found.joined(separator: " OR ")) AS is_known")
+        return try result.map { (isKnown: Bool) in isKnown }.first ?? false
     }
 
     /// Writes the object, in parts of a page each.
@@ -78,7 +76,7 @@ package struct AccountExport: Sendable {
             {"schema_version":\(try json(Self.schemaVersion)),"app":\(try json(app)),\
             "account":\(try json(account.text)),"exported_at":\(try json(MessageCoding.text(now)))
             """)
-        for section in Self.sections {
+        for section in sections {
             try await write(",\n\"\(section.table)\":[")
             var last: String?
             while true {
@@ -97,15 +95,15 @@ package struct AccountExport: Sendable {
         let result = try await pool.query(
             """
             SELECT key, jsonb_strip_nulls(to_jsonb(rows) - 'key')::text AS row FROM (\(section.sql)) rows
-            WHERE $3::text IS NULL OR key COLLATE "C" > $3 ORDER BY key COLLATE "C" LIMIT $4
-            """, [.text(account.text), .text(app), .text(last), .int8(Int64(limit))])
-        return try result.rows.map { (try $0.decode("key"), try $0.decode("row")) }
+            WHERE \(last) IS NULL OR key COLLATE "C" > \(last) ORDER BY key COLLATE "C" LIMIT \(limit)
+            """)
+        return try result.map { (key: String, row: String) in (key, row) }
     }
 
     /// One list.
     struct Section: Sendable {
         let table: String
-        /// Its rows, each with a text `key` that no other has; `$1` is the account, `$2` the app.
-        let sql: String
+        /// Its rows, each with a text `key` that no other has.
+        let sql: SQL
     }
 }
