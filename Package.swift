@@ -102,7 +102,8 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
         suite(
             "CountersignClientStoreKitTests",
             [
-                "CountersignClient", "CountersignClientStoreKit", "ExampleApp", "StoreKit", "StoreKitTesting",
+                "CountersignClient", "CountersignClientStoreKit", "ExampleApp", "StoreKit",
+                "StoreKitTesting",
                 "StoreTesting",
             ]),
     ]
@@ -244,37 +245,54 @@ let package = Package(
             name: "KafkaTesting", dependencies: ["Kafka", "CLibrdkafka"], path: "Tests/KafkaTesting",
             swiftSettings: strict),
         .target(name: "LogTesting", dependencies: [log], path: "Tests/LogTesting", swiftSettings: strict),
+        .target(name: "ProcessTesting", path: "Tests/ProcessTesting", swiftSettings: strict),
         .target(name: "SchemaTesting", path: "Tests/SchemaTesting", swiftSettings: strict),
         .target(
             name: "StoreTesting", dependencies: ["CountersignClient"], path: "Tests/StoreTesting",
             swiftSettings: strict),
-        suite("CountersignClientTests", ["CountersignClient", "StoreTesting"]),
+        .target(
+            name: "SimulatorTesting", dependencies: ["ProcessTesting", httpClient, nio, nioHTTP],
+            path: "Tests/SimulatorTesting", swiftSettings: strict),
+        suite("CountersignClientTests", ["ProcessTesting", "CountersignClient", "StoreTesting"]),
         suite("PurchaseModelTests", ["PurchaseModel"]),
         suite("JSONTextTests", ["JSONText"]),
         suite("MessagesTests", ["Messages", "PurchaseModel", "SchemaTesting"]),
         suite(
             "FulfillmentTests",
             [
-                "Fulfillment", "EventProcessing", "LogTesting", "Persistence", "PersistenceTesting", "Postgres",
+                "ProcessTesting", "Fulfillment", "EventProcessing", "LogTesting", "Persistence",
+                "PersistenceTesting",
+                "Postgres",
                 "Messages", "PurchaseModel", "SchemaTesting", "ServiceRuntime", log,
             ]),
-        suite("AppStoreTests", ["AppStore", "AppStoreSimulator", "JSONText", crypto, cryptoExtras, x509, asn1]),
+        suite(
+            "AppStoreTests",
+            ["ProcessTesting", "AppStore", "AppStoreSimulator", "JSONText", crypto, cryptoExtras, x509, asn1]),
         suite(
             "AppStoreSimulatorTests",
             [
-                "AppStore", "AppStoreSimulator", "WebhookSigning", crypto, cryptoExtras, x509, asn1, hummingbird,
+                "SimulatorTesting", "ProcessTesting", "AppStore", "AppStoreSimulator", "WebhookSigning", crypto,
+                cryptoExtras, x509, asn1,
+                hummingbird,
                 hummingbirdTesting, httpClient, httpTypes, lifecycle, log, nio, nioHTTP, nioPosix, nioTLS,
             ]),
-        suite("AppStoreServerAPITests", ["AppStoreServerAPI", crypto, httpClient, nio, nioHTTP]),
+        suite(
+            "AppStoreServerAPITests",
+            ["SimulatorTesting", "AppStoreServerAPI", crypto, httpClient, nio, nioHTTP]),
         suite("BlockingThreadsTests", ["BlockingThreads"]),
         suite("PacingTests", ["Pacing"]),
         suite(
             "CertificateRevocationTests",
-            ["CertificateRevocation", "AppStore", crypto, x509, asn1, httpClient, nio, nioHTTP, nioPosix]),
+            [
+                "SimulatorTesting", "ProcessTesting", "CertificateRevocation", "AppStore", crypto, x509, asn1,
+                httpClient, nio, nioHTTP,
+                nioPosix,
+            ]),
         suite(
             "VerificationWorkerTests",
             [
-                "VerificationWorker", "Fulfillment", "AppStore", "AppStoreServerAPI", "CertificateRevocation", "Pacing",
+                "SimulatorTesting", "VerificationWorker", "Fulfillment", "AppStore", "AppStoreServerAPI",
+                "CertificateRevocation", "Pacing",
                 "Messages",
                 "PurchaseModel", "Persistence", "PersistenceTesting", "Postgres", "ServiceRuntime", httpClient, nio,
                 nioHTTP, log,
@@ -291,14 +309,17 @@ let package = Package(
         suite(
             "NotificationTests",
             [
-                "Notification", "Messages", "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel",
+                "ProcessTesting", "Notification", "Messages", "Persistence", "PersistenceTesting", "Postgres",
+                "PurchaseModel",
                 "ServiceRuntime", "WebhookSigning", asn1, crypto, httpClient, httpTypes, hummingbird, hummingbirdHTTP2,
                 lifecycle, log, nio, nioHTTP, nioPosix, nioTLS, x509,
             ]),
         suite(
             "ReceiptIntakeTests",
             [
-                "ReceiptIntake", "AppStore", "AppStoreSimulator", "EventProcessing", "Kafka", "LogTesting", "Messages",
+                "ProcessTesting", "ReceiptIntake", "AppStore", "AppStoreSimulator", "EventProcessing",
+                "Kafka",
+                "LogTesting", "Messages",
                 "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel", "SchemaTesting", "ServiceRuntime",
                 "WebhookSigning", configuration, crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log,
                 nio, nioPosix,
@@ -309,11 +330,12 @@ let package = Package(
                 "EventProcessing", "Kafka", "KafkaTesting", "LogTesting", "Messages", "ServiceRuntime", configuration,
                 lifecycle, log,
             ]),
-        suite("KafkaTests", ["Kafka", "KafkaTesting", "CLibrdkafka", log, lifecycle]),
+        suite("KafkaTests", ["ProcessTesting", "Kafka", "KafkaTesting", "CLibrdkafka", log, lifecycle]),
         suite(
             "CountersignToolTests",
             [
-                "CountersignTool", "AppStore", "AppStoreServerAPI", "EventProcessing", "Kafka", "Messages",
+                "ProcessTesting", "CountersignTool", "AppStore", "AppStoreServerAPI", "EventProcessing", "Kafka",
+                "Messages",
                 "Persistence",
                 "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", "TrustedRootSettings", arguments,
                 crypto, log,
@@ -321,7 +343,9 @@ let package = Package(
         suite(
             "EndToEndTests",
             [
-                "CountersignClient", "Messages", "PurchaseModel", "Kafka", "KafkaTesting", "Postgres", "StoreTesting",
+                "ProcessTesting", "CountersignClient", "Messages", "PurchaseModel", "Kafka",
+                "KafkaTesting", "Postgres",
+                "StoreTesting",
                 crypto, httpClient, nio, nioHTTP, nioPosix, log,
             ]),
     ]

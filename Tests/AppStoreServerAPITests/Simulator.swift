@@ -1,29 +1,18 @@
 import AppStoreServerAPI
 import AsyncHTTPClient
 import Foundation
-import NIOCore
 import NIOHTTP1
+import SimulatorTesting
 import Testing
 
 /// The real simulator as a process of its own, and an app that is known to it.
 struct Simulator: Sendable {
     static let bundleId = "com.example.game"
 
-    private static let folder = ProcessInfo.processInfo.environment["COUNTERSIGN_BIN_DIR"]
-    private static let path = (folder ?? "") + "/app-store-simulator"
-
     static let missing: Comment = "SKIPPED: COUNTERSIGN_BIN_DIR is not set; it names the folder of app-store-simulator"
-    static let isThere = folder != nil && FileManager.default.isExecutableFile(atPath: path)
+    static var isThere: Bool { SimulatorProcess.isThere }
 
-    private struct Addresses: Decodable {
-        let control: String
-        let production: String
-        let sandbox: String
-    }
-
-    private struct Trouble: Error, CustomStringConvertible {
-        let description: String
-    }
+    typealias Anything = SimulatorProcess.Anything
 
     private struct Key: Decodable {
         let issuerId: String
@@ -31,10 +20,11 @@ struct Simulator: Sendable {
         let privateKey: String
     }
 
-    private let addresses: Addresses
-    private let http: HTTPClient
+    private let process: SimulatorProcess
 
-    var hosts: AppStoreHosts { AppStoreHosts(production: addresses.production, sandbox: addresses.sandbox + "/") }
+    var hosts: AppStoreHosts {
+        AppStoreHosts(production: process.addresses.production, sandbox: process.addresses.sandbox + "/")
+    }
 
     /// A client with its own key of the app.
     func client(limits: AppStoreServerClient.Limits = .init()) async throws -> AppStoreServerClient {
@@ -42,7 +32,7 @@ struct Simulator: Sendable {
     }
 
     func client(key: SigningKey, limits: AppStoreServerClient.Limits = .init()) -> AppStoreServerClient {
-        AppStoreServerClient(http: http, key: key, bundleId: Self.bundleId, hosts: hosts, limits: limits)
+        AppStoreServerClient(http: .shared, key: key, bundleId: Self.bundleId, hosts: hosts, limits: limits)
     }
 
     func key() async throws -> SigningKey {
@@ -55,19 +45,8 @@ struct Simulator: Sendable {
     func control<Value: Decodable>(
         _ method: HTTPMethod, _ path: String, _ json: String? = nil, as type: Value.Type = Anything.self
     ) async throws -> Value {
-        var request = HTTPClientRequest(url: "\(addresses.control)/simulator/v1/\(path)")
-        request.method = method
-        if let json { request.body = .bytes(ByteBuffer(string: json)) }
-        let response = try await http.execute(request, timeout: .seconds(60))
-        let body = try await response.body.collect(upTo: 64 << 20)
-        guard response.status == .ok || response.status == .created else {
-            throw Trouble(description: "\(method) \(path): \(response.status) \(String(buffer: body))")
-        }
-        return try JSONDecoder().decode(type, from: Data(body.readableBytesView))
+        try await process.control(method, path, json, as: type)
     }
-
-    /// An answer that nobody looks at.
-    struct Anything: Decodable {}
 
     /// One rule of misbehaviour for all calls, instead of the rules before.
     func misbehave(_ fault: String, count: Int? = nil) async throws {
@@ -100,45 +79,15 @@ struct Simulator: Sendable {
 
     /// Runs the body with a simulator that begins empty but for the app, and ends it afterwards.
     static func run(_ body: (Simulator) async throws -> Void) async throws {
-        let state = FileManager.default.temporaryDirectory.appending(path: "server-api-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: state, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: state) }
-        let process = Process()
-        process.executableURL = URL(filePath: path)
-        process.arguments = ["--port", "0", "--production-port", "0", "--sandbox-port", "0", "--state", state.path]
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        let (ends, end) = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in end.finish() }
-        try process.run()
-        var result = Result<Void, any Error>.success(())
-        do {
-            let addresses = try await addresses(in: state, of: process)
-            let simulator = Simulator(addresses: addresses, http: .shared)
+        try await SimulatorProcess.run { process in
+            let simulator = Simulator(process: process)
             try await simulator.control(
                 .PUT, "apps/\(bundleId)",
                 "{\"appAppleId\":1234567890,\"isReleased\":true,"
                     + "\"notificationURLs\":{\"Production\":\"http://127.0.0.1:9/\",\"Sandbox\":\"http://127.0.0.1:9/\"}}"
             )
             try await body(simulator)
-        } catch {
-            result = .failure(error)
         }
-        process.terminate()
-        for await _ in ends {}
-        try result.get()
-    }
-
-    private static func addresses(in state: URL, of process: Process) async throws -> Addresses {
-        let file = state.appending(path: "addresses.json")
-        let deadline = ContinuousClock.now + .seconds(60)
-        while process.isRunning, ContinuousClock.now < deadline {
-            if let data = try? Data(contentsOf: file) { return try JSONDecoder().decode(Addresses.self, from: data) }
-            // Another process makes the file; there is no signal to wait for.
-            try await Task.sleep(for: .milliseconds(50))
-        }
-        throw Trouble(description: "the simulator did not start")
     }
 }
 

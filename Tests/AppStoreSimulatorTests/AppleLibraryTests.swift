@@ -1,4 +1,5 @@
 import Foundation
+import ProcessTesting
 import Testing
 
 /// Apple's own Python library against the simulator's executable: `Tests/AppleLibrary`.
@@ -16,18 +17,7 @@ struct AppleLibraryTests {
         "verifies and decodes everything, and every call of its client works",
         .enabled(if: isPrepared, "SKIPPED: COUNTERSIGN_BIN_DIR is not set; it names the folder of app-store-simulator"))
     func everything() async throws {
-        let process = Process()
-        process.executableURL = Self.script
-        process.standardInput = FileHandle.nullDevice
-        let ended = AsyncStream.makeStream(of: Int32.self)
-        process.terminationHandler = { process in
-            ended.continuation.yield(process.terminationStatus)
-            ended.continuation.finish()
-        }
-        // Its output is this test's output.
-        try process.run()
-        var status: Int32 = -1
-        for await result in ended.stream { status = result }
+        let status = try await Program(path: Self.script.path, output: .shown).run().status
         if status == Self.skipped {
             FileHandle.standardError.write(
                 Data("SKIPPED: Apple's library could not be installed here (python3, network): see above\n".utf8))

@@ -2,6 +2,8 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import ProcessTesting
+import SimulatorTesting
 import Testing
 
 @testable import AppStoreSimulator
@@ -9,8 +11,6 @@ import Testing
 /// The real executable, killed while it sells.
 @Suite("A simulator that is killed")
 struct CrashTests {
-    private static let folder = ProcessInfo.processInfo.environment["COUNTERSIGN_BIN_DIR"]
-
     private struct Answer: Decodable, Sendable {
         struct Transaction: Decodable, Sendable { let transactionId: String }
         let transactions: [Transaction]
@@ -19,16 +19,17 @@ struct CrashTests {
     @Test(
         "knows everything that it answered, and gives no id twice",
         .enabled(
-            if: folder != nil, "SKIPPED: COUNTERSIGN_BIN_DIR is not set; it names the folder of app-store-simulator"))
+            if: SimulatorProcess.isThere,
+            "SKIPPED: COUNTERSIGN_BIN_DIR is not set; it names the folder of app-store-simulator"))
     func kill() async throws {
         let state = FileManager.default.temporaryDirectory.appending(path: "crash-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: state, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: state) }
         var known: Set<String> = []
         for round in 0..<3 {
-            let simulator = try await Running(state: state)
+            let simulator = try await SimulatorProcess(in: state)
             let (answered, seller) = AsyncStream.makeStream(of: [String].self)
-            let control = simulator.control
+            let control = simulator.addresses.control
             let sales = Task {
                 // Until nobody answers any more.
                 while let ids = try? await Self.sell(control) { seller.yield(ids) }
@@ -39,33 +40,34 @@ struct CrashTests {
                 count += 1
                 #expect(known.isDisjoint(with: ids), "round \(round)")
                 known.formUnion(ids)
-                if count == 20 { simulator.kill() }
+                if count == 20 { simulator.running.kill() }
             }
             await sales.value
-            await simulator.ended()
+            _ = try await simulator.running.ended()
             #expect(count >= 20)
         }
-        let simulator = try await Running(state: state)
+        let simulator = try await SimulatorProcess(in: state)
         for id in known {
             let response = try await Self.client.execute(
-                HTTPClientRequest(url: "\(simulator.control)/simulator/v1/transactions/\(id)"), timeout: .seconds(30))
+                HTTPClientRequest(url: "\(simulator.addresses.control)/simulator/v1/transactions/\(id)"),
+                timeout: .seconds(30))
             #expect(response.status == .ok, "\(id)")
         }
-        simulator.kill()
-        await simulator.ended()
+        try await simulator.kill()
     }
 
     @Test(
         "knows what it restored and shared, and what was refunded of it",
         .enabled(
-            if: folder != nil, "SKIPPED: COUNTERSIGN_BIN_DIR is not set; it names the folder of app-store-simulator"))
+            if: SimulatorProcess.isThere,
+            "SKIPPED: COUNTERSIGN_BIN_DIR is not set; it names the folder of app-store-simulator"))
     func killAfterRestore() async throws {
         struct Shown: Decodable { let purchaseTransactionIds: [String] }
         let state = FileManager.default.temporaryDirectory.appending(path: "crash-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: state, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: state) }
         let game = #""bundleId":"com.example.game""#
-        let first = try await Running(state: state)
+        let first = try await SimulatorProcess(in: state)
         _ = try await Self.call(
             first, .PUT, "apps/com.example.game/products/map", #"{"type":"Non-Consumable","isFamilyShareable":true}"#)
         for account in ["mother", "son"] {
@@ -78,9 +80,8 @@ struct CrashTests {
         ids += try await Self.ids(first, "transactions/\(bought)/regrant", #"{"count":2}"#)
         let sons = try await Self.ids(first, "devices/sons-phone/restore", "{\(game)}")
         _ = try await Self.call(first, .POST, "transactions/\(ids[1])/refund", "{}")
-        first.kill()
-        await first.ended()
-        let second = try await Running(state: state)
+        try await first.kill()
+        let second = try await SimulatorProcess(in: state)
         for id in ids {
             let shown = try await Self.call(second, .GET, "transactions/\(id)", nil)
             #expect(try JSONDecoder().decode(Shown.self, from: shown).purchaseTransactionIds == ids)
@@ -92,16 +93,15 @@ struct CrashTests {
         let shown = try JSONDecoder().decode(
             Shown.self, from: try await Self.call(second, .GET, "transactions/\(sons[0])", nil))
         #expect(shown.purchaseTransactionIds.count == 2)
-        second.kill()
-        await second.ended()
+        try await second.kill()
     }
 
     private static let client = HTTPClient.shared
 
     private static func call(
-        _ simulator: Running, _ method: HTTPMethod, _ path: String, _ body: String?
+        _ simulator: SimulatorProcess, _ method: HTTPMethod, _ path: String, _ body: String?
     ) async throws -> Data {
-        var request = HTTPClientRequest(url: "\(simulator.control)/simulator/v1/\(path)")
+        var request = HTTPClientRequest(url: "\(simulator.addresses.control)/simulator/v1/\(path)")
         request.method = method
         request.body = body.map { .bytes(ByteBuffer(string: $0)) }
         let response = try await client.execute(request, timeout: .seconds(30))
@@ -110,7 +110,7 @@ struct CrashTests {
     }
 
     /// The ids of the transactions that an answer to a POST lists.
-    private static func ids(_ simulator: Running, _ path: String, _ body: String) async throws -> [String] {
+    private static func ids(_ simulator: SimulatorProcess, _ path: String, _ body: String) async throws -> [String] {
         let answer = try await call(simulator, .POST, path, body)
         return try JSONDecoder().decode(Answer.self, from: answer).transactions.map(\.transactionId)
     }
@@ -124,49 +124,5 @@ struct CrashTests {
         let body = try await response.body.collect(upTo: 1 << 20)
         return try JSONDecoder().decode(Answer.self, from: Data(body.readableBytesView)).transactions.map(
             \.transactionId)
-    }
-
-    /// A running simulator.
-    private struct Running {
-        private struct NotReady: Error {}
-
-        let control: String
-        private let process = Process()
-        private let ends: AsyncStream<Void>
-
-        init(state: URL) async throws {
-            let file = state.appending(path: ListenerAddresses.fileName)
-            // The one before left it when it was killed.
-            try? FileManager.default.removeItem(at: file)
-            let (ends, end) = AsyncStream<Void>.makeStream()
-            self.ends = ends
-            process.executableURL = URL(filePath: (CrashTests.folder ?? "") + "/app-store-simulator")
-            process.arguments = ["--port", "0", "--state", state.path]
-            process.standardInput = FileHandle.nullDevice
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            process.terminationHandler = { _ in end.finish() }
-            try process.run()
-            let deadline = ContinuousClock.now + .seconds(60)
-            while true {
-                if let data = try? Data(contentsOf: file),
-                    let addresses = try? JSONDecoder().decode(ListenerAddresses.self, from: data)
-                {
-                    control = addresses.control
-                    return
-                }
-                guard process.isRunning, ContinuousClock.now < deadline else { throw NotReady() }
-                // Another process makes the file; there is no signal to wait for.
-                try await Task.sleep(for: .milliseconds(20))
-            }
-        }
-
-        func kill() {
-            Foundation.kill(process.processIdentifier, SIGKILL)
-        }
-
-        func ended() async {
-            for await _ in ends {}
-        }
     }
 }

@@ -1,6 +1,7 @@
 import Crypto
 import CryptoExtras
 import Foundation
+import ProcessTesting
 import SwiftASN1
 import Testing
 import X509
@@ -118,8 +119,8 @@ struct ReceiptAuthorityTests {
 
     @Test(
         "openssl accepts a receipt and finds the payload",
-        .enabled(if: OpenSSL.path != nil, "SKIPPED: there is no openssl on the PATH"))
-    func openssl() throws {
+        .enabled(if: Program.find("openssl") != nil, "SKIPPED: there is no openssl on the PATH"))
+    func openssl() async throws {
         let folder = try Self.temporaryFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let authority = try ReceiptShop.receipts.get()
@@ -133,30 +134,10 @@ struct ReceiptAuthorityTests {
             "cms", "-verify", "-inform", "DER", "-in", receipt.path, "-CAfile", root.path, "-purpose", "any", "-out",
             found.path,
         ]
-        let (status, output) = try OpenSSL.run(arguments)
-        #expect(status == 0, "\(output)")
+        let verified = try await Program.openssl(arguments)
+        #expect(verified.isGood, "\(verified.output)")
         #expect([UInt8](try Data(contentsOf: found)) == payload)
-        let (parsed, text) = try OpenSSL.run(["asn1parse", "-inform", "DER", "-in", found.path])
-        #expect(parsed == 0, "\(text)")
-    }
-}
-
-/// The openssl of this machine, if it has one.
-enum OpenSSL {
-    static let path: String? = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-        .map { "\($0)/openssl" }.first { FileManager.default.isExecutableFile(atPath: $0) }
-
-    /// Runs it to its end; what it says on both outputs.
-    static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try #require(path))
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+        let parsed = try await Program.openssl(["asn1parse", "-inform", "DER", "-in", found.path])
+        #expect(parsed.isGood, "\(parsed.output)")
     }
 }

@@ -3,6 +3,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
+import ProcessTesting
 import Testing
 import X509
 
@@ -11,7 +12,6 @@ import X509
 /// Real clients and a real socket.
 @Suite("OCSP over a socket")
 struct RevocationServerTests {
-    private static let opensslPath = "/usr/bin/openssl"
 
     /// Serves a bench while `body` runs; it is told the port.
     private func serving<Value: Sendable>(
@@ -64,7 +64,7 @@ struct RevocationServerTests {
 
     @Test(
         "openssl believes the responder: good, then revoked, then unknown",
-        .enabled(if: FileManager.default.isExecutableFile(atPath: opensslPath), "SKIPPED: no openssl command"))
+        .enabled(if: Program.find("openssl") != nil, "SKIPPED: no openssl command"))
     func openssl() async throws {
         let bench = try ForgeryBench()
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocsp-\(UUID().uuidString)")
@@ -112,24 +112,6 @@ struct RevocationServerTests {
 
     /// What openssl writes to either output.
     private func run(_ arguments: [String], in folder: URL) async throws -> String {
-        let output = folder.appendingPathComponent("output-\(UUID().uuidString)")
-        try Data().write(to: output)
-        let handle = try FileHandle(forWritingTo: output)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Self.opensslPath)
-        process.arguments = arguments
-        process.currentDirectoryURL = folder
-        process.standardOutput = handle
-        process.standardError = handle
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in continuation.resume() }
-            do {
-                try process.run()
-            } catch {
-                continuation.resume(throwing: error)
-            }
-        }
-        try handle.close()
-        return try String(contentsOf: output, encoding: .utf8)
+        try await Program.openssl(arguments, in: folder).output
     }
 }

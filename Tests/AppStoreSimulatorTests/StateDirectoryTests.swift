@@ -4,6 +4,7 @@ import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import NIOCore
+import ProcessTesting
 import Testing
 import X509
 
@@ -11,7 +12,6 @@ import X509
 
 @Suite("The state folder")
 struct StateDirectoryTests {
-    private static let opensslPath = "/usr/bin/openssl"
 
     @Test("a restart keeps the root, the chain and the keys")
     func restart() throws {
@@ -114,7 +114,7 @@ struct StateDirectoryTests {
 
     @Test(
         "openssl accepts the chain, also strictly, and only under this root",
-        .enabled(if: FileManager.default.isExecutableFile(atPath: opensslPath), "SKIPPED: no openssl command"))
+        .enabled(if: Program.find("openssl") != nil, "SKIPPED: no openssl command"))
     func openssl() async throws {
         let simulator = try Simulator()
         let authority = simulator.folder.appendingPathComponent("authority")
@@ -134,19 +134,6 @@ struct StateDirectoryTests {
     }
 
     private func run(_ arguments: [String], in folder: URL) async throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Self.opensslPath)
-        process.arguments = arguments
-        process.currentDirectoryURL = folder
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        return try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do {
-                try process.run()
-            } catch {
-                continuation.resume(throwing: error)
-            }
-        }
+        try await Program.openssl(arguments, in: folder).status
     }
 }

@@ -1,5 +1,6 @@
 import AppStore
 import Foundation
+import ProcessTesting
 import Testing
 
 /// What a judge read in a mutant.
@@ -146,17 +147,16 @@ enum AppleJudge {
             try Data(root).write(to: file)
             return file.path
         }
-        let cases = folder.appendingPathComponent("cases")
-        let output = folder.appendingPathComponent("verdicts")
-        try Self.lines(mutants).write(to: cases)
-        try Data().write(to: output)
-        switch try await run(rootFiles, input: cases, output: output) {
+        let judged = try await Program(
+            path: script.path, arguments: ["judge"] + rootFiles, input: try Self.lines(mutants), output: .errorsShown
+        ).run()
+        switch judged.status {
         case 0: break
         case skipped: return nil
         case let status: throw JudgeFailure(status: status)
         }
-        return try Data(contentsOf: output).split(separator: UInt8(ascii: "\n")).map { line in
-            switch try JSONDecoder().decode(Line.self, from: line) {
+        return try judged.output.split(separator: "\n").map { line in
+            switch try JSONDecoder().decode(Line.self, from: Data(line.utf8)) {
             case .accepted(let read): .accepted(MutationReading(values: read))
             case .refused(let reason, _): .refused(reason)
             }
@@ -174,34 +174,6 @@ enum AppleJudge {
             lines.append(UInt8(ascii: "\n"))
         }
         return lines
-    }
-
-    /// Runs the judge to its end; its exit status.
-    private static func run(_ roots: [String], input: URL, output: URL) async throws -> Int32 {
-        let process = Process()
-        process.executableURL = script
-        process.arguments = ["judge"] + roots
-        process.standardInput = try FileHandle(forReadingFrom: input)
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        return try await JudgeProcess.run(process)
-    }
-}
-
-/// A judge that is another program.
-enum JudgeProcess {
-    /// Runs it to its end; its exit status.
-    static func run(_ process: Process) async throws -> Int32 {
-        let ended = AsyncStream.makeStream(of: Int32.self)
-        process.terminationHandler = { process in
-            ended.continuation.yield(process.terminationStatus)
-            ended.continuation.finish()
-        }
-        try process.run()
-        var status: Int32 = -1
-        for await result in ended.stream { status = result }
-        // Only when the test is cancelled, at its time limit.
-        if process.isRunning { process.terminate() }
-        return status
     }
 }
 

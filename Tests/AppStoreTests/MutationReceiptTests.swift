@@ -1,5 +1,6 @@
 import AppStore
 import Foundation
+import ProcessTesting
 import Testing
 
 @testable import AppStoreSimulator
@@ -124,8 +125,7 @@ enum OpenSSLJudge {
         done <list
         """
 
-    static let isAvailable = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-        .contains { FileManager.default.isExecutableFile(atPath: "\($0)/openssl") }
+    static let isAvailable = Program.find("openssl") != nil
 
     /// Whether each is accepted, in the order of the mutants.
     ///
@@ -145,16 +145,10 @@ enum OpenSSLJudge {
             list += "\(Int64(mutant.date.timeIntervalSince1970)) \(index).der\n"
         }
         try Data(list.utf8).write(to: folder.appendingPathComponent("list"))
-        let output = folder.appendingPathComponent("verdicts")
-        try Data().write(to: output)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", script]
-        process.currentDirectoryURL = folder
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        let status = try await JudgeProcess.run(process)
-        guard status == 0 else { throw JudgeFailure(status: status) }
-        return try String(contentsOf: output, encoding: .utf8).split(separator: "\n").map { $0 == "good" }
+        let judged = try await Program(
+            path: "/bin/sh", arguments: ["-c", script], folder: folder, output: .errorsShown
+        ).run()
+        guard judged.isGood else { throw JudgeFailure(status: judged.status) }
+        return judged.output.split(separator: "\n").map { $0 == "good" }
     }
 }

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import CertificateRevocation
 import Foundation
+import ProcessTesting
 import Testing
 import X509
 
@@ -79,9 +80,7 @@ struct OpenSSLTests {
             let signer = example.responder == nil ? "ca" : "responder"
             let arguments =
                 "ocsp -index index.txt -port 0 -CA ca.pem -rsigner \(signer).pem -rkey \(signer).key -ndays 1"
-            try await command.serving(
-                Command.opensslPath,
-                "\(arguments) \(example.arguments)".split(separator: " ").map(String.init),
+            try await command.openssl(serving: "\(arguments) \(example.arguments)").serving(
                 ready: { try port(command) },
                 { port in
                     let checker = RevocationChecker(

@@ -3,76 +3,45 @@ import AsyncHTTPClient
 import CertificateRevocation
 import Crypto
 import Foundation
-import NIOCore
 import NIOHTTP1
+import SimulatorTesting
 import Testing
 
 /// The real simulator as a process of its own, whose certificates name its responder.
 @Suite("With the simulator", .timeLimit(.minutes(2)))
 struct SimulatorTests {
-    private static let path =
-        (ProcessInfo.processInfo.environment["COUNTERSIGN_BIN_DIR"] ?? "") + "/app-store-simulator"
-    private static let isThere = FileManager.default.isExecutableFile(atPath: path)
     private static let missing: Comment =
         "SKIPPED: COUNTERSIGN_BIN_DIR does not name the folder of app-store-simulator"
-
-    private struct Addresses: Decodable {
-        let control: String
-    }
 
     private struct Sale: Decodable {
         struct Transaction: Decodable { let signedTransaction: String }
         let transactions: [Transaction]
     }
 
-    /// Calls the control API, which must succeed.
-    @discardableResult
-    private func call(_ url: String, _ method: HTTPMethod, _ json: String? = nil) async throws -> Data {
-        var request = HTTPClientRequest(url: url)
-        request.method = method
-        if let json { request.body = .bytes(ByteBuffer(string: json)) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
-        let body = try await response.body.collect(upTo: 1 << 20)
-        guard (200..<300).contains(response.status.code) else {
-            throw Command.Trouble(description: "\(method) \(url): \(String(buffer: body))")
-        }
-        return Data(body.readableBytesView)
-    }
-
     /// Runs the body with the chain of something that was sold, as its JWS has it, and with the control API.
-    private func withSale(_ body: ([[UInt8]], String) async throws -> Void) async throws {
-        try await Command.run { command in
-            let arguments = [
-                "--port", "0", "--production-port", "0", "--sandbox-port", "0", "--state", command.folder.path,
-            ]
-            try await command.serving(
-                Self.path, arguments,
-                ready: { try? JSONDecoder().decode(Addresses.self, from: Data(command.bytes("addresses.json"))) },
-                { addresses in
-                    let control = addresses.control + "/simulator/v1"
-                    try await call("\(control)/apps/com.example.game", .PUT, #"{"appAppleId":1,"isReleased":true}"#)
-                    let sale = try await call(
-                        "\(control)/sales", .POST,
-                        #"{"bundleId":"com.example.game","productId":"coins","type":"Consumable","#
-                            + #""environment":"Production"}"#)
-                    let sold = try JSONDecoder().decode(Sale.self, from: sale).transactions
-                    let jws = Array(try #require(sold.first).signedTransaction.utf8)
-                    let root = SHA256.hash(data: try await call("\(control)/root", .GET))
-                    let fingerprint = root.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-                    let verifier = SignedDataVerifier(roots: try TrustedRoots(fingerprints: [fingerprint]))
-                    _ = try verifier.transaction(jws, app: AppIdentity(bundleId: "com.example.game")).get()
-                    try await body(try #require(verifier.certificates(of: jws)), control)
-                })
+    private func withSale(_ body: ([[UInt8]], SimulatorProcess) async throws -> Void) async throws {
+        try await SimulatorProcess.run { simulator in
+            try await simulator.control(.PUT, "apps/com.example.game", #"{"appAppleId":1,"isReleased":true}"#)
+            let sale = try await simulator.control(
+                .POST, "sales",
+                #"{"bundleId":"com.example.game","productId":"coins","type":"Consumable","environment":"Production"}"#,
+                as: Sale.self)
+            let jws = Array(try #require(sale.transactions.first).signedTransaction.utf8)
+            let root = SHA256.hash(data: try await simulator.bytes(.GET, "root"))
+            let fingerprint = root.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            let verifier = SignedDataVerifier(roots: try TrustedRoots(fingerprints: [fingerprint]))
+            _ = try verifier.transaction(jws, app: AppIdentity(bundleId: "com.example.game")).get()
+            try await body(try #require(verifier.certificates(of: jws)), simulator)
         }
     }
 
     @Test(
         "the chain of a purchase is good, revoked or unknown as the responder says",
-        .enabled(if: isThere, missing))
+        .enabled(if: SimulatorProcess.isThere, missing))
     func chain() async throws {
-        try await withSale { chain, control in
+        try await withSale { chain, simulator in
             func status(_ json: String) async throws -> RevocationStatus {
-                try await call("\(control)/revocation", .PUT, json)
+                try await simulator.control(.PUT, "revocation", json)
                 // One that remembers nothing of the setting before.
                 return await RevocationChecker(http: .shared, settings: .init(timeout: .seconds(2)))
                     .status(ofChain: chain)
@@ -105,18 +74,18 @@ struct SimulatorTests {
 
     @Test(
         "good counts on while the responder is away, and everything comes right when it is back",
-        .enabled(if: isThere, missing))
+        .enabled(if: SimulatorProcess.isThere, missing))
     func memory() async throws {
-        try await withSale { chain, control in
+        try await withSale { chain, simulator in
             let checker = RevocationChecker(
                 http: .shared, settings: .init(failureMemory: .zero, answerLifetimeMaximum: .zero))
-            try await call("\(control)/revocation", .PUT, #"{"responder":"error"}"#)
+            try await simulator.control(.PUT, "revocation", #"{"responder":"error"}"#)
             #expect(await checker.status(ofChain: chain) == .unknown("the responder answered HTTP 503"))
-            try await call("\(control)/revocation", .PUT, #"{"responder":"up"}"#)
+            try await simulator.control(.PUT, "revocation", #"{"responder":"up"}"#)
             #expect(await checker.status(ofChain: chain) == .good)
-            try await call("\(control)/revocation", .PUT, #"{"responder":"unreachable"}"#)
+            try await simulator.control(.PUT, "revocation", #"{"responder":"unreachable"}"#)
             for _ in 0..<3 { #expect(await checker.status(ofChain: chain) == .good) }
-            try await call("\(control)/revocation", .PUT, #"{"responder":"up","leaf":"revoked"}"#)
+            try await simulator.control(.PUT, "revocation", #"{"responder":"up","leaf":"revoked"}"#)
             var status = await checker.status(ofChain: chain)
             while status == .good {
                 // After a failure the question is asked in the background; there is no signal of its end.

@@ -1,4 +1,5 @@
 import Foundation
+import ProcessTesting
 import StoreTesting
 import Testing
 
@@ -64,13 +65,8 @@ struct JournalWriterTests {
 
     /// Whether another process gets the lock; it says 1 when it does not.
     private func lockElsewhere() async throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/flock")
-        process.arguments = ["--nonblock", folder.appending(path: "purchases.lock").path, "true"]
-        return try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
-        }
+        let lock = folder.appending(path: "purchases.lock").path
+        return try await Program(path: "/usr/bin/flock", arguments: ["--nonblock", lock, "true"]).run().status
     }
 
     @Test("a folder that cannot be made is an error with the system's words")

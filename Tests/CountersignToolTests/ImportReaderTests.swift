@@ -1,6 +1,7 @@
 import Foundation
 import Messages
 import Persistence
+import ProcessTesting
 import PurchaseModel
 import Testing
 
@@ -126,13 +127,7 @@ struct ImportReaderTests {
         let ids = (0..<3_000).map { "\($0)" }
         let plain = folder.appending(path: "ids.txt")
         try Data(ids.joined(separator: "\n").utf8).write(to: plain)
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["gzip", plain.path]
-        let (ends, end) = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in end.finish() }
-        try process.run()
-        for await _ in ends {}
+        try await Program(path: "/usr/bin/env", arguments: ["gzip", plain.path]).result()
         let packed = folder.appending(path: "ids.txt.gz")
         let file = try ImportFile(path: packed.path, format: nil, columns: [:])
         #expect(try await lines(file, after: 0).lines.count == 3_000)

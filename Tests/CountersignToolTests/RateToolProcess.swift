@@ -1,17 +1,16 @@
 import Foundation
 import PersistenceTesting
 import Postgres
+import ProcessTesting
 import Synchronization
 import Testing
 
 /// `countersign` as a process of its own, at a test's database.
 struct ToolProcess: Sendable {
-    private static let folder = ProcessInfo.processInfo.environment["COUNTERSIGN_BIN_DIR"]
-    private static let path = (folder ?? "") + "/countersign"
+    private static let path = Program.built("countersign")
 
     /// Whether the tool and a database are there.
-    static let isReady =
-        TestDatabase.url != nil && folder != nil && FileManager.default.isExecutableFile(atPath: path)
+    static let isReady = TestDatabase.url != nil && path != nil
     static let missing: Comment = "SKIPPED: COUNTERSIGN_BIN_DIR or COUNTERSIGN_TEST_POSTGRES is not set"
 
     /// `host:port` of a broker, for the commands that want one.
@@ -54,26 +53,11 @@ struct ToolProcess: Sendable {
     ///
     /// - Parameter variables: what it is told beside the database.
     func run(_ arguments: [String], variables: [String: String] = [:]) async throws -> Ended {
-        let process = Process()
-        process.executableURL = URL(filePath: Self.path)
-        process.arguments = arguments
-        process.environment = ["COUNTERSIGN_POSTGRES_URL": url, "USER": "tester", "PATH": "/usr/bin:/bin"]
-            .merging(variables) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        // Files, not pipes: nobody has to read them while it runs.
-        let folder = FileManager.default.temporaryDirectory.appending(path: "tool-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (output, errors) = (folder.appending(path: "output"), folder.appending(path: "errors"))
-        for file in [output, errors] { try Data().write(to: file) }
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = try FileHandle(forWritingTo: errors)
-        let (ends, end) = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in end.finish() }
-        try process.run()
-        for await _ in ends {}
-        return Ended(
-            status: process.terminationStatus, output: try String(contentsOf: output, encoding: .utf8),
-            errors: try String(contentsOf: errors, encoding: .utf8))
+        let environment = ["COUNTERSIGN_POSTGRES_URL": url, "USER": "tester", "PATH": "/usr/bin:/bin"]
+        let ended = try await Program(
+            path: try #require(Self.path), arguments: arguments, environment: environment.merging(variables) { $1 },
+            inheritsEnvironment: false, output: .apart
+        ).run()
+        return Ended(status: ended.status, output: ended.output, errors: ended.errors)
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import Messages
 import NIOHTTP1
 import Postgres
+import ProcessTesting
 import Testing
 
 extension EndToEnd {
@@ -122,9 +123,9 @@ extension EndToEnd {
         }
 
         private func expectCommands(_ ids: [String], _ stack: Stack, _ database: Database) async throws {
-            let shown = try await stack.built("countersign", ["refunds", "preview", ids[1]]).output()
+            let shown = try await stack.built("countersign", ["refunds", "preview", ids[1]]).result()
             #expect(shown.contains("but it is not sent: the account does not consent"), "\(shown)")
-            let test = try await stack.built("countersign", ["apple", "test-notification", Self.app]).output()
+            let test = try await stack.built("countersign", ["apple", "test-notification", Self.app]).result()
             #expect(test.contains("Apple sent the test notification, and it was taken"), "\(test)")
             let came = try await database.wait(
                 for: 1, within: .seconds(30),
@@ -132,13 +133,13 @@ extension EndToEnd {
                 [.text(Self.app)])
             #expect(came == 1)
             let options = ["--app", Self.app, "--type", "CONSUMPTION_REQUEST"]
-            let listed = try await stack.built("countersign", ["apple", "notifications", "list"] + options).output()
+            let listed = try await stack.built("countersign", ["apple", "notifications", "list"] + options).result()
             #expect(listed.contains("CONSUMPTION_REQUEST: fulfilled"), "\(listed)")
             let before = try await database.number(
                 "SELECT count(*) AS n FROM apple_calls WHERE app = $1", [.text(Self.app)])
             let replayed = try await stack.built(
                 "countersign", ["apple", "notifications", "replay"] + options + ["--yes", "--reason", "a test"]
-            ).output()
+            ).result()
             #expect(replayed.contains("are judged again now"), "\(replayed)")
             let settled = try await database.wait(
                 for: 0, within: .seconds(30),

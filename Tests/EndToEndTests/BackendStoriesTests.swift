@@ -1,5 +1,6 @@
 import Foundation
 import NIOHTTP1
+import ProcessTesting
 import Testing
 
 extension EndToEnd {
@@ -26,7 +27,7 @@ extension EndToEnd {
                         try stack.setting("COUNTERSIGN_SIMULATOR_URL"), "--backend",
                         try stack.setting("COUNTERSIGN_RECEIPT_INTAKE_URL"), "--api-key-file", key.path, "--json",
                     ]
-                ).output()
+                ).result()
                 struct Report: Decodable {
                     struct Story: Decodable {
                         struct Step: Decodable { let result: String }

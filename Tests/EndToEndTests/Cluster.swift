@@ -1,4 +1,5 @@
 import Foundation
+import ProcessTesting
 import Testing
 
 /// A secured cluster of three brokers, driven by the same script that people use.
@@ -31,7 +32,7 @@ struct Cluster: Sendable {
     static func command(_ arguments: [String]) async throws -> String {
         guard let folder else { throw StackFailure("COUNTERSIGN_TEST_CLUSTER is not set") }
         let script = Stack.root.appending(path: "deploy/kafka/cluster").path
-        return try await Program(path: script, arguments: ["--dir", folder] + arguments).output()
+        return try await Program(path: script, arguments: ["--dir", folder] + arguments).result()
     }
 
     /// A setting that must be there.

@@ -2,6 +2,7 @@ import Foundation
 import Kafka
 import Logging
 import Messages
+import ProcessTesting
 import Testing
 
 extension EndToEnd {

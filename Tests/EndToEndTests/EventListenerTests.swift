@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import ProcessTesting
 import Testing
 
 extension EndToEnd {

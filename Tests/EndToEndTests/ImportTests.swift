@@ -1,6 +1,7 @@
 import Foundation
 import Messages
 import Postgres
+import ProcessTesting
 import Synchronization
 import Testing
 
@@ -87,21 +88,13 @@ extension EndToEnd {
             try await stack.command(["kill", "fulfillment"])
             let program = try stack.built(
                 "countersign", ["import", file.path, "--app", Self.app, "--in-flight", "150"])
-            let process = Process()
-            process.executableURL = URL(filePath: program.path)
-            process.arguments = program.arguments
-            process.environment = ProcessInfo.processInfo.environment.merging(program.environment) { $1 }
-            process.standardError = FileHandle.nullDevice
-            let (ends, end) = AsyncStream<Void>.makeStream()
-            process.terminationHandler = { _ in end.finish() }
-            try process.run()
+            let running = try program.start()
             let begun = try await database.wait(
                 for: 1, within: .seconds(30),
                 "SELECT count(*) AS n FROM imports WHERE app = $1 AND lines_done >= 150", [.text(Self.app)])
             #expect(begun == 1)
-            kill(process.processIdentifier, SIGKILL)
-            for await _ in ends {}
-            #expect(process.terminationReason == .uncaughtSignal)
+            running.kill()
+            #expect(try await running.ended().wasKilled)
             let finished = try await database.number(
                 "SELECT count(*) AS n FROM imports WHERE app = $1 AND finished_at IS NOT NULL", [.text(Self.app)])
             #expect(finished == 0)
@@ -236,7 +229,7 @@ extension EndToEnd {
             let text = try String(contentsOf: file, encoding: .utf8)
             let plain = folder.appending(path: "copy.csv")
             try Data((text + "\n\n").utf8).write(to: plain)
-            _ = try await Program(path: "/usr/bin/env", arguments: ["gzip", plain.path]).output()
+            _ = try await Program(path: "/usr/bin/env", arguments: ["gzip", plain.path]).result()
             let other = try Summary(try await tool(stack, "import", copy.path, "--app", Self.app, "--json"))
             #expect(other.file.id != first.file.id)
             // What a line brought is the line's still: both files have it.

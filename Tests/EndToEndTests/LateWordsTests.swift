@@ -1,6 +1,7 @@
 import Foundation
 import NIOHTTP1
 import Postgres
+import ProcessTesting
 import Testing
 
 extension EndToEnd {

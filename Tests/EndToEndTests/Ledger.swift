@@ -1,6 +1,7 @@
 import Foundation
 import Messages
 import Postgres
+import ProcessTesting
 import Testing
 
 /// The promises, asked of the database and of the webhooks' receiver.

@@ -1,4 +1,5 @@
 import Foundation
+import ProcessTesting
 
 /// The producer script `app-store-simulator load`, against the stack under test.
 struct Load {
@@ -41,7 +42,7 @@ struct Load {
                 try stack.setting("COUNTERSIGN_SIMULATOR_URL"), "--app", "com.example.game", "--product", "gems.100",
                 "--environment", "Production", "--report", file.path,
             ] + arguments)
-        let output = try await program.output()
+        let output = try await program.result()
         print(output)
         return try JSONDecoder().decode(Report.self, from: try Data(contentsOf: file))
     }

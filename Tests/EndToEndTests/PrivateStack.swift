@@ -1,4 +1,5 @@
 import Foundation
+import ProcessTesting
 
 /// Times that a test waits for, in a stack of its own.
 struct StackTimes: Sendable {
@@ -34,7 +35,7 @@ func withStack(
     environment["COUNTERSIGN_STACK_KAFKA_PROPERTIES"] = ""
     environment["COUNTERSIGN_STACK_TEMPLATES"] = Stack.root.appending(path: "Tests/Fixtures/stack").path
     do {
-        _ = try await Stack.run(["--broker", broker.rawValue, "up"], folder, environment).output()
+        _ = try await Stack.run(["--broker", broker.rawValue, "up"], folder, environment).result()
         try await using(try await Stack(folder: folder, environment: environment), body)
     } catch {
         await remove(folder, environment, broker)
@@ -53,7 +54,7 @@ private func remove(_ folder: URL, _ environment: [String: String], _ broker: Br
                 to: shared.appending(path: "\(folder.lastPathComponent)-\(broker.rawValue)-\(name)"))
         }
     }
-    if (try? await Stack.run(["destroy"], folder, environment).output()) == nil {
+    if (try? await Stack.run(["destroy"], folder, environment).result()) == nil {
         print("could not remove \(folder.path)")
     }
 }

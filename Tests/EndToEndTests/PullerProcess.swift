@@ -1,4 +1,5 @@
 import Foundation
+import ProcessTesting
 
 /// The example of a backend that asks for events (`Services/Notification/Receivers/puller.py`), as a process that is killed.
 struct PullerProcess: Sendable {
@@ -29,19 +30,14 @@ struct PullerProcess: Sendable {
     func runAndKill() async throws -> Int {
         var kills = 0
         while !Task.isCancelled {
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/env")
-            process.arguments = ["python3", Self.script, intake, app, books]
-            process.environment = ProcessInfo.processInfo.environment.merging(["COUNTERSIGN_API_KEY": apiKey]) { $1 }
-            process.standardInput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            let (end, signal) = AsyncStream.makeStream(of: Void.self)
-            process.terminationHandler = { _ in signal.finish() }
-            try process.run()
+            let puller = try Program(
+                path: "/usr/bin/env", arguments: ["python3", Self.script, intake, app, books],
+                environment: ["COUNTERSIGN_API_KEY": apiKey]
+            ).start()
             // The moment of the accident is any: nothing is waited for.
             try? await Task.sleep(for: .milliseconds(Int.random(in: Limit.life)))
-            kill(process.processIdentifier, SIGKILL)
-            await Task { for await _ in end {} }.value
+            puller.kill()
+            _ = try await puller.ended()
             kills += 1
         }
         return kills
@@ -50,7 +46,7 @@ struct PullerProcess: Sendable {
     /// Ids of the account's events in the order in which the process wrote them down.
     func events(of account: String) async throws -> [String] {
         let program = Program(path: "/usr/bin/env", arguments: ["python3", "-c", Self.reading, books, account])
-        return try await program.output().split(separator: "\n").map(String.init)
+        return try await program.result().split(separator: "\n").map(String.init)
     }
 
     /// Waits until so many events of the account are there.

@@ -1,6 +1,7 @@
 import Foundation
 import NIOHTTP1
 import Postgres
+import ProcessTesting
 import Testing
 
 extension EndToEnd {
@@ -32,7 +33,7 @@ extension EndToEnd {
                     let fields = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
                     #expect(fields?["reference"] as? String == reference, "\(path): \(answer.status)")
                 }
-                let found = try await stack.built("countersign", ["inspect", reference]).output()
+                let found = try await stack.built("countersign", ["inspect", reference]).result()
                 #expect(found.contains(sale.transactionId), "\(found)")
             }
         }

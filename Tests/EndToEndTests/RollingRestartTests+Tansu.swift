@@ -1,6 +1,7 @@
 import Foundation
 import Messages
 import Postgres
+import ProcessTesting
 import Testing
 
 extension EndToEnd.RollingRestartTests {

@@ -1,6 +1,7 @@
 import Foundation
 import Messages
 import NIOHTTP1
+import ProcessTesting
 import PurchaseModel
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import ProcessTesting
 
 /// A stack under test, driven by the same script that people use.
 struct Stack: Sendable {
@@ -33,7 +34,7 @@ struct Stack: Sendable {
     init(folder: URL, environment: [String: String] = [:]) async throws {
         self.folder = folder
         self.environment = environment
-        let output = try await Self.run(["env"], folder, environment).output()
+        let output = try await Self.run(["env"], folder, environment).result()
         var settings: [String: String] = [:]
         for line in output.split(separator: "\n") {
             guard let separator = line.firstIndex(of: "=") else { continue }
@@ -52,7 +53,7 @@ struct Stack: Sendable {
     /// Runs a command of the stack, like `["kill", "fulfillment"]`, and returns what it printed.
     @discardableResult
     func command(_ arguments: [String]) async throws -> String {
-        try await program(arguments).output()
+        try await program(arguments).result()
     }
 
     /// The same, for commands that may fail.

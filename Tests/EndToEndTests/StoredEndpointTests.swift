@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import ProcessTesting
 import Testing
 
 extension EndToEnd {
@@ -71,7 +72,7 @@ extension EndToEnd {
 
         @discardableResult
         private func tool(_ stack: Stack, _ arguments: [String]) async throws -> String {
-            try await stack.built("countersign", ["webhooks"] + arguments).output()
+            try await stack.built("countersign", ["webhooks"] + arguments).result()
         }
     }
 }

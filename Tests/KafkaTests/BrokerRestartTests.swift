@@ -22,7 +22,7 @@ struct BrokerRestartTests {
             return outcomes
         }
         #expect(await eventually { producer.statistics.delivered > 10_000 })
-        broker.kill()
+        try await broker.kill()
         try broker.start()
         try await TestBroker.create(topic, partitions: 2, on: broker.address)
         let began = ContinuousClock.now
@@ -59,7 +59,7 @@ struct BrokerRestartTests {
         #expect(await tailed.wait(forAll: old))
         await before.close()
 
-        broker.kill()
+        try await broker.kill()
         try broker.start()
         try await TestBroker.create(topic, partitions: 3, on: broker.address)
         let after = try KafkaProducer(configuration: configuration, logger: quietLogger)

@@ -2,6 +2,7 @@ import Foundation
 import Kafka
 import KafkaTesting
 import Logging
+import ProcessTesting
 import Synchronization
 import Testing
 
@@ -49,7 +50,7 @@ let quietLogger: Logger = {
 final class PrivateBroker: Sendable {
     let address: String
     private let port: Int
-    private let process = Mutex<Process?>(nil)
+    private let process = Mutex<RunningProgram?>(nil)
 
     init() throws {
         port = try freePort()
@@ -57,26 +58,22 @@ final class PrivateBroker: Sendable {
         try start()
     }
 
-    deinit { kill() }
-
     func start() throws {
         let program = try #require(TestBroker.program)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = [
-            "broker", "--listener-url", "tcp://\(address)", "--advertised-listener-url", "tcp://\(address)",
-        ]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        let process = try Program(
+            path: program,
+            arguments: [
+                "broker", "--listener-url", "tcp://\(address)", "--advertised-listener-url", "tcp://\(address)",
+            ]
+        ).start()
         self.process.withLock { $0 = process }
     }
 
     /// kill -9, and waits until the process is gone.
-    func kill() {
+    func kill() async throws {
         guard let process = process.withLock({ $0.take() }) else { return }
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        process.kill()
+        _ = try await process.ended()
     }
 }
 

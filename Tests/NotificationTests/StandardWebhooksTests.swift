@@ -1,4 +1,5 @@
 import Foundation
+import ProcessTesting
 import Testing
 import WebhookSigning
 
@@ -22,29 +23,15 @@ struct StandardWebhooksTests: DeliverySuite {
 
     /// The verdicts on deliveries, one each; nil where the package cannot be had.
     private func verdicts(_ deliveries: [Delivery]) async throws -> [String]? {
-        let process = Process()
-        process.executableURL = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../Receivers/run")
-        process.arguments = ["verify"]
-        let (input, output) = (Pipe(), Pipe())
-        (process.standardInput, process.standardOutput) = (input, output)
-        let ended = AsyncStream.makeStream(of: Int32.self)
-        process.terminationHandler = { process in
-            ended.continuation.yield(process.terminationStatus)
-            ended.continuation.finish()
-        }
-        try process.run()
-        // A few kilobytes each way: no pipe is ever full.
-        for delivery in deliveries {
-            try input.fileHandleForWriting.write(contentsOf: try JSONEncoder().encode(delivery) + Data("\n".utf8))
-        }
-        try input.fileHandleForWriting.close()
-        var status: Int32 = -1
-        for await result in ended.stream { status = result }
-        if status == Self.skipped { return nil }
-        #expect(status == 0)
-        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        return text.split(separator: "\n").map(String.init)
+        var input = Data()
+        for delivery in deliveries { input += try JSONEncoder().encode(delivery) + Data("\n".utf8) }
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Receivers/run")
+        let ended = try await Program(
+            path: script.path, arguments: ["verify"], input: input, output: .errorsShown
+        ).run()
+        if ended.status == Self.skipped { return nil }
+        #expect(ended.isGood)
+        return ended.output.split(separator: "\n").map(String.init)
     }
 
     @Test func realDeliveriesAreGoodAndChangedOnesAreNot() async throws {

@@ -25,7 +25,7 @@ struct OfferRoutesTests {
         let raw = try #require(Base64URL.decode(parts[2]))
         let signature = try P256.Signing.ECDSASignature(rawRepresentation: raw).derRepresentation
         #expect(
-            try OpenSSL.verifies(
+            try await OpenSSL.verifies(
                 signature, of: Data("\(parts[0]).\(parts[1])".utf8), by: OfferSamples.key.publicKey))
         return try decoded(parts[1])
     }
@@ -53,8 +53,8 @@ struct OfferRoutesTests {
             ]
             let signature = try #require((fields["signature"] as? String).flatMap { Data(base64Encoded: $0) })
             let bytes = Data(parts.joined(separator: "\u{2063}").utf8)
-            #expect(try OpenSSL.verifies(signature, of: bytes, by: OfferSamples.key.publicKey))
-            #expect(try !OpenSSL.verifies(signature, of: bytes + [0], by: OfferSamples.key.publicKey))
+            #expect(try await OpenSSL.verifies(signature, of: bytes, by: OfferSamples.key.publicKey))
+            #expect(try await !OpenSSL.verifies(signature, of: bytes + [0], by: OfferSamples.key.publicKey))
             let claims = try Self.claims(try #require(fields["jws"] as? String))
             #expect(claims["iat"] as? Int64 == timestamp / 1_000)
             #expect(
@@ -84,7 +84,7 @@ struct OfferRoutesTests {
                 ]
                 let signature = try #require((fields["signature"] as? String).flatMap { Data(base64Encoded: $0) })
                 #expect(
-                    try OpenSSL.verifies(
+                    try await OpenSSL.verifies(
                         signature, of: Data(parts.joined(separator: "\u{2063}").utf8), by: OfferSamples.key.publicKey))
                 #expect(try Self.claims(try #require(fields["jws"] as? String))["transactionId"] == nil)
                 #expect(fields["app_account_token"] == nil)

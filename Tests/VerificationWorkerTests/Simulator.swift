@@ -1,35 +1,27 @@
 import AppStoreServerAPI
-import AsyncHTTPClient
 import Foundation
-import NIOCore
 import NIOHTTP1
+import SimulatorTesting
 import Testing
 
 /// The real simulator as a process of its own, which begins empty.
 struct Simulator: Sendable {
-    private static let folder = ProcessInfo.processInfo.environment["COUNTERSIGN_BIN_DIR"]
-    private static let path = (folder ?? "") + "/app-store-simulator"
-
     static let missing: Comment = "SKIPPED: COUNTERSIGN_BIN_DIR is not set; it names the folder of app-store-simulator"
-    static let isThere = folder != nil && FileManager.default.isExecutableFile(atPath: path)
+    static var isThere: Bool { SimulatorProcess.isThere }
 
-    private struct Addresses: Decodable {
-        let control: String
-        let production: String
-        let sandbox: String
-    }
+    typealias Anything = SimulatorProcess.Anything
 
     struct Trouble: Error, CustomStringConvertible {
         let description: String
     }
 
-    private let addresses: Addresses
-    /// Where it keeps its roots.
-    let folder: URL
+    let process: SimulatorProcess
 
-    var production: String { addresses.production }
-    var sandbox: String { addresses.sandbox }
-    var responder: String { "\(addresses.control)/simulator/ocsp" }
+    /// Where it keeps its roots.
+    var folder: URL { process.folder }
+    var production: String { process.addresses.production }
+    var sandbox: String { process.addresses.sandbox }
+    var responder: String { "\(process.addresses.control)/simulator/ocsp" }
 
     /// The fingerprint of the root of signed data, or of receipts.
     func root(of name: String) throws -> String {
@@ -42,54 +34,12 @@ struct Simulator: Sendable {
     func control<Value: Decodable>(
         _ method: HTTPMethod, _ path: String, _ json: String? = nil, as type: Value.Type = Anything.self
     ) async throws -> Value {
-        var request = HTTPClientRequest(url: "\(addresses.control)/simulator/v1/\(path)")
-        request.method = method
-        if let json { request.body = .bytes(ByteBuffer(string: json)) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
-        let body = try await response.body.collect(upTo: 64 << 20)
-        guard response.status == .ok || response.status == .created else {
-            throw Trouble(description: "\(method) \(path): \(response.status) \(String(buffer: body))")
-        }
-        return try JSONDecoder().decode(type, from: Data(body.readableBytesView))
+        try await process.control(method, path, json, as: type)
     }
-
-    /// An answer that nobody looks at.
-    struct Anything: Decodable {}
 
     /// Runs the body with a simulator of its own, and ends it afterwards.
     static func run(_ body: (Simulator) async throws -> Void) async throws {
-        let state = FileManager.default.temporaryDirectory.appending(path: "worker-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: state, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: state) }
-        let process = Process()
-        process.executableURL = URL(filePath: path)
-        process.arguments = ["--port", "0", "--production-port", "0", "--sandbox-port", "0", "--state", state.path]
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        let (ends, end) = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in end.finish() }
-        try process.run()
-        var result = Result<Void, any Error>.success(())
-        do {
-            try await body(Simulator(addresses: try await addresses(in: state, of: process), folder: state))
-        } catch {
-            result = .failure(error)
-        }
-        process.terminate()
-        for await _ in ends {}
-        try result.get()
-    }
-
-    private static func addresses(in state: URL, of process: Process) async throws -> Addresses {
-        let file = state.appending(path: "addresses.json")
-        let deadline = ContinuousClock.now + .seconds(60)
-        while process.isRunning, ContinuousClock.now < deadline {
-            if let data = try? Data(contentsOf: file) { return try JSONDecoder().decode(Addresses.self, from: data) }
-            // Another process makes the file; there is no signal to wait for.
-            try await Task.sleep(for: .milliseconds(50))
-        }
-        throw Trouble(description: "the simulator did not start")
+        try await SimulatorProcess.run { try await body(Simulator(process: $0)) }
     }
 }
 

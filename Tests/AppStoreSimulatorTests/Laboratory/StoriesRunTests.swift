@@ -1,4 +1,5 @@
 import Foundation
+import SimulatorTesting
 import Synchronization
 import Testing
 
@@ -106,57 +107,15 @@ final class Lines: Sendable {
 
 /// The real simulator as a process of its own.
 enum RunningSimulator {
-    private static let folder = ProcessInfo.processInfo.environment["COUNTERSIGN_BIN_DIR"]
-    private static let path = (folder ?? "") + "/app-store-simulator"
-
     static let missing: Comment = "SKIPPED: COUNTERSIGN_BIN_DIR is not set; it names the folder of app-store-simulator"
-    static let isThere = folder != nil && FileManager.default.isExecutableFile(atPath: path)
-
-    private struct NotReady: Error, CustomStringConvertible {
-        let description: String
-    }
+    static var isThere: Bool { SimulatorProcess.isThere }
 
     /// Runs the body with the control API of a simulator that begins empty, and ends it afterwards.
     static func run(_ body: (ControlClient) async throws -> Void) async throws {
-        let state = FileManager.default.temporaryDirectory.appending(path: "stories-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: state, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: state) }
-        let process = Process()
-        process.executableURL = URL(filePath: path)
-        process.arguments = ["--port", "0", "--production-port", "0", "--sandbox-port", "0", "--state", state.path]
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        let log = state.appending(path: "simulator.log")
-        try Data().write(to: log)
-        process.standardError = try FileHandle(forWritingTo: log)
-        let (ends, end) = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in end.finish() }
-        try process.run()
-        do {
-            let base = try await address(in: state, of: process, log: log)
+        try await SimulatorProcess.run { simulator in
             try await HTTPCaller.with(connections: 8) { http in
-                try await body(ControlClient(http: http, base: base))
+                try await body(ControlClient(http: http, base: simulator.addresses.control))
             }
-        } catch {
-            process.terminate()
-            for await _ in ends {}
-            throw error
         }
-        process.terminate()
-        for await _ in ends {}
-    }
-
-    /// The control API's address, once the simulator wrote it down.
-    private static func address(in state: URL, of process: Process, log: URL) async throws -> String {
-        let file = state.appending(path: "addresses.json")
-        let deadline = ContinuousClock.now + .seconds(60)
-        while process.isRunning, ContinuousClock.now < deadline {
-            if let data = try? Data(contentsOf: file), let control = JSONValue(json: data)?["control"]?.text {
-                return control
-            }
-            // Another process makes the file; there is no signal to wait for.
-            try await Task.sleep(for: .milliseconds(50))
-        }
-        throw NotReady(description: "the simulator did not start: \(try String(contentsOf: log, encoding: .utf8))")
     }
 }

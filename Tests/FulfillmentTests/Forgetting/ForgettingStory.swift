@@ -316,7 +316,7 @@ struct ForgettingStory: Sendable {
         for token in [token, intent] {
             #expect(dump.places(of: token.uuidString).isEmpty, sourceLocation: sourceLocation)
         }
-        guard let url, let text = try PostgresDump.text(url) else { return }
+        guard let url, let text = try await PostgresDump.text(url) else { return }
         let lines = text.split(separator: "\n").filter { !$0.contains(Self.anotherApp) }.map(String.init)
         #expect(lines.count > 100, "the dump has rows", sourceLocation: sourceLocation)
         for wanted in [name, token.uuidString, intent.uuidString] {

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import ProcessTesting
 
 /// Every row of every table as text, and what can be read out of it, however it is encoded.
 struct TableDump: Sendable {
@@ -70,15 +71,11 @@ enum PostgresDump {
     private static let programs = ["/usr/bin/pg_dump", "/usr/lib/postgresql/15/bin/pg_dump"]
 
     /// - Returns: nil where there is no such program, or it is of another version than the server.
-    static func text(_ url: String) throws -> String? {
+    static func text(_ url: String) async throws -> String? {
         guard let program = programs.first(where: FileManager.default.isExecutableFile) else { return nil }
-        let file = FileManager.default.temporaryDirectory.appending(path: "dump-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: file) }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = ["--data-only", "--inserts", "--file", file.path, url]
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus == 0 ? try String(contentsOf: file, encoding: .utf8) : nil
+        let dump = try await Program(
+            path: program, arguments: ["--data-only", "--inserts", url], output: .errorsShown
+        ).run()
+        return dump.isGood ? dump.output : nil
     }
 }
