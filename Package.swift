@@ -102,7 +102,7 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
         suite(
             "CountersignClientStoreKitTests",
             [
-                "CountersignClient", "CountersignClientStoreKit", "ExampleApp", "StoreKit",
+                "ChanceTesting", "CountersignClient", "CountersignClientStoreKit", "ExampleApp", "StoreKit",
                 "StoreKitTesting",
                 "StoreTesting",
             ]),
@@ -245,6 +245,7 @@ let package = Package(
             name: "KafkaTesting", dependencies: ["Kafka", "CLibrdkafka"], path: "Tests/KafkaTesting",
             swiftSettings: strict),
         .target(name: "LogTesting", dependencies: [log], path: "Tests/LogTesting", swiftSettings: strict),
+        .target(name: "ChanceTesting", path: "Tests/ChanceTesting", swiftSettings: strict),
         .target(name: "ProcessTesting", path: "Tests/ProcessTesting", swiftSettings: strict),
         .target(name: "SchemaTesting", path: "Tests/SchemaTesting", swiftSettings: strict),
         .target(
@@ -253,14 +254,14 @@ let package = Package(
         .target(
             name: "SimulatorTesting", dependencies: ["ProcessTesting", httpClient, nio, nioHTTP],
             path: "Tests/SimulatorTesting", swiftSettings: strict),
-        suite("CountersignClientTests", ["ProcessTesting", "CountersignClient", "StoreTesting"]),
-        suite("PurchaseModelTests", ["PurchaseModel"]),
-        suite("JSONTextTests", ["JSONText"]),
+        suite("CountersignClientTests", ["ChanceTesting", "ProcessTesting", "CountersignClient", "StoreTesting"]),
+        suite("PurchaseModelTests", ["ChanceTesting", "PurchaseModel"]),
+        suite("JSONTextTests", ["ChanceTesting", "JSONText"]),
         suite("MessagesTests", ["Messages", "PurchaseModel", "SchemaTesting"]),
         suite(
             "FulfillmentTests",
             [
-                "ProcessTesting", "Fulfillment", "EventProcessing", "LogTesting", "Persistence",
+                "ChanceTesting", "ProcessTesting", "Fulfillment", "EventProcessing", "LogTesting", "Persistence",
                 "PersistenceTesting",
                 "Postgres",
                 "Messages", "PurchaseModel", "SchemaTesting", "ServiceRuntime", log,
@@ -278,9 +279,9 @@ let package = Package(
             ]),
         suite(
             "AppStoreServerAPITests",
-            ["SimulatorTesting", "AppStoreServerAPI", crypto, httpClient, nio, nioHTTP]),
+            ["SimulatorTesting", "ChanceTesting", "AppStoreServerAPI", crypto, httpClient, nio, nioHTTP]),
         suite("BlockingThreadsTests", ["BlockingThreads"]),
-        suite("PacingTests", ["Pacing"]),
+        suite("PacingTests", ["ChanceTesting", "Pacing"]),
         suite(
             "CertificateRevocationTests",
             [
@@ -317,7 +318,7 @@ let package = Package(
         suite(
             "ReceiptIntakeTests",
             [
-                "ProcessTesting", "ReceiptIntake", "AppStore", "AppStoreSimulator", "EventProcessing",
+                "ChanceTesting", "ProcessTesting", "ReceiptIntake", "AppStore", "AppStoreSimulator", "EventProcessing",
                 "Kafka",
                 "LogTesting", "Messages",
                 "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel", "SchemaTesting", "ServiceRuntime",
@@ -334,7 +335,8 @@ let package = Package(
         suite(
             "CountersignToolTests",
             [
-                "ProcessTesting", "CountersignTool", "AppStore", "AppStoreServerAPI", "EventProcessing", "Kafka",
+                "ChanceTesting", "ProcessTesting", "CountersignTool", "AppStore", "AppStoreServerAPI",
+                "EventProcessing", "Kafka",
                 "Messages",
                 "Persistence",
                 "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", "TrustedRootSettings", arguments,
@@ -343,7 +345,7 @@ let package = Package(
         suite(
             "EndToEndTests",
             [
-                "ProcessTesting", "CountersignClient", "Messages", "PurchaseModel", "Kafka",
+                "ChanceTesting", "ProcessTesting", "CountersignClient", "Messages", "PurchaseModel", "Kafka",
                 "KafkaTesting", "Postgres",
                 "StoreTesting",
                 crypto, httpClient, nio, nioHTTP, nioPosix, log,

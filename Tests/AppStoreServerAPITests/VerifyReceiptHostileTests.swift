@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import Testing
 
@@ -72,7 +73,7 @@ struct VerifyReceiptHostileTests {
 
     @Test("a random change of a byte gives an answer or an error, and no purchase out of nothing")
     func randomChanges() throws {
-        var random = Seeded(state: 0x5EED)
+        var random = SplitMix(seed: 0x5EED)
         let json = Array(
             verifyReceiptJSON(
                 inApp: "[\(entry("1", #","cancellation_date_ms":"5""#)),\(entry("2"))]",
@@ -99,18 +100,5 @@ struct VerifyReceiptHostileTests {
             verifyReceiptJSON(inApp: #"[\#(entry("777"))]"#, #","latest_receipt":"top-secret""#))
         #expect("\(answer)" == "verifyReceipt, Production: status 0, 1 purchases, 0 unreadable")
         #expect(String(reflecting: answer) == "\(answer)")
-    }
-
-    /// The same numbers each time (SplitMix64).
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
     }
 }

@@ -1,3 +1,4 @@
+import ChanceTesting
 import CountersignClientStoreKit
 import Foundation
 import StoreKit
@@ -57,13 +58,13 @@ private actor PhoneLife {
 
     let phone: Phone
     private(set) var tally = Tally()
-    private var random: Seeded
+    private var random: SplitMix
     private var found: [String] = []
     /// What was sold before the last launch: a payment sheet that was open when the app was killed may sell later still.
     private var toDeliver: Set<UInt64> = []
 
     init(seed: UInt64) {
-        random = Seeded(state: seed)
+        random = SplitMix(seed: seed)
         phone = Phone(seed % 2 == 0 ? .storeKit1 : .storeKit2)
     }
 
@@ -223,17 +224,4 @@ private final class Ended: Sendable {
     var isOver: Bool { state.withLock { $0 } }
 
     func end() { state.withLock { $0 = true } }
-}
-
-/// Chance that a seed repeats (SplitMix64).
-private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
 }

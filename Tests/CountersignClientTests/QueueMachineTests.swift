@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import StoreTesting
 import Testing
@@ -121,7 +122,7 @@ struct QueueMachineTests {
     @Test("ten thousand random events: nothing unanswered is finished, and what is posted is under way once")
     func randomEvents() {
         let seed = UInt64.random(in: 0...UInt64.max)
-        var generator = Seeded(state: seed)
+        var generator = SplitMix(seed: seed)
         var limits = QueueLimits()
         limits.purchasesMaximum = 20
         var machine = machine(limits: limits)
@@ -152,7 +153,7 @@ struct QueueMachineTests {
     }
 
     private func randomEvent(
-        _ number: Int, _ underWay: Set<PurchaseKey>, _ machine: QueueMachine, _ generator: inout Seeded
+        _ number: Int, _ underWay: Set<PurchaseKey>, _ machine: QueueMachine, _ generator: inout SplitMix
     ) -> QueueEvent {
         let results: [PostResult] = [
             .answered(Self.granted), .answered(PurchaseAnswer(id: "s", state: "received", isFinish: false)),
@@ -201,18 +202,5 @@ extension [QueueAction] {
 
     fileprivate var waits: [QueueWait] {
         compactMap { if case .wait(_, let wait) = $0 { wait } else { nil } }
-    }
-}
-
-/// Chance that a seed repeats (SplitMix64).
-private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

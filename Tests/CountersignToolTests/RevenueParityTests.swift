@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import Persistence
 import PersistenceTesting
@@ -8,20 +9,7 @@ import Testing
 @Suite(
     .enabled(if: TestDatabase.url != nil, "SKIPPED: no PostgreSQL; run deploy/test, or set COUNTERSIGN_TEST_POSTGRES"))
 struct RevenueParityTests {
-    /// The same numbers for the same seed (SplitMix64).
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
-    private static func order(_ index: Int, _ numbers: inout Numbers) throws -> SoldOrder {
+    private static func order(_ index: Int, _ numbers: inout SplitMix) throws -> SoldOrder {
         func any<T>(_ values: [T]) -> T { values[Int.random(in: 0..<values.count, using: &numbers)] }
         // Days and hours around the boundaries come often.
         let base = try SoldOrder.instant(
@@ -78,7 +66,7 @@ struct RevenueParityTests {
     func parity(_ seed: UInt64) async throws {
         try await TestDatabase.with { pool in
             try await setRates(pool)
-            var numbers = Numbers(state: seed)
+            var numbers = SplitMix(seed: seed)
             var orders: [SoldOrder] = []
             for index in 0..<2_000 { orders.append(try Self.order(index, &numbers)) }
             try await SoldOrder.insert(orders, pool)

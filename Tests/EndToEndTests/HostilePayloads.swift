@@ -1,3 +1,4 @@
+import ChanceTesting
 import Crypto
 import Foundation
 
@@ -25,7 +26,7 @@ struct HostilePayloads {
     private let signer: StoreSigner
     private let bundleId: String
     private let appAppleId: Int64
-    private var random: SeededRandom
+    private var random: SplitMix
     private var lastId: Int64
     private let now = Int64(Date().timeIntervalSince1970 * 1_000)
     private var changes: [String] = []
@@ -36,7 +37,7 @@ struct HostilePayloads {
     init(_ stack: Stack, bundleId: String, appAppleId: Int64, seed: UInt64) throws {
         signer = try StoreSigner(stack)
         (self.bundleId, self.appAppleId) = (bundleId, appAppleId)
-        random = SeededRandom(seed: seed)
+        random = SplitMix(seed: seed)
         lastId = 700_000_000_000_000_000 + Int64(seed % 1_000_000) * 10_000_000
     }
 
@@ -241,20 +242,5 @@ private struct StoreSigner {
     func sign(_ payload: String) throws -> String {
         let signed = "\(header).\(Data(payload.utf8).base64URL)"
         return "\(signed).\(try key.signature(for: Data(signed.utf8)).rawRepresentation.base64URL)"
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed, everywhere.
-private struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import Logging
 import Messages
@@ -71,7 +72,7 @@ struct FullTableBenchmark {
 
     /// Purchases a second, a third of them of something that is kept; they are accepted before.
     private static func rate(_ round: Int, _ bench: Bench) async throws -> Double {
-        var chance = SplitMix(state: UInt64(round))
+        var chance = SplitMix(seed: UInt64(round))
         var batches: [[VerdictMessage]] = []
         for number in 0..<batchesOfRound {
             let verdicts = (0..<batch).map { place in

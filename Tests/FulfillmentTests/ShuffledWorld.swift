@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import Messages
 import PurchaseModel
@@ -36,7 +37,7 @@ struct ShuffledWorld: Sendable {
     private var chance: SplitMix
 
     init(seed: UInt64) {
-        chance = SplitMix(state: seed)
+        chance = SplitMix(seed: seed)
         for index in 0..<Self.transactionsCount {
             let kind = Int.random(in: 0..<4, using: &chance)
             guard kind >= 2 else { continue }
@@ -121,18 +122,5 @@ struct ShuffledWorld: Sendable {
             }
             return batches
         }
-    }
-}
-
-/// A generator of numbers that are the same for the same state: SplitMix64 (Steele, Lea, Flood 2014).
-struct SplitMix: RandomNumberGenerator, Sendable {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

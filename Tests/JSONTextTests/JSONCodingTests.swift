@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import JSONText
 import Testing
@@ -6,7 +7,7 @@ import Testing
 struct JSONCodingTests {
     @Test("two thousand random values have Foundation's bytes, and are read back", arguments: 0..<20)
     func randomValues(seed: UInt64) throws {
-        var generator = SeededNumbers(seed)
+        var generator = SplitMix(seed: seed)
         for _ in 0..<100 {
             let sample = JSONSample(using: &generator)
             let bytes = try JSONCoders.ours.encode(sample)
@@ -20,7 +21,7 @@ struct JSONCodingTests {
 
     @Test("whatever a changed text is taken for, Foundation takes it for the same", arguments: 0..<10)
     func changedTexts(seed: UInt64) throws {
-        var generator = SeededNumbers(seed &+ 1_000)
+        var generator = SplitMix(seed: seed &+ 1_000)
         var taken = 0
         for _ in 0..<100 {
             let sample = JSONSample(using: &generator)
@@ -35,7 +36,7 @@ struct JSONCodingTests {
         #expect(taken > 20, "changes that leave a sample a sample are not rare")
     }
 
-    private static func changed(_ bytes: [UInt8], _ generator: inout SeededNumbers) -> [UInt8] {
+    private static func changed(_ bytes: [UInt8], _ generator: inout SplitMix) -> [UInt8] {
         var changed = bytes
         let place = Int.random(in: 0..<changed.count, using: &generator)
         switch Int.random(in: 0..<4, using: &generator) {

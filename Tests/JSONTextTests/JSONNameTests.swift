@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import JSONText
 import Testing
@@ -15,7 +16,7 @@ struct JSONNameTests {
 
     @Test("members are sorted by the bytes of their names, in whatever order they are written", arguments: 0..<20)
     func sorting(seed: UInt64) throws {
-        var generator = SeededNumbers(seed)
+        var generator = SplitMix(seed: seed)
         let names = Self.names.shuffled(using: &generator).map { JSONContainerTests.AnyKey(stringValue: $0) }
         let bytes = try JSONCoders.ours.encode(InOrder(names: names))
         #expect(try JSONCoders.ours.encode(InOrder(names: names.sorted { Self.isBefore($0, $1) })) == bytes)
@@ -63,7 +64,7 @@ struct JSONNameTests {
         "every member is found in any order, and of two of one name the first counts, among few and among many",
         arguments: [1, 2, 3, 5, 6, 7, 31, 32, 33, 63, 64, 65, 66, 127, 128, 129, 500])
     func finding(count: Int) throws {
-        var generator = SeededNumbers(UInt64(count))
+        var generator = SplitMix(seed: UInt64(count))
         for twice in [false, true] {
             let text = Array(object(count, twice: twice).utf8)
             let read = try JSONCoders.oursBack.decode(Lookup.self, from: text).container

@@ -1,3 +1,4 @@
+import ChanceTesting
 import Testing
 
 @testable import Pacing
@@ -31,7 +32,7 @@ struct FailureWindowTests {
 
     @Test("it counts what a list of everything counts, to the slot", arguments: UInt64(1)...10)
     func model(seed: UInt64) {
-        var generator = SeededGenerator(seed)
+        var generator = SplitMix(seed: seed)
         var window = FailureWindow(length: .seconds(10), now: start)
         var list: [(at: Duration, isFailure: Bool)] = []
         var now = Duration.zero
@@ -66,7 +67,7 @@ struct BreakerLedgerTests {
         _ ledger: inout BreakerLedger, _ count: Int = 1, _ admission: CircuitBreaker.Admission? = nil,
         at time: Duration = .zero
     ) {
-        var generator = SeededGenerator(7)
+        var generator = SplitMix(seed: 7)
         for _ in 0..<count { ledger.failed(admission, now: start + time, using: &generator) }
     }
 
@@ -101,7 +102,7 @@ struct BreakerLedgerTests {
 
     @Test("it never opens while half of the requests fail", arguments: UInt64(1)...10)
     func half(seed: UInt64) {
-        var generator = SeededGenerator(seed)
+        var generator = SplitMix(seed: seed)
         var ledger = ledger()
         for number in 0..<50_000 {
             let now = start + .milliseconds(number * 10)
@@ -179,7 +180,7 @@ struct BreakerLedgerTests {
 
     @Test("delays differ from one process to the next")
     func jitter() {
-        var generator = SeededGenerator(1)
+        var generator = SplitMix(seed: 1)
         let delays = (0..<20).map { _ in
             var ledger = opened()
             _ = ledger.admit(start + .seconds(1))

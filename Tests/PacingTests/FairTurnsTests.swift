@@ -1,3 +1,4 @@
+import ChanceTesting
 import Synchronization
 import Testing
 
@@ -110,7 +111,7 @@ struct FairLineTests {
 
     @Test("joining, leaving and the count agree with a model", arguments: UInt64(1)...20)
     func model(seed: UInt64) {
-        var generator = SeededGenerator(seed)
+        var generator = SplitMix(seed: seed)
         var line = FairLine<Int>()
         var model: [Int: String] = [:]
         for id in 0..<3_000 {

@@ -1,3 +1,4 @@
+import ChanceTesting
 import Testing
 
 @testable import Pacing
@@ -8,7 +9,7 @@ struct QueueTests {
 
     @Test("a line keeps the order in which one joined, whoever leaves", arguments: UInt64(1)...20)
     func line(seed: UInt64) {
-        var generator = SeededGenerator(seed)
+        var generator = SplitMix(seed: seed)
         var line = LinkedLine<Int>()
         var model: [Int] = []
         for _ in 0..<2_000 {
@@ -31,7 +32,7 @@ struct QueueTests {
 
     @Test("a heap hands out the earliest deadline first, and nobody who was taken out", arguments: UInt64(1)...20)
     func heap(seed: UInt64) {
-        var generator = SeededGenerator(seed)
+        var generator = SplitMix(seed: seed)
         var heap = DeadlineHeap<Int>()
         var model: [Int: ContinuousClock.Instant] = [:]
         var now = start

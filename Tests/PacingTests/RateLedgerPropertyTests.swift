@@ -1,3 +1,4 @@
+import ChanceTesting
 import Testing
 
 @testable import Pacing
@@ -15,7 +16,7 @@ private struct Simulation {
     let start = ContinuousClock.now
     var now: Instant
     var ledger: RateLedger
-    var generator: SeededGenerator
+    var generator: SplitMix
     var waiting: [UInt64: Asked] = [:]
     var lastTicket: UInt64 = 0
     var admitted: [Priority: Int] = [:]
@@ -37,7 +38,7 @@ private struct Simulation {
     init(seed: UInt64, limit: RateBudget.Limit, waitersMaximum: Int = 10_000, lateness: Duration = .zero) {
         self.limit = limit
         self.lateness = lateness
-        generator = SeededGenerator(seed)
+        generator = SplitMix(seed: seed)
         ledger = RateLedger(limit: limit, waitersMaximum: waitersMaximum, now: start)
         (now, closedUntil, levelAt) = (start, start, start)
     }

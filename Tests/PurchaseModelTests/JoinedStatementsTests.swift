@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import PurchaseModel
 import Testing
@@ -127,7 +128,7 @@ struct JoinedStatementsTests {
 
     @Test("every order, any repetition and any grouping of random statements give the same", arguments: 0..<400)
     func random(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix(seed: seed)
         let set = (0..<Int.random(in: 2...5, using: &generator)).map { _ in Statements.random(using: &generator) }
         let expected = set[0].joined(with: Array(set.dropFirst()))
         for order in Statements.permutations(of: set) {
@@ -143,7 +144,7 @@ struct JoinedStatementsTests {
 
     @Test("what is kept as JSON between two joins loses nothing", arguments: 0..<100)
     func kept(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix(seed: seed)
         let set = (0..<4).map { _ in Statements.random(using: &generator) }
         let expected = set[0].joined(with: Array(set.dropFirst()))
         var kept = set[3]
@@ -195,7 +196,7 @@ enum Statements {
     }
 
     /// Few values for each part, so that dates tie and parts contradict each other, as Apple never would.
-    static func random(using generator: inout SeededGenerator) -> Transaction {
+    static func random(using generator: inout SplitMix) -> Transaction {
         func pick<Value>(_ values: [Value?]) -> Value? { values.randomElement(using: &generator) ?? nil }
         func number(_ range: ClosedRange<Int>) -> Double { Double(Int.random(in: range, using: &generator)) }
         var transaction =
@@ -244,7 +245,7 @@ enum Statements {
 
     /// Joins neighbours at random until one is left.
     static func grouped(
-        _ statements: [Transaction], using generator: inout SeededGenerator
+        _ statements: [Transaction], using generator: inout SplitMix
     ) -> Transaction {
         var list = statements
         while list.count > 1 {
@@ -252,22 +253,5 @@ enum Statements {
             list[index] = list[index].joined(with: list.remove(at: index + 1))
         }
         return list[0]
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

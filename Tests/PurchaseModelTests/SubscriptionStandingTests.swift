@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import PurchaseModel
 import Testing
@@ -183,7 +184,7 @@ struct SubscriptionStandingTests {
 
     @Test(arguments: UInt64(1)...200)
     func `the order of what is known does not matter, and the current period alone is enough`(seed: UInt64) throws {
-        var numbers = SeededNumbers(seed: seed)
+        var numbers = SplitMix(seed: seed)
         let (transactions, said) = history(&numbers)
         let now = day(Double.random(in: -5...400, using: &numbers))
         let expected = try #require(SubscriptionStanding.derived(from: transactions, renewal: said, at: now))
@@ -199,7 +200,7 @@ struct SubscriptionStandingTests {
 
     @Test(arguments: UInt64(1)...200)
     func `the clock moves it forward only, and exactly when it said`(seed: UInt64) throws {
-        var numbers = SeededNumbers(seed: seed)
+        var numbers = SplitMix(seed: seed)
         let (transactions, said) = history(&numbers)
         let rank: [SubscriptionState: Int] = [.active: 0, .gracePeriod: 1, .billingRetry: 2, .expired: 2, .revoked: 3]
         var now = day(-10)
@@ -224,7 +225,7 @@ struct SubscriptionStandingTests {
 
     /// A lineage by chance: renewals, gaps, upgrades, refunds, and a statement of any age.
     private func history(
-        _ numbers: inout SeededNumbers
+        _ numbers: inout SplitMix
     ) -> (transactions: [Transaction], renewal: RenewalStatement?) {
         var transactions: [Transaction] = []
         var start = 0.0

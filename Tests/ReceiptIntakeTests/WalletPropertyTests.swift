@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
@@ -24,7 +25,7 @@ struct WalletPropertyTests {
         let items: [(item: String, amount: Int64)]
 
         init(_ number: Int) {
-            var random = Seeded(UInt64(number) &* 7919 &+ 3)
+            var random = SplitMix(seed: UInt64(number) &* 7919 &+ 3)
             account = accounts[number % accounts.count]
             key = "key-\(number)"
             items = WalletPropertyTests.items.shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random))
@@ -57,7 +58,7 @@ struct WalletPropertyTests {
                     for caller in 0..<Self.callers {
                         group.addTask {
                             let intake = caller.isMultiple(of: 2) ? one : two
-                            var random = Seeded(seed &* 1_000 &+ UInt64(caller))
+                            var random = SplitMix(seed: seed &* 1_000 &+ UInt64(caller))
                             for act in 0..<Self.acts {
                                 try await Self.act(
                                     "\(caller)-\(act)", &random, intake, WalletRows(pool: intake.pool), seen)
@@ -72,7 +73,7 @@ struct WalletPropertyTests {
     }
 
     private static func act(
-        _ name: String, _ random: inout Seeded, _ intake: TestIntake, _ rows: WalletRows, _ seen: Mutexed<[Seen]>
+        _ name: String, _ random: inout SplitMix, _ intake: TestIntake, _ rows: WalletRows, _ seen: Mutexed<[Seen]>
     ) async throws {
         switch Int.random(in: 0..<10, using: &random) {
         case 0..<3:
@@ -146,20 +147,5 @@ struct WalletPropertyTests {
                 <> (SELECT count(*) FROM ledger_entries e WHERE e.spend_id = s.id)
             """)
         #expect(try #require(lines.rows.first).decode("n", as: Int64.self) == 0, "a spend has not its lines")
-    }
-}
-
-/// SplitMix64, so that a failure can be had again.
-private struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,3 +1,4 @@
+import ChanceTesting
 import CountersignClient
 import Foundation
 import StoreTesting
@@ -28,7 +29,7 @@ actor AppLife {
     private let accounts: [String]
     private let appleID: String
     private let isStoreKit1: Bool
-    private var chance: LifeChance
+    private var chance: SplitMix
     private var queue: PurchaseQueue?
     private var end = LifeEnd()
     private var launchFaults: Misbehaviour = []
@@ -38,7 +39,7 @@ actor AppLife {
     init(seed: UInt64, stack: LifeStack) {
         self.seed = seed
         self.stack = stack
-        var chance = LifeChance(seed: seed)
+        var chance = SplitMix(seed: seed)
         let name = "\(stack.run)-\(seed)"
         isStoreKit1 = chance.happens(40)
         accounts = (0..<Int.random(in: 1...3, using: &chance)).map { "player-\($0)-of-\(name)" }

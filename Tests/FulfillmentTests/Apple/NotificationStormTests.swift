@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import Messages
 import Persistence
@@ -100,7 +101,7 @@ struct NotificationStormTests {
 
             start = .now
             let second = try await prepare(shuffled, bench)
-            var chance = SplitMix(state: Self.seed)
+            var chance = SplitMix(seed: Self.seed)
             let messages = shuffled.acts.indices.flatMap { index in
                 let repeats = shuffled.acts[index].notification == nil ? 1 : 3
                 return [[VerdictMessage]](repeating: shuffled.messages(of: index), count: repeats).flatMap(\.self)

@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import Messages
 import PurchaseModel
@@ -17,7 +18,7 @@ struct DecidedHistoryTests {
     func `one order a purchase, granted once at the most, and the same in any order`(seeds: [UInt64]) {
         for seed in seeds {
             let history = History(seed: seed, prefix: "h\(seed).")
-            var chance = SplitMix(state: seed)
+            var chance = SplitMix(seed: seed)
             let messages = history.acts.indices.flatMap { history.messages(of: $0) }
             let ordered = decide(messages, of: history, &chance)
             let repeated = messages + messages.filter { _ in Int.random(in: 0..<2, using: &chance) == 0 }

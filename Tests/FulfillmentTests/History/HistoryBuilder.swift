@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import Messages
 import PurchaseModel
@@ -57,7 +58,7 @@ struct HistoryBuilder {
 
     init(seed: UInt64, prefix: String) {
         self.prefix = prefix
-        chance = SplitMix(state: seed)
+        chance = SplitMix(seed: seed)
         for account in History.accounts {
             let token = uuid()
             playerTokens.append(token)

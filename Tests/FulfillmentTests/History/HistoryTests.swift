@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import Messages
 import Persistence
@@ -77,7 +78,7 @@ struct HistoryTests {
     func settleInOrder(_ history: History, _ bench: Bench) async throws {
         try await registerTokens(of: history, bench)
         var bench = try await prepare(history, bench)
-        var chance = SplitMix(state: history.seed)
+        var chance = SplitMix(seed: history.seed)
         let messages = history.acts.indices.flatMap { index in
             history.messages(of: index).map { (date: history.acts[index].date, message: $0) }
         }
@@ -103,7 +104,7 @@ struct HistoryTests {
         let bench = try await prepare(history, bench)
         let isLate = isLate(history)
         if !isLate { try await registerTokens(of: history, bench) }
-        var chance = SplitMix(state: history.seed &+ 1)
+        var chance = SplitMix(seed: history.seed &+ 1)
         let messages = history.acts.indices.flatMap { history.messages(of: $0) }
         // Half of them alone: what goes wrong there is no race.
         let streams = history.seed % 2 == 0 ? 4 : 1

@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import Messages
 import PurchaseModel
@@ -27,7 +28,7 @@ struct MovingHistory: Sendable {
 
     init(seed: UInt64, prefix: String, lineages: Int = 5) {
         self.prefix = prefix
-        chance = SplitMix(state: seed)
+        chance = SplitMix(seed: seed)
         // Two tokens each: an account may have several.
         for account in Self.accounts + Self.accounts { tokens.append((UUID(), account)) }
         for number in 0..<lineages { addLineage(number) }

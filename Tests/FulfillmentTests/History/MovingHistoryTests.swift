@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import Messages
 import Persistence
@@ -78,7 +79,7 @@ struct MovingHistoryTests {
 
     /// Repeated, shuffled and cut at random, by one task or four; every second time half of the tokens are registered late.
     private func settleShuffled(_ history: MovingHistory, _ seed: UInt64, _ bench: Bench) async throws {
-        var chance = SplitMix(state: seed &+ 7)
+        var chance = SplitMix(seed: seed &+ 7)
         let isLate = seed % 2 == 0
         try await register(isLate ? history.tokens.prefix(3) : history.tokens[...], bench)
         let all = try await verdicts(of: history, bench)

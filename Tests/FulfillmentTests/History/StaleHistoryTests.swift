@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import Messages
 import Persistence
@@ -100,7 +101,7 @@ struct StaleHistoryTests {
 
     private static func history(_ seed: UInt64, prefix: String) -> History {
         var history = History(seed: seed, prefix: prefix)
-        var chance = SplitMix(state: seed &+ 77)
+        var chance = SplitMix(seed: seed &+ 77)
         addWords(to: &history, &chance)
         addStaleDevices(to: &history, &chance)
         return history
