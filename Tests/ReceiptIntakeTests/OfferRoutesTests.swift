@@ -17,7 +17,7 @@ struct OfferRoutesTests {
     }
 
     /// The claims of a JWS whose signature openssl finds good.
-    private static func claims(_ jws: String) throws -> [String: Any] {
+    private static func claims(_ jws: String) async throws -> [String: Any] {
         let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
         try #require(parts.count == 3)
         let header = try decoded(parts[0])
@@ -55,7 +55,7 @@ struct OfferRoutesTests {
             let bytes = Data(parts.joined(separator: "\u{2063}").utf8)
             #expect(try await OpenSSL.verifies(signature, of: bytes, by: OfferSamples.key.publicKey))
             #expect(try await !OpenSSL.verifies(signature, of: bytes + [0], by: OfferSamples.key.publicKey))
-            let claims = try Self.claims(try #require(fields["jws"] as? String))
+            let claims = try await Self.claims(try #require(fields["jws"] as? String))
             #expect(claims["iat"] as? Int64 == timestamp / 1_000)
             #expect(
                 claims.filter { $0.key != "iat" } as? [String: String] == [
@@ -86,7 +86,7 @@ struct OfferRoutesTests {
                 #expect(
                     try await OpenSSL.verifies(
                         signature, of: Data(parts.joined(separator: "\u{2063}").utf8), by: OfferSamples.key.publicKey))
-                #expect(try Self.claims(try #require(fields["jws"] as? String))["transactionId"] == nil)
+                #expect(try await Self.claims(try #require(fields["jws"] as? String))["transactionId"] == nil)
                 #expect(fields["app_account_token"] == nil)
             }
             #expect(Set(answers.compactMap { $0.fields["nonce"] as? String }).count == 2)
@@ -103,7 +103,7 @@ struct OfferRoutesTests {
                     ["allow_introductory_offer": isAllowed, "transaction_id": "2000001"], as: OfferSamples.backend)
                 #expect(answer.status == 200, "\(answer.text)")
                 #expect(answer.fields["signature"] == nil && answer.fields["expires_at"] == nil)
-                let claims = try Self.claims(try #require(answer.fields["jws"] as? String))
+                let claims = try await Self.claims(try #require(answer.fields["jws"] as? String))
                 #expect(claims["aud"] as? String == "introductory-offer-eligibility")
                 #expect(claims["allowIntroductoryOffer"] as? Bool == isAllowed)
                 #expect(claims["transactionId"] as? String == "2000001")
