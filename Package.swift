@@ -281,6 +281,7 @@ let package = Package(
             "AppStoreServerAPITests",
             ["SimulatorTesting", "ChanceTesting", "AppStoreServerAPI", crypto, httpClient, nio, nioHTTP]),
         suite("BlockingThreadsTests", ["BlockingThreads"]),
+        suite("ProcessTestingTests", ["ProcessTesting"]),
         suite("PacingTests", ["ChanceTesting", "Pacing"]),
         suite(
             "CertificateRevocationTests",
