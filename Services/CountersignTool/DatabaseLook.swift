@@ -27,6 +27,22 @@ struct AuditOptions: ParsableArguments {
     }
 }
 
+/// The same for a command that only says what it would do until somebody says `--yes`.
+struct ConfirmedOptions: ParsableArguments {
+    @Flag(help: "Acts; without it the command only says what it would act on.") var yes = false
+    @Option(help: "Why, for the audit log; needed with --yes.") var reason: String?
+    @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+
+    /// Who acts: the user of the session where no option says it.
+    var who: String { actor ?? ToolActor.sessionUser }
+
+    func validate() throws {
+        guard !yes || reason?.allSatisfy(\.isWhitespace) == false else {
+            throw ValidationError("--yes needs --reason, which says why, in a sentence")
+        }
+    }
+}
+
 /// A command that reads the database, and prints what it finds: it says what it reads, and how a person reads that.
 protocol DatabaseLook: AsyncParsableCommand {
     associatedtype Answer: Encodable, Sendable

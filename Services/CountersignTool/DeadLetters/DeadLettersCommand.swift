@@ -17,7 +17,7 @@ struct DeadLettersCommand: AsyncParsableCommand {
             discussion: "It reads the topic without a group and changes nothing. It never prints a message's value.")
 
         @OptionGroup var choice: DeadLetterChoice
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var printing: PrintingOptions
 
         func run() async throws {
             try await failingPlainly {
@@ -26,7 +26,7 @@ struct DeadLettersCommand: AsyncParsableCommand {
                     try await FoundDeadLetters.read(filter, limit: limit, admin)
                 }
                 let report = DeadLetterReport(found)
-                try ToolOutput.answer(report, json: json, report.text)
+                try printing.answer(report, report.text)
             }
         }
     }
@@ -44,10 +44,8 @@ struct DeadLettersCommand: AsyncParsableCommand {
                 """)
 
         @OptionGroup var choice: DeadLetterChoice
-        @Flag(help: "Sends them; without it the command only lists them.") var yes = false
-        @Option(help: "Why, for the audit log; needed with --yes.") var reason: String?
-        @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
-        @Flag(help: "Prints JSON.") var json = false
+        @OptionGroup var act: ConfirmedOptions
+        @OptionGroup var printing: PrintingOptions
 
         /// What was found, and done, for programs.
         struct Report: Encodable, Sendable {
@@ -62,12 +60,6 @@ struct DeadLettersCommand: AsyncParsableCommand {
             let unknown: [String]
         }
 
-        func validate() throws {
-            guard !yes || reason?.allSatisfy(\.isWhitespace) == false else {
-                throw ValidationError("--yes needs --reason, which says why, in a sentence")
-            }
-        }
-
         func run() async throws {
             try await failingPlainly {
                 let (filter, limit) = (try choice.filter(), choice.limit)
@@ -75,17 +67,16 @@ struct DeadLettersCommand: AsyncParsableCommand {
                 let found = try await settings.withKafka { try await FoundDeadLetters.read(filter, limit: limit, $0) }
                 let whole = found.letters.filter { $0.message != nil }
                 var failed: [String: String] = [:]
-                if yes, let reason, !whole.isEmpty {
-                    let sender = DeadLetterSender(
-                        settings: settings, reason: reason, actor: actor ?? ToolActor.sessionUser)
+                if act.yes, let reason = act.reason, !whole.isEmpty {
+                    let sender = DeadLetterSender(settings: settings, reason: reason, actor: act.who)
                     failed = try await sender.send(whole)
                 }
                 let report = Report(
                     found: DeadLetterReport(found),
-                    sent: yes ? whole.map(\.place).filter { failed[$0] == nil } : nil, failed: failed,
+                    sent: act.yes ? whole.map(\.place).filter { failed[$0] == nil } : nil, failed: failed,
                     leftAlone: found.letters.filter { $0.message == nil }.map(\.place),
                     unknown: filter.places.subtracting(found.letters.map(\.place)).sorted())
-                try ToolOutput.answer(report, json: json, Self.text(report))
+                try printing.answer(report, Self.text(report))
                 try Self.check(report)
             }
         }

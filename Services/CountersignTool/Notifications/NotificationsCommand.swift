@@ -77,9 +77,7 @@ struct NotificationsCommand: AsyncParsableCommand {
                 """)
 
         @OptionGroup var choice: Choice
-        @Flag(help: "Makes the change; without it the command only lists them.") var yes = false
-        @Option(help: "Why, for the audit log; needed with --yes.") var reason: String?
-        @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+        @OptionGroup var act: ConfirmedOptions
 
         @OptionGroup var printing: PrintingOptions
 
@@ -94,17 +92,10 @@ struct NotificationsCommand: AsyncParsableCommand {
             let unknown: [String]
         }
 
-        func validate() throws {
-            guard !yes || reason?.allSatisfy(\.isWhitespace) == false else {
-                throw ValidationError("--yes needs --reason, which says why, in a sentence")
-            }
-        }
-
         func run() async throws {
             try await failingPlainly {
                 let (selection, limit) = (try choice.selection(), choice.limit)
-                let actor = actor ?? ToolActor.sessionUser
-                let (yes, reason) = (yes, reason ?? "")
+                let (yes, reason, actor) = (act.yes, act.reason ?? "", act.who)
                 let (found, redriven) = try await ToolSettings.load().withDatabase { pool in
                     let found = try await AppleNotificationStore(pool: pool).select(selection, limit: limit)
                     let ids = yes ? found.filter(\.isWhole).map(\.submissionId) : []

@@ -28,23 +28,18 @@ extension WebhookCommand {
         @Option(help: "Events of this time or later: 2026-11-21, or 2026-11-21T10:00:00Z.") var since: String?
         @Option(help: "Events of before this time.") var until: String?
         @Option(help: "The most to send again, the oldest first.") var limit = 10_000
-        @Flag(help: "Does it; without this it only says how many there are.") var yes = false
-        @Option(help: "Why, for the audit log; needed with --yes.") var reason: String?
-        @Option(help: "Who, for the audit log; the user of the session by default.") var actor: String?
+        @OptionGroup var act: ConfirmedOptions
         @OptionGroup var printing: PrintingOptions
 
         func validate() throws {
             guard (1...1_000_000).contains(limit) else { throw ValidationError("--limit is from 1 to 1000000") }
-            guard !yes || reason?.allSatisfy(\.isWhitespace) == false else {
-                throw ValidationError("--yes needs --reason, which says why, in a sentence")
-            }
             _ = try selection()
         }
 
         func run() async throws {
             try await failingPlainly {
                 let (selection, walk) = (try selection(), WebhookResendStore.Walk(limit: limit))
-                let asker = yes ? asker : nil
+                let asker = act.yes ? asker : nil
                 let outcome = try await ToolSettings.load().withDatabase { pool in
                     let store = WebhookResendStore(pool: pool)
                     return try await Self.walk(store, selection, walk, asker)
@@ -65,7 +60,7 @@ extension WebhookCommand {
         }
 
         private var asker: WebhookResendStore.Asker {
-            WebhookResendStore.Asker(actor: actor ?? ToolActor.sessionUser, reason: reason ?? "")
+            WebhookResendStore.Asker(actor: act.who, reason: act.reason ?? "")
         }
 
         private func selection() throws -> WebhookSelection {
