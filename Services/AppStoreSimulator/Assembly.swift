@@ -11,9 +11,6 @@ struct Assembly {
         /// Where it listens; nil for one whose routers are called without a socket.
         var host = "127.0.0.1"
         var ports: ListenerPorts?
-        var isSecure = false
-        /// A PEM file with roots for the servers that notifications go to.
-        var notificationRoots: String?
     }
 
     let options: Options
@@ -29,9 +26,6 @@ struct Assembly {
     private let state: StateDirectory
     /// What has to be closed at the end.
     let resources: Resources
-    private let realtime: RealtimeSender
-    private let tester: PerformanceTester
-    private let tls: TLSIdentity?
     private let logger: Logger
 
     /// Opens the state folder; afterwards the roots are in it.
@@ -49,26 +43,22 @@ struct Assembly {
         authority = try state.openAuthority(
             now: Date(),
             ocspURL: options.ports.map {
-                RevocationRoutes.address(host: options.host, port: $0.control, isSecure: options.isSecure)
+                RevocationRoutes.address(host: options.host, port: $0.control)
             })
         self.receipts = try receipts ?? ReceiptAuthorityDirectory(url: state.url).open(now: Date())
-        tls = options.isSecure ? try TLSIdentity(host: options.host, folder: state.url) : nil
         let signer = try PayloadSigner(chain: authority.chain)
         let store = try Store(file: state.journal, signer: signer, clock: clock)
         self.store = store
         faults = FaultBook(realNow: { store.clock.realNow })
-        let sender = NotificationSender(store: store, faults: faults, trustRoots: options.notificationRoots)
+        let sender = NotificationSender(store: store, faults: faults)
         resources = Resources(sender: sender, store: store)
         timeline = Timeline(store: store, logger: logger) { await sender.deliver($0) }
-        realtime = RealtimeSender(signer: signer, clock: clock)
-        tester = PerformanceTester(store: store, sender: realtime, logger: logger)
         let parts = RouterParts(
             store: store, timeline: timeline, signer: signer, authority: authority, receipts: self.receipts,
-            faults: faults, realtime: realtime, tester: tester, limiter: RateLimiter(clock: clock),
-            demands: VerifyReceiptDemands())
+            faults: faults, limiter: RateLimiter(clock: clock), demands: VerifyReceiptDemands())
         router = try parts.control(
             addresses: options.ports.map {
-                ListenerAddresses(host: options.host, ports: $0, isSecure: options.isSecure)
+                ListenerAddresses(host: options.host, ports: $0)
             })
         production = parts.host(.production)
         sandbox = parts.host(.sandbox)
@@ -77,12 +67,12 @@ struct Assembly {
     /// Serves until SIGTERM or SIGINT, then answers what is in hand and returns.
     func run() async throws {
         guard let ports = options.ports else { return }
-        let listeners = try Listeners(
+        let listeners = Listeners(
             host: options.host, ports: ports,
-            routers: .init(control: router, production: production, sandbox: sandbox), folder: state.url, tls: tls,
-            logger: logger)
+            routers: .init(control: router, production: production, sandbox: sandbox), folder: state.url, logger: logger
+        )
         do {
-            try await listeners.run(with: [timeline, tester])
+            try await listeners.run(with: [timeline])
         } catch {
             await resources.close()
             throw error

@@ -1,5 +1,4 @@
 import ArgumentParser
-import NIOSSL
 
 /// `app-store-simulator serve`: plays the App Store until it is stopped; `deploy/site/pages/simulator.md` says how far.
 struct ServeCommand: AsyncParsableCommand {
@@ -21,23 +20,10 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Address to listen on.")
     var host = "127.0.0.1"
 
-    @Option(help: "PEM file with roots that notification URLs' certificates may end at, besides the system's.")
-    var notificationRoots: String?
-
-    @Flag(help: "Speak HTTPS, under the root in tls-root.pem of the state folder.")
-    var tls = false
-
-    func validate() throws {
-        guard let notificationRoots else { return }
-        guard let roots = try? NIOSSLCertificate.fromPEMFile(notificationRoots), !roots.isEmpty else {
-            throw ValidationError("--notification-roots: \(notificationRoots) is not a PEM file with certificates")
-        }
-    }
-
     func run() async throws {
         let ports = try ListenerPorts(host: host, control: port, production: productionPort, sandbox: sandboxPort)
         let options = Assembly.Options(
-            stateDirectory: state, host: host, ports: ports, isSecure: tls, notificationRoots: notificationRoots)
+            stateDirectory: state, host: host, ports: ports)
         try await Assembly(options).run()
     }
 }

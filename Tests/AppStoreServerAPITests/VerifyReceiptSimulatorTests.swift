@@ -148,29 +148,32 @@ struct VerifyReceiptSimulatorTests {
         }
     }
 
-    @Test(
-        "each misbehaviour of the line has its category",
-        arguments: [
-            (#"{"kind":"status","status":404,"body":"htmlPage"}"#, AppStoreServerError.Category.unreadable),
-            (#"{"kind":"status","status":404,"errorCode":4040010}"#, .unreadable),
-            (#"{"kind":"status","status":401}"#, .unreadable), (#"{"kind":"status","status":500}"#, .server),
-            (#"{"kind":"status","status":503,"body":"htmlPage"}"#, .server),
-            (#"{"kind":"status","status":429,"body":"empty"}"#, .rateLimited), (#"{"kind":"reset"}"#, .transport),
-            (#"{"kind":"reset","afterHandling":true}"#, .transport), (#"{"kind":"truncatedBody"}"#, .transport),
-            (#"{"kind":"hang"}"#, .transport), (#"{"kind":"slowLoris","bytesPerSecond":1}"#, .transport),
-            (#"{"kind":"garbageJSON"}"#, .unreadable), (#"{"kind":"emptyBody"}"#, .unreadable),
-        ])
-    func faults(fault: String, category: AppStoreServerError.Category) async throws {
+    private static let faults = [
+        (#"{"kind":"status","status":404,"body":"htmlPage"}"#, AppStoreServerError.Category.unreadable),
+        (#"{"kind":"status","status":404,"errorCode":4040010}"#, .unreadable),
+        (#"{"kind":"status","status":401}"#, .unreadable), (#"{"kind":"status","status":500}"#, .server),
+        (#"{"kind":"status","status":503,"body":"htmlPage"}"#, .server),
+        (#"{"kind":"status","status":429,"body":"empty"}"#, .rateLimited), (#"{"kind":"reset"}"#, .transport),
+        (#"{"kind":"reset","afterHandling":true}"#, .transport), (#"{"kind":"truncatedBody"}"#, .transport),
+        (#"{"kind":"hang"}"#, .transport), (#"{"kind":"slowLoris","bytesPerSecond":1}"#, .transport),
+        (#"{"kind":"garbageJSON"}"#, .unreadable), (#"{"kind":"emptyBody"}"#, .unreadable),
+    ]
+
+    @Test("each misbehaviour of the line has its category")
+    func faults() async throws {
         try await Simulator.run { store in
             _ = try await sell(store, "coins")
             let receipt = try await self.receipt(store)
-            try await store.misbehave(fault)
             let hurried = client(store, limits: .init(timeout: .seconds(2)))
-            let error = await refusal { try await hurried.verify(receipt, sharedSecret: nil) }
-            #expect(error?.category == category && error?.isRetryable == true)
-            #expect(error.map { !"\($0)".contains(receipt.prefix(40)) } == true)
-            try await store.behave()
-            #expect(try await hurried.verify(receipt, sharedSecret: nil).finding(attempt: 1) == .valid)
+            for (fault, category) in Self.faults {
+                try await store.misbehave(fault)
+                let error = await refusal { try await hurried.verify(receipt, sharedSecret: nil) }
+                #expect(error?.category == category && error?.isRetryable == true, "\(fault)")
+                #expect(error.map { !"\($0)".contains(receipt.prefix(40)) } == true, "\(fault)")
+                try await store.behave()
+                let finding = try await hurried.verify(receipt, sharedSecret: nil).finding(attempt: 1)
+                #expect(finding == .valid, "\(fault)")
+            }
         }
     }
 

@@ -68,17 +68,6 @@ struct FamilyTests {
         }
     }
 
-    @Test("only what is shared is: not consumables, not products that are not shareable")
-    func onlyShared() throws {
-        var shop = try Self.shop()
-        _ = try shop.buy("coins")
-        _ = try shop.buy("solo")
-        #expect(Self.held(shop, by: "bob").isEmpty)
-        _ = try shop.buy("map")
-        #expect(shop.news().suffix(2) == ["ONE_TIME_CHARGE", "ONE_TIME_CHARGE"])
-        #expect(Self.held(shop, by: "bob").map(\.productId) == ["map"])
-    }
-
     @Test("the buyer's refund revokes the shares, with its reason; reversed, they come back")
     func refund() throws {
         var shop = try Self.shop()
@@ -105,48 +94,6 @@ struct FamilyTests {
         #expect(try shop.transaction(copies[1].id).revocationDate == nil)
     }
 
-    @Test("who leaves loses what was shared, and takes away what he shared")
-    func leaves() throws {
-        var shop = try Self.shop()
-        let subscription = try shop.buy("vip")
-        _ = try shop.buy("map", by: "bob")
-        let bobs = try #require(Self.held(shop, by: "bob").first)
-        let alices = try #require(Self.held(shop, by: "alice").last)
-        #expect(bobs.isFamilyShared && alices.isFamilyShared)
-        _ = shop.news()
-        try shop.state.leaveFamily("bob", now: shop.now)
-        #expect(shop.news() == ["REVOKE", "REVOKE"])
-        for copy in [bobs, alices] {
-            #expect(try shop.transaction(copy.id).revocationType == .familyRevoke)
-            #expect(try shop.transaction(copy.id).revocationReason == 0)
-        }
-        #expect(shop.state.accounts["bob"]?.family == nil)
-        #expect(try shop.subscription(subscription.id).familyCopies == [])
-        #expect(try shop.subscription(bobs.id).status == .revoked)
-        shop.advance(days: 31)
-        #expect(shop.news() == ["DID_RENEW"])
-        #expect(shop.refusal { try $0.state.leaveFamily("bob", now: $0.now) } == 409)
-        #expect(shop.refusal { try $0.state.leaveFamily("nobody", now: $0.now) } == 404)
-    }
-
-    @Test("who joins gets what is shared, and shares")
-    func joins() throws {
-        var shop = try Self.shop()
-        _ = try shop.buy("vip")
-        _ = try shop.buy("map", by: "eve")
-        shop.advance(days: 40)
-        _ = shop.news()
-        shop.account("eve", family: "smith")
-        shop.state.joinFamily("eve", now: shop.now)
-        let eves = Self.held(shop, by: "eve")
-        #expect(eves.filter(\.isFamilyShared).map(\.productId) == ["vip"])
-        #expect(Self.held(shop, by: "bob").last?.productId == "map")
-        #expect(Self.held(shop, by: "alice").last?.productId == "map")
-        #expect(shop.news().sorted() == ["ONE_TIME_CHARGE", "ONE_TIME_CHARGE", "SUBSCRIBED/INITIAL_BUY"])
-        shop.advance(days: 31)
-        #expect(shop.news() == ["DID_RENEW", "DID_RENEW", "DID_RENEW"])
-    }
-
     @Test("an upgrade reaches the family; a plan that is not shared takes the shares away")
     func upgrade() throws {
         var shop = try Self.shop()
@@ -162,22 +109,5 @@ struct FamilyTests {
         _ = try shop.buy("solo-gold")
         #expect(shop.news() == ["REVOKE", "DID_CHANGE_RENEWAL_PREF/UPGRADE"])
         #expect(try shop.subscription(copy.id).status == .revoked)
-    }
-
-    @Test("consent is taken back once")
-    func rescinded() throws {
-        var shop = try Self.shop()
-        _ = try shop.buy("coins", by: "eve")
-        _ = shop.news()
-        func rescind(_ shop: inout LifecycleShop, _ account: String) -> Int? {
-            shop.refusal {
-                try $0.state.rescindConsent(
-                    accountId: account, bundleId: LifecycleShop.bundleId, environment: .production, now: $0.now)
-            }
-        }
-        #expect(rescind(&shop, "eve") == nil)
-        #expect(shop.news() == ["RESCIND_CONSENT"])
-        #expect(rescind(&shop, "eve") == 409)
-        #expect(rescind(&shop, "nobody") == 404)
     }
 }

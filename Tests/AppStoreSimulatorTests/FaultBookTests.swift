@@ -159,8 +159,7 @@ struct FaultBookTests {
             ("/inApps/v1/lookup/ORDER", .orders), ("/inApps/v1/transactions/consumption/1", .consumption),
             ("/inApps/v2/transactions/consumption/1", .consumption),
             ("/inApps/v1/notifications/history", .notifications),
-            ("/inApps/v1/notifications/test/t", .notifications), ("/inApps/v1/messaging/image/list", .messaging),
-            ("/verifyReceipt", .verifyReceipt),
+            ("/inApps/v1/notifications/test/t", .notifications), ("/verifyReceipt", .verifyReceipt),
         ])
     func groups(_ path: String, _ group: EndpointGroup) {
         let groups = EndpointGroup.allCases.filter { $0.contains(path: path) }

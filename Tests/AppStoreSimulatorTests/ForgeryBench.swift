@@ -8,15 +8,15 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The hostile menu and the OCSP responder over a store that forgets, without sockets.
+/// The hostile menu over a store that forgets, without sockets.
 final class ForgeryBench: Sendable {
     let authority: CertificateAuthority
     let receipts: ReceiptAuthority
     let store: Store
     let responder: RouterResponder<BasicRequestContext>
 
-    init(clock: VirtualClock = VirtualClock(), ocspURL: String? = nil) throws {
-        authority = try CertificateAuthority(now: Date(), ocspURL: ocspURL)
+    init(clock: VirtualClock = VirtualClock()) throws {
+        authority = try CertificateAuthority(now: Date())
         receipts = try #require(Simulator.receipts)
         let signer = try PayloadSigner(chain: authority.chain)
         store = try Store(file: nil, signer: signer, clock: clock)
@@ -26,9 +26,6 @@ final class ForgeryBench: Sendable {
         ForgeryRoutes(
             store: store, signer: signer, workshop: try ForgeryWorkshop(authority: authority), receipts: receipts
         ).addRoutes(to: group)
-        let revocation = RevocationRoutes(authority: authority, clock: clock)
-        revocation.addRoutes(to: group)
-        revocation.addResponder(to: router)
         responder = router.buildResponder()
     }
 

@@ -1,7 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
-import NIOSSL
 
 /// What an ordinary client got.
 struct ClientAnswer: Sendable {
@@ -12,18 +11,13 @@ struct ClientAnswer: Sendable {
 
 /// An ordinary client of the listeners.
 enum ListenerClient {
-    /// Sends a request with a client of its own, which trusts a PEM file's roots besides the system's.
+    /// Sends a request with a client of its own.
     static func send(
-        _ method: HTTPMethod, _ url: String, body: String? = nil, trusting root: String? = nil
+        _ method: HTTPMethod, _ url: String, body: String? = nil
     ) async throws -> ClientAnswer {
         var configuration = HTTPClient.Configuration()
         configuration.httpVersion = .http1Only
         configuration.connectionPool.retryConnectionEstablishment = false
-        if let root {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.additionalTrustRoots = [.file(root)]
-            configuration.tlsConfiguration = tls
-        }
         return try await HTTPClient.withHTTPClient(configuration: configuration) { client in
             var request = HTTPClientRequest(url: url)
             request.method = method
@@ -35,7 +29,7 @@ enum ListenerClient {
         }
     }
 
-    static func get(_ url: String, trusting root: String? = nil) async throws -> ClientAnswer {
-        try await send(.GET, url, trusting: root)
+    static func get(_ url: String) async throws -> ClientAnswer {
+        try await send(.GET, url)
     }
 }

@@ -31,7 +31,7 @@ struct ListenerStage: Sendable {
 
     /// Runs them for a test and stops them afterwards; returns when they have ended.
     static func run<Value: Sendable>(
-        isSecure: Bool = false, services: [any Service] = [],
+        services: [any Service] = [],
         _ body: @escaping @Sendable (ListenerStage) async throws -> Value
     ) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("listeners-\(UUID().uuidString)")
@@ -43,12 +43,12 @@ struct ListenerStage: Sendable {
         let (listening, listens) = AsyncStream.makeStream(of: Void.self)
         let ports = try ListenerPorts(host: "127.0.0.1", control: 0)
         let logger = Logger(label: "listeners") { _ in SwiftLogNoOpLogHandler() }
-        let listeners = try Listeners(
+        let listeners = Listeners(
             host: "127.0.0.1", ports: ports,
             routers: .init(
                 control: control(book), production: host(.production, book, handles, does),
                 sandbox: host(.sandbox, book, handles, does)),
-            folder: folder, tls: isSecure ? try TLSIdentity(host: "127.0.0.1", folder: folder) : nil, logger: logger,
+            folder: folder, logger: logger,
             onListening: { listens.finish() })
         let group = ServiceGroup(services: services + [listeners], logger: logger)
         let stage = ListenerStage(

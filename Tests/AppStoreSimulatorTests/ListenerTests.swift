@@ -4,7 +4,6 @@ import Hummingbird
 import Logging
 import NIOCore
 import NIOHTTP1
-import NIOSSL
 import ServiceLifecycle
 import Testing
 
@@ -26,39 +25,6 @@ struct ListenerTests {
         }
     }
 
-    @Test("a client that trusts the TLS root is served on all three; one that does not, is not")
-    func secured() async throws {
-        try await ListenerStage.run(isSecure: true) { stage in
-            let root = stage.folder.appendingPathComponent("tls-root.pem").path
-            let key = stage.folder.appendingPathComponent("tls-root.key").path
-            let permissions = try FileManager.default.attributesOfItem(atPath: key)[.posixPermissions] as? Int
-            #expect(permissions == 0o600)
-            let addresses = stage.addresses
-            #expect(addresses.sandbox.hasPrefix("https://127.0.0.1:"))
-            #expect(try await ListenerClient.get("\(addresses.control)/readyz", trusting: root).body == "ready\n")
-            for host in [addresses.production, addresses.sandbox] {
-                let body = try await ListenerClient.get("\(host)/inApps/v1/history/1", trusting: root).body
-                #expect(body == ListenerStage.answer)
-                let named = host.replacingOccurrences(of: "127.0.0.1", with: "localhost")
-                #expect(
-                    try await ListenerClient.get("\(named)/inApps/v1/history/1", trusting: root).body
-                        == ListenerStage.answer)
-                await #expect(throws: NIOSSLError.self) { try await ListenerClient.get("\(host)/inApps/v1/history/1") }
-            }
-        }
-    }
-
-    @Test("the TLS root stays the same after a restart, and is told apart from one that cannot be read")
-    func sameRoot() throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let first = try TLSIdentity(host: "store.test", folder: folder)
-        #expect(try TLSIdentity(host: "::1", folder: folder).rootPEM == first.rootPEM)
-        try Data("no key".utf8).write(to: folder.appendingPathComponent("tls-root.key"))
-        #expect(throws: ListenerError.self) { try TLSIdentity(host: "::1", folder: folder) }
-    }
-
     @Test("ports: given ones are taken, the defaults follow the control port, 0 is a free one of its own")
     func ports() throws {
         let given = try ListenerPorts(host: "127.0.0.1", control: 8_000, production: 9_000)
@@ -72,15 +38,15 @@ struct ListenerTests {
             }
         }
         #expect(throws: ListenerError.self) { try FreePort.find(1, host: "no.such.host.invalid") }
-        #expect(ListenerAddresses(host: "::1", ports: given, isSecure: false).control == "http://[::1]:8000")
-        #expect(ListenerAddresses(host: "0.0.0.0", ports: given, isSecure: true).control == "https://localhost:8000")
+        #expect(ListenerAddresses(host: "::1", ports: given).control == "http://[::1]:8000")
+        #expect(ListenerAddresses(host: "0.0.0.0", ports: given).control == "http://localhost:8000")
     }
 
     @Test("a port that somebody else has is named when the start fails")
     func takenPort() async throws {
         try await ListenerStage.run { stage in
             let routers = Listeners.Routers(control: .init(), production: .init(), sandbox: .init())
-            let second = try Listeners(
+            let second = Listeners(
                 host: "127.0.0.1", ports: stage.ports, routers: routers, folder: stage.folder,
                 logger: .init(label: "second"))
             let error = await #expect(throws: ListenerError.self) { try await second.run(with: [], stoppedBy: []) }

@@ -21,12 +21,12 @@ struct NotificationDesk {
 
     /// - Parameter url: where notifications of both environments go.
     init(
-        url: String? = nil, faults: FaultBook? = nil, timeout: Duration = .seconds(20), trustRoots: String? = nil
+        url: String? = nil, faults: FaultBook? = nil, timeout: Duration = .seconds(20)
     ) async throws {
         authority = try CertificateAuthority(now: Date())
         let time = SteppedTime(Int64(Date().timeIntervalSince1970 * 1_000))
         store = try Store(file: nil, signer: try PayloadSigner(chain: authority.chain), clock: time.clock())
-        let sender = NotificationSender(store: store, faults: faults, timeout: timeout, trustRoots: trustRoots)
+        let sender = NotificationSender(store: store, faults: faults, timeout: timeout)
         self.sender = sender
         timeline = Timeline(store: store, logger: Logger(label: "test")) { await sender.deliver($0) }
         try await store.change { state, _ in
@@ -40,10 +40,10 @@ struct NotificationDesk {
 
     /// Runs a test with a desk, and closes it.
     static func with(
-        url: String? = nil, faults: FaultBook? = nil, timeout: Duration = .seconds(20), trustRoots: String? = nil,
+        url: String? = nil, faults: FaultBook? = nil, timeout: Duration = .seconds(20),
         _ body: (NotificationDesk) async throws -> Void
     ) async throws {
-        let desk = try await NotificationDesk(url: url, faults: faults, timeout: timeout, trustRoots: trustRoots)
+        let desk = try await NotificationDesk(url: url, faults: faults, timeout: timeout)
         do {
             try await body(desk)
         } catch {

@@ -7,48 +7,6 @@ import Testing
 
 @Suite("Notifications: the log")
 struct NotificationLogTests {
-    private static func history(
-        _ desk: NotificationDesk, type: String? = nil, subtype: String? = nil, transactionId: String? = nil,
-        onlyFailures: Bool = false, after: Int64 = 0, limit: Int = 20
-    ) async -> [NotificationRecord] {
-        await desk.store.read { state in
-            state.notificationHistory(
-                bundleId: NotificationDesk.bundleId, environment: .production, from: 0, to: .max, type: type,
-                subtype: subtype, transactionId: transactionId, onlyFailures: onlyFailures, after: after, limit: limit)
-        }
-    }
-
-    @Test("the history tells what was tried, by type, by customer, and what failed")
-    func history() async throws {
-        let receiver = try await NotificationReceiver { number, _ in .status(number % 2 == 0 ? 200 : 500) }
-        try await NotificationDesk.with(url: receiver.url) { desk in
-            var ids: [String] = []
-            for account in ["alice", "bob", "alice", "carol"] {
-                ids.append(try await desk.buyCoins(account: account))
-                #expect(await Self.history(desk).count == ids.count - 1)
-                try await desk.send()
-            }
-            let bobs = ids[1]
-            try await desk.store.change { state, now in state.notify(.refund, transactionId: bobs, now: now) }
-            try await desk.send()
-            #expect(await Self.history(desk).map(\.transactionId) == ids + [ids[1]])
-            #expect(await Self.history(desk, type: "REFUND").map(\.transactionId) == [ids[1]])
-            #expect(await Self.history(desk, type: "REFUND", subtype: "UPGRADE").isEmpty)
-            #expect(await Self.history(desk, transactionId: ids[2]).map(\.transactionId) == [ids[0], ids[2]])
-            #expect(await Self.history(desk, onlyFailures: true).map(\.transactionId) == [ids[1], ids[3]])
-            let page = await Self.history(desk, limit: 2)
-            #expect(page.map(\.transactionId) == [ids[0], ids[1]])
-            let rest = await Self.history(desk, after: page[1].sequence)
-            #expect(rest.map(\.transactionId) == [ids[2], ids[3], ids[1]])
-            let sandbox = await desk.store.read {
-                $0.notificationHistory(
-                    bundleId: NotificationDesk.bundleId, environment: .sandbox, from: 0, to: .max, limit: 20)
-            }
-            #expect(sandbox.isEmpty)
-        }
-        await receiver.stop()
-    }
-
     @Test("what is older than Apple's history is forgotten: 180 days in production, 30 in the sandbox")
     func forgetting() async throws {
         try await NotificationDesk.with { desk in
@@ -127,29 +85,6 @@ struct NotificationLogTests {
         bell.ring(6)
         await woken
         await bell.wait(after: 6, atMost: .milliseconds(1))
-    }
-
-    @Test("a notification is sent again when asked, whatever became of it")
-    func resend() async throws {
-        let receiver = try await NotificationReceiver { number, _ in .status(number == 0 ? 500 : 200) }
-        try await NotificationDesk.with(url: receiver.url) { desk in
-            try await desk.buyCoins(environment: .sandbox)
-            try await desk.send()
-            let row = try #require(await desk.notifications().first)
-            #expect(row.nextAttemptDate == nil)
-            _ = try await desk.control(.post, "notifications/\(row.id)/resend")
-            try await desk.send()
-            #expect(
-                await desk.notifications().first?.attempts.map(\.sendAttemptResult)
-                    == ["UNSUCCESSFUL_HTTP_RESPONSE_CODE", "SUCCESS"])
-            #expect(try await desk.request(.post, "notifications/none/resend").status == .notFound)
-        }
-        await receiver.stop()
-        try await NotificationDesk.with { desk in
-            try await desk.buyCoins()
-            let id = try #require(await desk.notifications().first?.id)
-            #expect(try await desk.request(.post, "notifications/\(id)/resend").status == .conflict)
-        }
     }
 
     @Test("external purchase tokens: created, reminded of while active, missed when nobody reports them")

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import Testing
+import VectorTesting
 
 @testable import AppStoreSimulator
 
@@ -46,7 +47,9 @@ struct NotificationPayloadTests {
         }
     }
 
-    @Test("a notification has the fields of a genuine one", .enabled(if: NotificationVectors.areAvailable))
+    @Test(
+        "a notification has the fields of a genuine one",
+        .enabled(if: Vectors.areAvailable, Comment(rawValue: Vectors.skipped)))
     func genuine() async throws {
         try await NotificationDesk.with { desk in
             _ = try await desk.control(
@@ -54,11 +57,10 @@ struct NotificationPayloadTests {
                 #"{"notificationType":"EXPIRED","subtype":"VOLUNTARY","environment":"Sandbox"}"#)
             let row = try #require(await desk.notifications().last)
             let ours = try #require(DecodedNotification.document(of: row.signedPayload))
-            let files = NotificationVectors.files.filter { $0.lastPathComponent.contains("-expired-voluntary-") }
-            try #require(!files.isEmpty)
-            for file in files {
-                let jws = try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
-                let genuine = try #require(DecodedNotification.document(of: jws))
+            let vectors = Vectors.genuine.filter { $0.file.contains("notification-v2-expired-voluntary-") }
+            try #require(!vectors.isEmpty)
+            for vector in vectors {
+                let genuine = try #require(DecodedNotification.document(of: try vector.text))
                 #expect(ours.names == genuine.names)
                 #expect(ours["data"]?.names == genuine["data"]?.names)
                 for name in ["data.signedTransactionInfo", "data.signedRenewalInfo"] {
@@ -109,16 +111,4 @@ struct NotificationPayloadTests {
             #expect(await desk.notifications().count == 1)
         }
     }
-}
-
-/// Genuine notifications, kept outside the project because they are other people's.
-enum NotificationVectors {
-    static let files: [URL] = {
-        let path = ProcessInfo.processInfo.environment["COUNTERSIGN_VECTORS"] ?? ""
-        let folder = URL(fileURLWithPath: path).appendingPathComponent("jws-apple")
-        let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-        return (files ?? []).filter { $0.lastPathComponent.hasPrefix("notification-v2-") }
-    }()
-
-    static let areAvailable = !files.isEmpty
 }

@@ -44,15 +44,6 @@ struct ReceiptContentsTests {
         await shop.store.close()
     }
 
-    @Test("a refunded purchase stays, with its cancellation date")
-    func refunded() async throws {
-        let shop = try await ReceiptShop()
-        try await shop.sell("101", "level", .nonConsumable) { $0.revocationDate = ReceiptShop.start + 5_000 }
-        let contents = try await Self.contents(shop, "bundleId=\(ReceiptShop.bundleId)&account=alice")
-        #expect(contents.inAppPurchases.map(\.cancellationDate) == [ReceiptShop.start + 5_000])
-        await shop.store.close()
-    }
-
     @Test("production names the app and its versions; the sandbox knows neither")
     func environments() async throws {
         let shop = try await ReceiptShop()

@@ -1,4 +1,5 @@
 import Foundation
+import VectorTesting
 
 @testable import AppStoreSimulator
 
@@ -70,30 +71,19 @@ struct ReceiptShape {
     }
 }
 
-/// Receipts that Apple signed, kept outside the project because they are other people's.
-///
-/// `COUNTERSIGN_VECTORS` names the folder of vectors; without it they are looked for beside the project.
+/// Receipts that Apple signed.
 enum ReceiptVectors {
-    static let folder: URL = {
-        if let path = ProcessInfo.processInfo.environment["COUNTERSIGN_VECTORS"] {
-            return URL(fileURLWithPath: path)
-        }
-        let root = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        return root.appendingPathComponent("../shared/vectors").standardizedFileURL
-    }()
-
     /// The files' names.
     static let genuine: [String] = {
         let files = try? FileManager.default.contentsOfDirectory(
-            atPath: folder.appendingPathComponent("receipts-apple").path)
+            atPath: Vectors.folder.appendingPathComponent("receipts-apple").path)
         return (files ?? []).filter { $0.hasSuffix(".b64") }.sorted()
     }()
 
     static let areAvailable = !genuine.isEmpty
 
     static func receipt(_ name: String) throws -> [UInt8] {
-        let text = try Data(contentsOf: folder.appendingPathComponent("receipts-apple").appendingPathComponent(name))
+        let text = Data(try Vectors.bytes("receipts-apple/\(name)"))
         return [UInt8](Data(base64Encoded: text, options: .ignoreUnknownCharacters) ?? Data())
     }
 }

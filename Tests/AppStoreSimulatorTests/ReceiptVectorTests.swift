@@ -1,11 +1,12 @@
 import Foundation
 import Testing
+import VectorTesting
 
 @testable import AppStoreSimulator
 
 @Suite(
     "Receipts beside Apple's",
-    .enabled(if: ReceiptVectors.areAvailable, "SKIPPED: the vectors are missing; set COUNTERSIGN_VECTORS"))
+    .enabled(if: ReceiptVectors.areAvailable, Comment(rawValue: Vectors.skipped)))
 struct ReceiptVectorTests {
     @Test("ours have the attributes of a genuine one, with the same ASN.1 types", arguments: ReceiptVectors.genuine)
     func sameShape(_ name: String) throws {

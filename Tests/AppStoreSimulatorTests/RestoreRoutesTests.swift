@@ -50,41 +50,6 @@ struct RestoreRoutesTests {
 
     private static func list(_ data: Data) throws -> Listed { try JSONDecoder().decode(Listed.self, from: data) }
 
-    @Test("a restore and a further grant answer what they gave, signed; a device lists what it has seen")
-    func given() async throws {
-        let simulator = try Simulator()
-        let (month, map) = try await Self.furnish(simulator)
-        let here = #"{"bundleId":"\#(Self.app)"}"#
-        let restored = try Self.list(try await simulator.control(.post, "devices/mothers-phone/restore", here))
-        #expect(restored.outcome == "restored")
-        #expect(restored.transactions.map(\.originalTransactionId) == [month, map])
-        #expect(restored.transactions.map { $0.webOrderLineItemId != nil } == [true, false])
-        let verifier = SignedDataVerifier(roots: try simulator.roots())
-        for transaction in restored.transactions {
-            #expect(code(verifier.payload(Array(transaction.signedTransaction.utf8))) == nil)
-            #expect(try SignedFields(transaction.signedTransaction).transactionId == transaction.transactionId)
-        }
-        let granted = try Self.list(
-            try await simulator.control(
-                .post, "transactions/\(map)/regrant", #"{"count":2,"device":"mothers-phone"}"#))
-        #expect(granted.outcome == "granted" && granted.transactions.count == 2)
-        let query = "transactions?bundleId=\(Self.app)"
-        let seen = try Self.list(try await simulator.control(.get, "devices/mothers-phone/\(query)"))
-        #expect(
-            seen.transactions.map(\.transactionId)
-                == (restored.transactions + granted.transactions).map(\.transactionId))
-        let shown = try JSONDecoder().decode(
-            Shown.self, from: try await simulator.control(.get, "transactions/\(granted.transactions[1].transactionId)")
-        )
-        #expect(shown.account == "mother" && shown.device == "mothers-phone")
-        #expect(shown.purchaseTransactionIds.count == 4 && shown.purchaseTransactionIds[0] == map)
-        // Nothing of the kind in the sandbox.
-        let none = try Self.list(
-            try await simulator.control(
-                .post, "devices/mothers-phone/restore", #"{"bundleId":"\#(Self.app)","environment":"Sandbox"}"#))
-        #expect(none.transactions.isEmpty)
-    }
-
     @Test("a refund may mark every id; a member's copy is stopped and shared again")
     func taken() async throws {
         let simulator = try Simulator()

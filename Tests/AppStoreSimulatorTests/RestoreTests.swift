@@ -88,18 +88,6 @@ struct RestoreTests {
         #expect(try shop.restore(on: "phone").map(\.purchaseId) == [again.id])
     }
 
-    @Test("what is owned is owned, however many ids it has")
-    func owned() throws {
-        var shop = try Self.shop()
-        let map = try shop.buy("map")
-        _ = try shop.restore(on: "tablet")
-        guard case .alreadyOwned(let owned) = try shop.choose("map") else {
-            Issue.record("sold twice")
-            return
-        }
-        #expect(owned.id == map.id)
-    }
-
     @Test("a further grant differs in nothing but the id")
     func regrant() throws {
         var shop = try Self.shop()

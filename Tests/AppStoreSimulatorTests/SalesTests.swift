@@ -73,26 +73,6 @@ struct SalesTests {
             ])
     }
 
-    @Test("every type of product can be sold, in both environments")
-    func types() async throws {
-        let simulator = try Simulator()
-        let verifier = SignedDataVerifier(roots: try simulator.roots())
-        for type in ProductType.allCases {
-            for environment in ["Production", "Sandbox"] {
-                let sold = try await simulator.sell(
-                    """
-                    {"bundleId":"com.example.game","productId":"p","type":"\(type.rawValue)",
-                    "environment":"\(environment)"}
-                    """)
-                let jws = Array(try #require(sold.first).signedTransaction.utf8)
-                let transaction = try verifier.transaction(jws, app: app).get()
-                #expect(transaction.type.rawValue == type.rawValue)
-                #expect(transaction.environment?.rawValue == environment)
-                #expect((transaction.expiresDate != nil) == (type == .autoRenewableSubscription))
-            }
-        }
-    }
-
     @Test("a renewal belongs to its original transaction and expires when asked")
     func renewal() async throws {
         let simulator = try Simulator()
@@ -156,37 +136,5 @@ struct SalesTests {
             .post, "/simulator/v1/sales",
             body: #"{"bundleId":"com.example.game","productId":"coins.100","type":"Non-Consumable"}"#)
         #expect(wrong.status == .badRequest)
-    }
-
-    @Test("a non-consumable is sold once to an account, and again after its refund")
-    func nonConsumable() async throws {
-        let simulator = try Simulator()
-        let body = #"{"bundleId":"com.example.game","productId":"pro","type":"Non-Consumable","account":"alice"}"#
-        let first = try await simulator.sale(body)
-        let second = try await simulator.sale(body)
-        #expect(first.outcome == "bought")
-        #expect(second.outcome == "alreadyOwned")
-        #expect(second.transactions.map(\.transactionId) == first.transactions.map(\.transactionId))
-    }
-
-    @Test("a child's purchase waits for the guardian")
-    func askToBuy() async throws {
-        let simulator = try Simulator()
-        let body = #"{"bundleId":"com.example.game","productId":"coins","type":"Consumable","account":"kim"}"#
-        try await simulator.control(.put, "accounts/kim", #"{"needsApproval":true}"#)
-        let asked = try await simulator.sale(body)
-        #expect(asked.outcome == "deferred")
-        #expect(asked.transactions.isEmpty)
-        let id = try #require(asked.deferredId)
-        let approved = try JSONDecoder().decode(
-            Simulator.Sold.self, from: try await simulator.control(.post, "deferred/\(id)/approve"))
-        #expect(approved.outcome == "bought")
-        #expect(approved.transactions.count == 1)
-        let again = try await simulator.request(.post, "/simulator/v1/deferred/\(id)/approve")
-        #expect(again.status == .notFound)
-        let other = try #require(try await simulator.sale(body).deferredId)
-        try await simulator.control(.post, "deferred/\(other)/decline")
-        let sold = await simulator.assembly.store.read { $0.transactions.count }
-        #expect(sold == 1)
     }
 }

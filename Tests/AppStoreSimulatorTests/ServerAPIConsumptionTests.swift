@@ -21,53 +21,6 @@ struct ServerAPIConsumptionTests {
         "{\(fields.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ","))}"
     }
 
-    struct Answers: Decodable {
-        struct Answer: Decodable {
-            struct Body: Decodable {
-                let customerConsented: Bool
-                let sampleContentProvided: Bool
-            }
-            let id: String
-            let transactionId: String
-            let environment: String
-            let version: Int
-            let receivedDate: Int64
-            let body: Body
-        }
-        let consumptionAnswers: [Answer]
-    }
-
-    @Test("an answer is kept for reading and ends the asking")
-    func kept() async throws {
-        let shop = try await ServerAPIShop()
-        let id = try await shop.buy("coins")
-        let other = try await shop.buy("gold")
-        let later = shop.clock.now + 1_000_000
-        try await shop.store.change { state, now in
-            state.put(
-                RefundRequestRecord(
-                    transactionId: id, requestedDate: now, reason: "OTHER", outcome: .open, requestsSent: 1,
-                    nextRequestDate: later))
-        }
-        let first = try await shop.call(.put, "v2/transactions/consumption/\(id)", Self.goodV2)
-        #expect(first.status == .accepted)
-        #expect(first.body.readableBytes == 0)
-        let refund = await shop.store.read { $0.refundRequests[id] }
-        #expect(refund?.nextRequestDate == nil && refund?.outcome == .open)
-        #expect(try await shop.call(.put, "v1/transactions/consumption/\(other)", Self.goodV1).status == .accepted)
-        let all = try JSONDecoder().decode(
-            Answers.self, from: try await shop.control(.get, "consumption-answers").json)
-        #expect(all.consumptionAnswers.map(\.transactionId) == [id, other])
-        #expect(all.consumptionAnswers.map(\.version) == [2, 1])
-        let one = try JSONDecoder().decode(
-            Answers.self, from: try await shop.control(.get, "consumption-answers?transactionId=\(id)").json)
-        #expect(one.consumptionAnswers.count == 1)
-        #expect(!one.consumptionAnswers[0].body.sampleContentProvided)
-        #expect(one.consumptionAnswers[0].environment == "Production")
-        #expect(one.consumptionAnswers[0].receivedDate == shop.clock.now)
-        await shop.store.close()
-    }
-
     @Test("the second version takes every type of product, and a share only where it may be said")
     func secondVersion() async throws {
         let shop = try await ServerAPIShop()

@@ -123,19 +123,4 @@ struct ServerAPIGateTests {
         #expect(try await Self.status(shop, Self.claims(now: shop.clock.realNow / 1_000)) == 404)
         await shop.store.close()
     }
-
-    @Test("production does not know an app that was never released; the sandbox does")
-    func unreleased() async throws {
-        let shop = try await ServerAPIShop()
-        let pem = shop.key.publicKey.pemRepresentation
-        try await shop.store.change { state, _ in
-            var app = ServerAPIShop.app(ServerAPIShop.bundleId, key: pem)
-            app.isReleased = false
-            state.put(app)
-        }
-        let claims = Self.claims(now: shop.clock.realNow / 1_000)
-        #expect(try await Self.status(shop, claims) == 401)
-        #expect(try await Self.status(shop, claims, in: .sandbox) == 404)
-        await shop.store.close()
-    }
 }

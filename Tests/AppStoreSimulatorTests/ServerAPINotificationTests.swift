@@ -45,33 +45,6 @@ struct ServerAPINotificationTests {
         }
     }
 
-    @Test("twenty on a page, with each attempt")
-    func paging() async throws {
-        let shop = try await ServerAPIShop()
-        for _ in 0..<41 { try await shop.buy("coins") }
-        #expect(try await shop.get(History.self, .post, Self.path, Self.range(shop)).notificationHistory.isEmpty)
-        try await Self.attempt(shop, .timedOut)
-        var counts: [Int] = []
-        var token: String?
-        var transactions: Set<String> = []
-        repeat {
-            let query = token.map { "?paginationToken=\($0)" } ?? ""
-            let page = try await shop.get(History.self, .post, Self.path + query, Self.range(shop))
-            counts.append(page.notificationHistory.count)
-            for item in page.notificationHistory {
-                #expect(item.firstSendAttemptResult == "TIMED_OUT")
-                #expect(item.sendAttempts.map(\.sendAttemptResult) == ["TIMED_OUT"])
-                #expect(item.sendAttempts.map(\.attemptDate) == [shop.clock.now])
-                transactions.insert(item.signedPayload)
-            }
-            #expect(page.hasMore == (page.paginationToken != nil))
-            token = page.paginationToken
-        } while token != nil && counts.count < 10
-        #expect(counts == [20, 20, 1])
-        #expect(transactions.count == 41)
-        await shop.store.close()
-    }
-
     @Test("filters: type, subtype, customer, failures, time, environment")
     func filters() async throws {
         let shop = try await ServerAPIShop()

@@ -9,12 +9,6 @@ import Testing
 @Suite("Server API: transactions")
 struct ServerAPITransactionTests {
     struct Info: Decodable { let signedTransactionInfo: String }
-    struct AppInfo: Decodable { let signedAppTransactionInfo: String }
-    struct Order: Decodable {
-        let status: Int
-        let signedTransactions: [String]
-    }
-
     private static let token = "6d1f4d6c-9f8c-4d52-9b1a-8a3a5a0e7c11"
 
     /// Paths about one transaction, with a body where one is needed.
@@ -29,7 +23,7 @@ struct ServerAPITransactionTests {
     /// Paths about a customer.
     private static func customerCalls(_ id: String) -> [(HTTPRequest.Method, String, String?)] {
         [
-            (.get, "v2/history/\(id)", nil), (.get, "v1/history/\(id)", nil), (.get, "v1/subscriptions/\(id)", nil),
+            (.get, "v2/history/\(id)", nil), (.get, "v1/subscriptions/\(id)", nil),
             (.get, "v2/refund/lookup/\(id)", nil), (.get, "v1/transactions/appTransactions/\(id)", nil),
         ]
     }
@@ -124,60 +118,6 @@ struct ServerAPITransactionTests {
         }
         for (method, path, _) in Self.customerCalls(id) {
             #expect(try await shop.refusal(method, path) == 4_040_001, "\(path)")
-        }
-        await shop.store.close()
-    }
-
-    @Test("the app transaction of a customer; a guest's is made when asked for; who never downloaded has none")
-    func appTransaction() async throws {
-        let shop = try await ServerAPIShop()
-        let bought = try await shop.buy("coins")
-        let guest = try await shop.buy("coins", account: StoreState.guest(token: "g"))
-        for id in [bought, guest] {
-            let info = try await shop.get(AppInfo.self, .get, "v1/transactions/appTransactions/\(id)")
-            let expected = try await shop.transaction(id).appTransactionId
-            #expect(try SignedFields(info.signedAppTransactionInfo).appTransactionId == expected)
-        }
-        // A copy that somebody in the family got, who does not have the app.
-        try await shop.store.change { state, now in
-            var copy = try #require(state.transactions[bought])
-            copy.transactionId = "2000000000999999"
-            copy.originalTransactionId = copy.transactionId
-            copy.accountId = "bob"
-            state.put(copy, now: now)
-        }
-        let path = "v1/transactions/appTransactions/2000000000999999"
-        #expect(try await shop.refusal(.get, path) == 4_040_019)
-        await shop.store.close()
-    }
-
-    @Test("an order is looked up by the number in the buyer's e-mail; one that is not there is invalid")
-    func order() async throws {
-        let shop = try await ServerAPIShop()
-        let id = try await shop.buy("coins")
-        let orderId = try await shop.transaction(id).orderId
-        let found = try await shop.get(Order.self, .get, "v1/lookup/\(orderId)")
-        #expect(found.status == 0)
-        #expect(try found.signedTransactions.map { try SignedFields($0).transactionId } == [id])
-        for (path, environment) in [
-            ("v1/lookup/MXXXXXXXXX", .production), ("v1/lookup/\(orderId)", .sandbox),
-        ] as [(String, StoreEnvironment)] {
-            let missing = try await shop.get(Order.self, .get, path, in: environment)
-            #expect(missing.status == 1)
-            #expect(missing.signedTransactions.isEmpty)
-        }
-        await shop.store.close()
-    }
-
-    @Test("a transaction is finished, as often as one likes")
-    func finish() async throws {
-        let shop = try await ServerAPIShop()
-        let id = try await shop.buy("coins")
-        for _ in 0..<2 {
-            let response = try await shop.call(.post, "v1/transactions/\(id)/finish")
-            #expect(response.status == .ok)
-            #expect(response.body.readableBytes == 0)
-            #expect(try await shop.transaction(id).isFinished)
         }
         await shop.store.close()
     }

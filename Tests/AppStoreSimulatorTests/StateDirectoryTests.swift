@@ -23,13 +23,6 @@ struct StateDirectoryTests {
         #expect(try first.roots() == second.roots())
     }
 
-    @Test("another folder has another root")
-    func another() throws {
-        let first = try Simulator()
-        let second = try Simulator()
-        #expect(try first.roots() != second.roots())
-    }
-
     @Test("keys are for their owner only")
     func permissions() throws {
         let simulator = try Simulator()

@@ -98,31 +98,6 @@ struct StoreTests {
         await second.close()
     }
 
-    @Test("a journal of before there were further transactions is read")
-    func oldJournal() async throws {
-        let file = Self.file()
-        defer { try? FileManager.default.removeItem(at: file) }
-        let lines = [
-            #"apps\t"a.b"\t{"appAppleId":1,"bundleId":"a.b","bundleVersion":"1","gracePeriod":"OFF","#
-                + #""isAdvancedCommerce":false,"isReleased":true,"issuerId":"i","keepsNotifications":false,"#
-                + #""notificationURLs":[],"publicKeys":{}}"#,
-            #"devices\t"phone"\t{"accountId":"alice","id":"phone","vendorIdentifier":"x"}"#,
-            #"transactions\t"7"\t{"transactionId":"7","originalTransactionId":"7","bundleId":"a.b","productId":"map","#
-                + #""purchaseDate":1,"originalPurchaseDate":1,"quantity":1,"type":"Non-Consumable","isFamilyShared":false,"#
-                + #""isUpgraded":false,"environment":"Production","isRenewal":false,"storefront":"USA","#
-                + #""storefrontId":"143441","accountId":"alice","orderId":"M","isFinished":false,"modifiedDate":1,"#
-                + #""revision":1}"#,
-        ]
-        try Data((lines.map { $0.replacing("\\t", with: "\t") }.joined(separator: "\n") + "\n").utf8).write(to: file)
-        let store = try Store(file: file, signer: try Self.signer(), clock: SteppedTime().clock())
-        let ids = try await store.change { state, now in
-            try state.restoreCompletedTransactions(on: "phone", bundleId: "a.b", environment: .production, now: now)
-                .map(\.purchaseId)
-        }
-        #expect(ids == ["7"])
-        await store.close()
-    }
-
     @Test("a line that a crash cut short is dropped, and nothing else")
     func cutShort() async throws {
         let file = Self.file()

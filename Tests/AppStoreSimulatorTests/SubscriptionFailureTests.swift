@@ -29,50 +29,6 @@ struct SubscriptionFailureTests {
         #expect(record.dueDate == nil)
     }
 
-    @Test("within grace it recovers to the old rhythm", arguments: [true, false])
-    func recoveryInGrace(_ wholeAccount: Bool) throws {
-        var shop = try LifecycleShop("2026-03-01T00:00:00Z", grace: .sixteenDays)
-        shop.product("vip")
-        shop.account("alice")
-        let id = try shop.buy("vip").id
-        shop.account("alice", canPay: !wholeAccount)
-        if !wholeAccount { try shop.state.setPaymentFails(id, true, now: shop.now) }
-        try shop.advance(to: "2026-04-05T00:00:00Z")
-        var record = try shop.subscription(id)
-        #expect(shop.news() == ["SUBSCRIBED/INITIAL_BUY", "DID_FAIL_TO_RENEW/GRACE_PERIOD"])
-        #expect(record.status == .gracePeriod)
-        #expect(LifecycleShop.text(record.gracePeriodExpiresDate) == "2026-04-17T00:00:00Z")
-        if wholeAccount {
-            shop.account("alice")
-            shop.state.collectPayments(of: "alice", now: shop.now)
-        } else {
-            try shop.state.setPaymentFails(id, false, now: shop.now)
-        }
-        record = try shop.subscription(id)
-        #expect(shop.news() == ["DID_RENEW/BILLING_RECOVERY"])
-        #expect(record.status == .active)
-        #expect(record.expirationIntent == nil)
-        #expect(LifecycleShop.text(record.renewalDate) == "2026-05-01T00:00:00Z")
-        #expect(LifecycleShop.text(try shop.transaction(record.transactionId).purchaseDate) == "2026-04-01T00:00:00Z")
-    }
-
-    @Test("after grace it goes on in retry, and a recovery begins a new period")
-    func recoveryAfterGrace() throws {
-        var shop = try LifecycleShop("2026-03-01T00:00:00Z", grace: .threeDays)
-        shop.product("vip")
-        let id = try shop.buy("vip").id
-        try shop.state.setPaymentFails(id, true, now: shop.now)
-        try shop.advance(to: "2026-04-11T00:00:00Z")
-        #expect(
-            shop.news() == ["SUBSCRIBED/INITIAL_BUY", "DID_FAIL_TO_RENEW/GRACE_PERIOD", "GRACE_PERIOD_EXPIRED"])
-        #expect(try shop.subscription(id).status == .billingRetry)
-        #expect(try shop.subscription(id).gracePeriodExpiresDate == nil)
-        try shop.state.setPaymentFails(id, false, now: shop.now)
-        let record = try shop.subscription(id)
-        #expect(shop.news() == ["DID_RENEW/BILLING_RECOVERY"])
-        #expect(LifecycleShop.text(record.renewalDate) == "2026-05-11T00:00:00Z")
-    }
-
     @Test("a week has at most six days of grace")
     func weeklyGrace() throws {
         var shop = try LifecycleShop("2026-03-01T00:00:00Z", grace: .sixteenDays)
@@ -81,43 +37,6 @@ struct SubscriptionFailureTests {
         try shop.state.setPaymentFails(id, true, now: shop.now)
         shop.advance(days: 7)
         #expect(try shop.subscription(id).gracePeriodExpiresDate == shop.now + 6 * LifecycleShop.day)
-    }
-
-    @Test("auto-renewal off: it expires by the subscriber's will, and can be switched on before")
-    func voluntary() throws {
-        var shop = try LifecycleShop("2026-03-01T00:00:00Z")
-        shop.product(
-            "vip",
-            offers: [
-                Offer(
-                    kind: .winBack, identifier: "come-back", discount: .payUpFront, period: Period(1, .month),
-                    periodCount: 1, price: 1_990)
-            ])
-        let id = try shop.buy("vip").id
-        try shop.state.setAutoRenew(id, false, now: shop.now)
-        try shop.state.setAutoRenew(id, false, now: shop.now)
-        try shop.state.setAutoRenew(id, true, now: shop.now)
-        try shop.state.setAutoRenew(id, false, now: shop.now)
-        shop.advance(days: 31)
-        #expect(
-            shop.news() == [
-                "SUBSCRIBED/INITIAL_BUY", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED",
-                "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED",
-                "EXPIRED/VOLUNTARY",
-            ])
-        let record = try shop.subscription(id)
-        #expect(record.status == .expired)
-        #expect(record.expirationIntent == .cancelled)
-        #expect(record.eligibleWinBackOfferIds == ["come-back"])
-        #expect(shop.refusal { try $0.state.setAutoRenew(id, true, now: $0.now) } == 409)
-        #expect(shop.refusal { try $0.state.setAutoRenew("1", true, now: $0.now) } == 404)
-        let again = try shop.buy("vip", offer: .winBack, identifier: "come-back")
-        #expect(again.originalTransactionId == id)
-        #expect(again.price == 1_990)
-        #expect(!again.isRenewal)
-        #expect(shop.news() == ["SUBSCRIBED/RESUBSCRIBE"])
-        #expect(try shop.subscription(id).eligibleWinBackOfferIds == [])
-        #expect(try shop.subscription(id).status == .active)
     }
 
     @Test("switched off while billing is retried, it is over at once")

@@ -90,27 +90,6 @@ struct SubscriptionPlanTests {
         #expect(shop.refusal { try $0.state.changePlan("1", to: "gold", now: $0.now) } == 404)
     }
 
-    @Test("a free trial comes once per group, and then the price")
-    func introductory() throws {
-        var shop = try Self.shop()
-        let first = try shop.buy("silver", offer: .introductory)
-        #expect(first.price == 0)
-        #expect(first.offer?.discount == .freeTrial)
-        #expect(LifecycleShop.text(first.expiresDate) == "2026-03-08T00:00:00Z")
-        shop.advance(days: 7)
-        let second = try #require(shop.lineage(first.id).last)
-        #expect(second.price == 9_990)
-        #expect(second.offer == nil)
-        #expect(LifecycleShop.text(second.expiresDate) == "2026-04-08T00:00:00Z")
-        try shop.state.setAutoRenew(first.id, false, now: shop.now)
-        shop.advance(days: 40)
-        #expect(shop.refusal { _ = try $0.buy("silver", offer: .introductory) } == 409)
-        #expect(shop.refusal { _ = try $0.buy("silver", by: "bob", offer: .promotional) } == 409)
-        #expect(shop.refusal { _ = try $0.buy("silver", by: "bob", offer: .winBack) } == 400)
-        #expect(try shop.buy("silver", offer: .promotional, identifier: "loyal").price == 14_990)
-        #expect(shop.news().last == "SUBSCRIBED/RESUBSCRIBE")
-    }
-
     @Test("pay as you go lasts for its periods; OFFER_REDEEMED only for an active subscription")
     func offers() throws {
         var shop = try Self.shop()

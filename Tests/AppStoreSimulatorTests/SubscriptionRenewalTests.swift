@@ -5,35 +5,6 @@ import Testing
 
 @Suite("Subscription renewals")
 struct SubscriptionRenewalTests {
-    @Test("a year of a monthly subscription renews twelve times, on the right days")
-    func year() throws {
-        var shop = try LifecycleShop("2026-01-31T10:00:00Z")
-        shop.product("vip")
-        let first = try shop.buy("vip")
-        #expect(shop.news() == ["SUBSCRIBED/INITIAL_BUY"])
-        try shop.advance(to: "2027-01-31T10:00:00Z")
-        let lineage = shop.lineage(first.id)
-        #expect(lineage.count == 13)
-        #expect(
-            lineage.dropFirst().map { LifecycleShop.text($0.purchaseDate).prefix(10) } == [
-                "2026-02-28", "2026-03-31", "2026-04-30", "2026-05-31", "2026-06-30", "2026-07-31", "2026-08-31",
-                "2026-09-30", "2026-10-31", "2026-11-30", "2026-12-31", "2027-01-31",
-            ])
-        #expect(lineage.allSatisfy { LifecycleShop.text($0.purchaseDate).hasSuffix("T10:00:00Z") })
-        #expect(zip(lineage, lineage.dropFirst()).allSatisfy { $0.expiresDate == $1.purchaseDate })
-        #expect(lineage.dropFirst().allSatisfy { $0.isRenewal && $0.originalPurchaseDate == first.purchaseDate })
-        #expect(Set(lineage.compactMap(\.webOrderLineItemId)).count == 13)
-        #expect(lineage.allSatisfy { $0.price == 9_990 && $0.originalTransactionId == first.id })
-        #expect(shop.news() == Array(repeating: "DID_RENEW", count: 12))
-        let record = try shop.subscription(first.id)
-        #expect(record.status == .active)
-        #expect(record.transactionId == lineage.last?.id)
-        #expect(LifecycleShop.text(record.renewalDate) == "2027-02-28T10:00:00Z")
-        #expect(record.recentSubscriptionStartDate == first.purchaseDate)
-        // Each was written down at its own instant.
-        #expect(lineage.dropFirst().allSatisfy { $0.modifiedDate == $0.purchaseDate })
-    }
-
     @Test(
         "periods of every kind",
         arguments: [
@@ -56,23 +27,6 @@ struct SubscriptionRenewalTests {
         #expect(LifecycleShop.text(first.purchaseDate) == "2026-02-10T10:00:00Z")
         #expect(first.purchaseDate % 1_000 == 0)
         #expect(LifecycleShop.text(first.expiresDate) == "2026-03-10T10:00:00Z")
-    }
-
-    @Test("a fast sandbox renews twelve times in its own months and ends by itself")
-    func sandbox() throws {
-        var shop = try LifecycleShop(sandboxMonth: 300_000)
-        shop.product("vip")
-        let first = try shop.buy("vip", environment: .sandbox)
-        #expect(first.expiresDate == first.purchaseDate + 300_000)
-        shop.advance(days: 2)
-        let lineage = shop.lineage(first.id)
-        #expect(lineage.count == 13)
-        #expect(try shop.subscription(first.id).status == .expired)
-        #expect(try shop.subscription(first.id).expirationIntent == .cancelled)
-        #expect(shop.news().suffix(2) == ["DID_RENEW", "EXPIRED/VOLUNTARY"])
-        // Production has real months.
-        let real = try shop.buy("vip", by: "bob")
-        #expect(real.expiresDate == Period(1, .month).added(to: real.purchaseDate))
     }
 
     @Test("grace and retry are shortened with the sandbox's month")

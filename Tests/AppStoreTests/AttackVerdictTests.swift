@@ -10,27 +10,32 @@ import Testing
 @Suite("Attacks, one payload at a time")
 struct AttackVerdictTests {
     /// The codes of an attack's parts, in the order in which they are posted; nil for what is genuine.
-    static let codes: [String: [RejectionCode?]] = {
-        var codes: [String: [RejectionCode?]] = [
-            "replay_of_victims_token": [nil], "replay_without_token": [nil, nil], "thousand_times": [nil],
-            "signed_again": [nil, nil, nil], "refund_undone_by_older_signature": [nil, nil, nil],
-            "family_copy_posted_by_buyer": [nil, nil], "expired_subscription": [nil],
-            "sandbox_as_production": [nil], "backdated_under_expired_leaf": [nil], "missing_environment": [nil],
-            "unreadable_token": [nil],
-            "signed_tomorrow": [nil, nil], "huge_transaction": [.payloadTooLarge],
-            "renewal_info_of_another": [nil, .renewalInfoMismatch],
-            "receipt_of_another_app": [.bundleMismatch], "receipt_of_sandbox": [nil],
-            "receipt_edited": [.signatureInvalid], "receipt_self_made": [.rootNotTrusted],
-            "receipt_genuine_authorities_foreign_leaf": [.chainInvalid],
-            "receipt_genuine_certificates_foreign_key": [.signatureInvalid],
-            "receipt_as_xcode_makes": [.receiptXcode], "receipt_spelled_otherwise": [nil, .receiptXcode],
-            "receipt_truncated": [.notAReceipt], "receipt_thousand_times": [nil],
-            "receipt_and_transaction": [nil, nil], "missing_bundle_id": [.bundleIdMissing],
-            "receipt_with_id_twice": [nil],
-        ]
-        for (kind, code) in NotificationAttackTests.codes { codes[kind] = [code] }
-        return codes
-    }()
+    static let codes: [String: [RejectionCode?]] = [
+        "replay_of_victims_token": [nil], "replay_without_token": [nil, nil], "thousand_times": [nil],
+        "signed_again": [nil, nil, nil], "refund_undone_by_older_signature": [nil, nil, nil],
+        "family_copy_posted_by_buyer": [nil, nil], "expired_subscription": [nil],
+        "sandbox_as_production": [nil], "backdated_under_expired_leaf": [nil], "missing_environment": [nil],
+        "unreadable_token": [nil],
+        "signed_tomorrow": [nil, nil], "huge_transaction": [.payloadTooLarge],
+        "renewal_info_of_another": [nil, .renewalInfoMismatch],
+        "receipt_of_another_app": [.bundleMismatch], "receipt_of_sandbox": [nil],
+        "receipt_edited": [.signatureInvalid], "receipt_self_made": [.rootNotTrusted],
+        "receipt_genuine_authorities_foreign_leaf": [.chainInvalid],
+        "receipt_genuine_certificates_foreign_key": [.signatureInvalid],
+        "receipt_as_xcode_makes": [.receiptXcode], "receipt_spelled_otherwise": [nil, .receiptXcode],
+        "receipt_truncated": [.notAReceipt], "receipt_thousand_times": [nil],
+        "receipt_and_transaction": [nil, nil], "missing_bundle_id": [.bundleIdMissing],
+        "receipt_with_id_twice": [nil],
+        "notification_unsigned": [.notAJWS], "notification_self_made": [.rootNotTrusted],
+        "notification_edited": [.signatureInvalid], "notification_xcode": [.rootNotTrusted],
+        "transaction_as_notification": [.notANotification], "notification_of_another_app": [.bundleMismatch],
+        "notification_of_another_number": [.appAppleIdMismatch],
+        "nested_transaction_of_another_app": [.nestedBundleMismatch],
+        "nested_transaction_of_sandbox": [.nestedEnvironmentMismatch],
+        "nested_transaction_self_made": [.rootNotTrusted], "nested_renewal_info_of_another": [.renewalInfoMismatch],
+        // Genuine: whether it is about a customer of ours, or came before, is not to be seen in it.
+        "notification_about_nobody": [nil], "notification_replayed": [nil],
+    ]
 
     @Test("each part is refused with its code, or is genuine")
     func all() async throws {

@@ -1,9 +1,10 @@
 import AppStore
 import Foundation
 import Testing
+import VectorTesting
 
 /// Notifications and renewal infos that Apple signed must verify, with all that is in them, and say what they say.
-@Suite("Genuine notifications", .enabled(if: Vectors.areAvailable, Vectors.skipped))
+@Suite("Genuine notifications", .enabled(if: Vectors.areAvailable, Comment(rawValue: Vectors.skipped)))
 struct GenuineNotificationTests {
     static let notifications = Vectors.genuine.filter { $0.kind == "notification-v2" }
     static let renewalInfos = Vectors.genuine.filter { $0.kind == "renewal-info" }

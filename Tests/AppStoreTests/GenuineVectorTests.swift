@@ -1,9 +1,10 @@
 import AppStore
 import Foundation
 import Testing
+import VectorTesting
 
 /// What Apple signed must verify, under Apple's root, and say what it says.
-@Suite("Genuine vectors", .enabled(if: Vectors.areAvailable, Vectors.skipped))
+@Suite("Genuine vectors", .enabled(if: Vectors.areAvailable, Comment(rawValue: Vectors.skipped)))
 struct GenuineVectorTests {
     private let verifier = SignedDataVerifier(roots: .appleRootG3)
 

@@ -1,12 +1,14 @@
 import AppStore
 import Foundation
 import Testing
+import VectorTesting
 
 @testable import AppStoreSimulator
 
 /// Apple's own Python library and our verifier judge the same mutants; `Tests/AppleLibrary/README.md` explains each class
 /// of differences.
-@Suite("Mutants, as Apple's library judges them", .enabled(if: Vectors.areAvailable, Vectors.skipped))
+@Suite(
+    "Mutants, as Apple's library judges them", .enabled(if: Vectors.areAvailable, Comment(rawValue: Vectors.skipped)))
 struct MutationOracleTests {
     private enum Limit {
         static let mutantsMinimum = 3_000

@@ -2,6 +2,7 @@ import AppStore
 import Foundation
 import ProcessTesting
 import Testing
+import VectorTesting
 
 @testable import AppStoreSimulator
 
@@ -9,7 +10,7 @@ import Testing
 /// class of differences.
 @Suite(
     "Mutants of receipts, as openssl judges them",
-    .enabled(if: Vectors.areAvailable, Vectors.skipped),
+    .enabled(if: Vectors.areAvailable, Comment(rawValue: Vectors.skipped)),
     .enabled(if: OpenSSLJudge.isAvailable, "SKIPPED: there is no openssl on the PATH"))
 struct MutationReceiptTests {
     private enum Limit {

@@ -1,6 +1,7 @@
 import AppStore
 import Foundation
 import Testing
+import VectorTesting
 
 /// Whether rates are asked for.
 enum ReceiptBenchmark {

@@ -1,4 +1,5 @@
 import Foundation
+import VectorTesting
 
 /// The receipts among the vectors, as `index.json` describes them.
 enum ReceiptVectors {

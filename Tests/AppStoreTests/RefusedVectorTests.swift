@@ -1,9 +1,10 @@
 import AppStore
 import Foundation
 import Testing
+import VectorTesting
 
 /// What Apple did not sign must be refused, each for its own reason.
-@Suite("Refused vectors", .enabled(if: Vectors.areAvailable, Vectors.skipped))
+@Suite("Refused vectors", .enabled(if: Vectors.areAvailable, Comment(rawValue: Vectors.skipped)))
 struct RefusedVectorTests {
     /// A file and the first check that it fails, in the order of the checks.
     struct Case: Sendable, CustomTestStringConvertible {

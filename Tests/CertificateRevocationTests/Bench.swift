@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import CertificateRevocation
 import Foundation
+import ServerTesting
 import Synchronization
 import X509
 

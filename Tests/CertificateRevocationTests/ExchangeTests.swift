@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import CertificateRevocation
 import Foundation
+import ServerTesting
 import Testing
 import X509
 

@@ -1,5 +1,6 @@
 import CertificateRevocation
 import Foundation
+import ServerTesting
 import Testing
 import X509
 

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import CertificateRevocation
 import Foundation
 import ProcessTesting
+import ServerTesting
 import Testing
 import X509
 

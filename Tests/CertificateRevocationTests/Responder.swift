@@ -1,17 +1,11 @@
 import AsyncHTTPClient
 import NIOCore
-import NIOHTTP1
 import NIOPosix
+import ServerTesting
 import Synchronization
 
 /// A real HTTP server on loopback that notes the questions it gets and answers as it is told.
 final class Responder: Sendable {
-    struct Request: Sendable {
-        let method: HTTPMethod
-        let contentType: String
-        let body: [UInt8]
-    }
-
     enum Answer: Sendable {
         case ocsp([UInt8])
         case status(Int)
@@ -25,15 +19,14 @@ final class Responder: Sendable {
     }
 
     private struct State {
-        var requests: [Request] = []
         var answer = Answer.close
-        var held: [@Sendable (Answer) -> Void] = []
-        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var held: [@Sendable (AnsweringServer.Answer) -> Void] = []
     }
 
     private let state = Mutex(State())
+    private let asked = Mutex<AnsweringServer?>(nil)
 
-    var requests: [Request] { state.withLock { $0.requests } }
+    var requests: [AnsweringServer.Request] { asked.withLock { $0 }?.requests ?? [] }
 
     /// What every question from now on is answered with.
     var answer: Answer {
@@ -47,117 +40,44 @@ final class Responder: Sendable {
             defer { state.held = [] }
             return state.held
         }
-        for send in held { send(answer) }
+        for send in held { send(said(answer)) }
     }
 
     /// Waits until so many questions have come.
-    func waitForRequests(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.requests.count >= count { return true }
-                state.waiters.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
-    }
+    func waitForRequests(_ count: Int) async { await asked.withLock { $0 }?.waitForRequests(count) }
 
     /// Runs the body with a responder, its URL, and a client that follows no redirects.
     static func with<Result>(_ body: (Responder, String, HTTPClient) async throws -> Result) async throws -> Result {
         let responder = Responder()
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(ResponderHandler(responder: responder))
-                }
+        return try await AnsweringServer.with(answer: { _, _ in responder.said(responder.answer) }) { server, _ in
+            responder.asked.withLock { $0 = server }
+            // The server's answers hold the responder.
+            defer { responder.asked.withLock { $0 = nil } }
+            let http = HTTPClient(
+                eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+                configuration: .init(
+                    redirectConfiguration: .disallow,
+                    connectionPool: .init(idleTimeout: .seconds(60), concurrentHTTP1ConnectionsPerHostSoftLimit: 100)))
+            do {
+                let result = try await body(responder, "\(server.url)/ocsp", http)
+                try await http.shutdown()
+                return result
+            } catch {
+                try? await http.shutdown()
+                throw error
             }
-            .bind(host: "127.0.0.1", port: 0).get()
-        let http = HTTPClient(
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            configuration: .init(
-                redirectConfiguration: .disallow,
-                connectionPool: .init(idleTimeout: .seconds(60), concurrentHTTP1ConnectionsPerHostSoftLimit: 100)))
-        do {
-            let result = try await body(responder, "http://127.0.0.1:\(channel.localAddress?.port ?? 0)/ocsp", http)
-            try await http.shutdown()
-            try await channel.close()
-            return result
-        } catch {
-            try? await http.shutdown()
-            try? await channel.close()
-            throw error
         }
     }
 
-    fileprivate func take(_ request: Request, _ send: @escaping @Sendable (Answer) -> Void) {
-        let (answer, ready) = state.withLock { state in
-            state.requests.append(request)
-            let ready = state.waiters.filter { $0.count <= state.requests.count }
-            state.waiters.removeAll { $0.count <= state.requests.count }
-            if case .held = state.answer { state.held.append(send) }
-            return (state.answer, ready)
-        }
-        if case .held = answer {} else { send(answer) }
-        for waiter in ready { waiter.continuation.resume() }
-    }
-}
-
-private final class ResponderHandler: ChannelInboundHandler {
-    typealias InboundIn = HTTPServerRequestPart
-    typealias OutboundOut = HTTPServerResponsePart
-
-    private let responder: Responder
-    private var head: HTTPRequestHead?
-    private var body: [UInt8] = []
-
-    init(responder: Responder) {
-        self.responder = responder
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
-        case .head(let head):
-            self.head = head
-            body = []
-        case .body(let buffer):
-            body += Array(buffer.readableBytesView)
-        case .end:
-            guard let head else { return }
-            let channel = context.channel
-            let type = head.headers.first(name: "content-type") ?? ""
-            responder.take(.init(method: head.method, contentType: type, body: body)) { Self.write($0, channel) }
-        }
-    }
-
-    private static func write(_ answer: Responder.Answer, _ channel: any Channel) {
-        var fields: HTTPHeaders = [:]
-        let status: HTTPResponseStatus
-        var body: [UInt8] = []
+    private func said(_ answer: Answer) -> AnsweringServer.Answer {
         switch answer {
-        case .held: return
-        case .close:
-            channel.close(promise: nil)
-            return
+        case .held: .later { [self] send in state.withLock { $0.held.append(send) } }
+        case .close: .close
         case .partial(let bytes):
-            let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["content-length": "65000"])
-            channel.write(HTTPServerResponsePart.head(head), promise: nil)
-            channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: bytes))), promise: nil)
-            return
-        case .ocsp(let bytes):
-            status = .ok
-            fields.add(name: "content-type", value: "application/ocsp-response")
-            body = bytes
-        case .status(let code): status = .init(statusCode: code)
-        case .redirect(let url):
-            status = .found
-            fields.add(name: "location", value: url)
+            .bytes(Array("HTTP/1.1 200 OK\r\ncontent-length: 65000\r\n\r\n".utf8) + bytes, closes: false)
+        case .ocsp(let bytes): .http(200, headers: [("content-type", "application/ocsp-response")], body: bytes)
+        case .status(let code): .status(code)
+        case .redirect(let url): .status(302, headers: [("location", url)])
         }
-        fields.add(name: "content-length", value: "\(body.count)")
-        let head = HTTPResponseHead(version: .http1_1, status: status, headers: fields)
-        channel.write(HTTPServerResponsePart.head(head), promise: nil)
-        channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil)
-        channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
     }
 }

@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import CertificateRevocation
 import Crypto
 import Foundation
+import NIOCore
 import NIOHTTP1
 import SimulatorTesting
 import Testing
@@ -69,6 +70,18 @@ struct SimulatorTests {
                 #expect(found.hasPrefix(reason))
             }
             #expect(try await status(#"{"responder":"up"}"#) == .good)
+            let responder = "\(simulator.addresses.control)/simulator/ocsp"
+            // Of what others issued it says nothing.
+            let foreign = await RevocationChecker(http: .shared, settings: .init(responder: responder))
+                .status(ofChain: try Authority().chain)
+            #expect(foreign == .unknown("the responder is not authorised to answer"))
+            for junk in [[], [0x30], [0x30, 0x80], Array("leaf?".utf8)] as [[UInt8]] {
+                var request = HTTPClientRequest(url: responder)
+                request.method = .POST
+                request.body = .bytes(junk)
+                let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(10)).body.collect(upTo: 100)
+                #expect(Array(answer.readableBytesView) == [0x30, 3, 0x0A, 1, 1], "malformedRequest")
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 import CertificateRevocation
 import Crypto
 import Foundation
+import ServerTesting
 import Synchronization
 import Testing
 

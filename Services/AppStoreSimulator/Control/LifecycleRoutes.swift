@@ -16,75 +16,53 @@ struct LifecycleRoutes: Sendable {
         addAccounts(to: group)
     }
 
-    // MARK: Refunds
-
     private func addRefunds(to group: RouterGroup<BasicRequestContext>) {
-        group.post("transactions/{id}/refund-request") { request, context in
-            let body = try await ControlBody.decode(RefundRequestBody.self, from: request)
-            return try await onTransaction(context) { state, id, now in
-                try state.requestRefund(id, reason: body.reason ?? "UNINTENDED_PURCHASE", now: now)
-            }
+        post("transactions/{id}/refund-request", group, RefundRequestBody.self) { state, id, body, now in
+            try state.requestRefund(id, reason: body.reason ?? "UNINTENDED_PURCHASE", now: now)
         }
-        group.post("transactions/{id}/refund") { request, context in
-            let body = try await ControlBody.decode(RefundBody.self, from: request)
-            let scope = try FieldCheck.choice(body.revokes, "revokes", usual: RevocationScope.namedTransaction)
-            return try await onTransaction(context) { state, id, now in
-                try state.refund(id, percentage: body.percentage, reason: body.reason ?? 0, scope: scope, now: now)
-            }
+        post("transactions/{id}/refund", group, RefundBody.self) { state, id, body, now in
+            try state.refund(
+                id, percentage: body.percentage, reason: body.reason ?? 0, scope: try body.revokes.scope(), now: now)
         }
-        group.post("transactions/{id}/decline-refund") { _, context in
-            try await onTransaction(context) { state, id, now in try state.declineRefund(id, now: now) }
+        post("transactions/{id}/decline-refund", group, EmptyBody.self) { state, id, _, now in
+            try state.declineRefund(id, now: now)
         }
-        group.post("transactions/{id}/reverse-refund") { _, context in
-            try await onTransaction(context) { state, id, now in try state.reverseRefund(id, now: now) }
+        post("transactions/{id}/reverse-refund", group, EmptyBody.self) { state, id, _, now in
+            try state.reverseRefund(id, now: now)
+        }
+        post("transactions/{id}/stop-sharing", group, RevocationBody.self) { state, id, body, now in
+            try state.stopSharing(id, scope: try body.revokes.scope(), now: now)
         }
     }
 
-    // MARK: Subscriptions
-
     private func addSubscriptions(to group: RouterGroup<BasicRequestContext>) {
         group.get("subscriptions/{id}") { _, context in try await show(try context.parameters.require("id")) }
-        group.post("subscriptions/{id}/auto-renew") { request, context in
-            let body = try await ControlBody.decode(AutoRenewBody.self, from: request)
-            return try await onSubscription(context) { state, id, now in
-                try state.setAutoRenew(id, body.on, now: now)
-            }
+        post("subscriptions/{id}/auto-renew", group, AutoRenewBody.self) { state, id, body, now in
+            try state.setAutoRenew(id, body.on, now: now)
         }
-        group.post("subscriptions/{id}/plan") { request, context in
-            let body = try await ControlBody.decode(PlanBody.self, from: request)
-            return try await onSubscription(context) { state, id, now in
-                try state.changePlan(
-                    id, to: body.productId, offerKind: body.offer?.kind.kind, offerIdentifier: body.offer?.identifier,
-                    now: now)
-            }
+        post("subscriptions/{id}/plan", group, PlanBody.self) { state, id, body, now in
+            try state.changePlan(
+                id, to: body.productId, offerKind: body.offer?.kind.kind, offerIdentifier: body.offer?.identifier,
+                now: now)
         }
-        group.post("subscriptions/{id}/payment") { request, context in
-            let body = try await ControlBody.decode(PaymentBody.self, from: request)
-            return try await onSubscription(context) { state, id, now in
-                try state.setPaymentFails(id, body.fails, now: now)
-            }
+        post("subscriptions/{id}/payment", group, PaymentBody.self) { state, id, body, now in
+            try state.setPaymentFails(id, body.fails, now: now)
         }
-        group.post("subscriptions/{id}/price-consent") { request, context in
-            let body = try await ControlBody.decode(PriceConsentBody.self, from: request)
-            return try await onSubscription(context) { state, id, now in
-                try state.consentToPrice(id, body.agrees, now: now)
-            }
+        post("subscriptions/{id}/price-consent", group, PriceConsentBody.self) { state, id, body, now in
+            try state.consentToPrice(id, body.agrees, now: now)
         }
         group.post("subscriptions/{id}/move") { request, context in
             let id = try context.parameters.require("id")
             let body = try await ControlBody.decode(MoveBody.self, from: request)
             return try await act { state, now in try state.move(id, to: body.to, now: now) }
         }
-        group.post("subscriptions/{id}/extend") { request, context in
-            let body = try await ControlBody.decode(ExtendBody.self, from: request)
-            return try await onSubscription(context) { state, id, now in
-                do throws(RenewalExtensionRefusal) {
-                    try state.extendRenewal(
-                        id, days: body.days, reason: body.reason ?? 0,
-                        requestIdentifier: body.requestIdentifier ?? "control", now: now)
-                } catch {
-                    throw error.problem(id)
-                }
+        post("subscriptions/{id}/extend", group, ExtendBody.self) { state, id, body, now in
+            do throws(RenewalExtensionRefusal) {
+                try state.extendRenewal(
+                    id, days: body.days, reason: body.reason ?? 0,
+                    requestIdentifier: body.requestIdentifier ?? "control", now: now)
+            } catch {
+                throw error.problem(id)
             }
         }
     }
@@ -111,8 +89,6 @@ struct LifecycleRoutes: Sendable {
         return ControlAnswer.json(json.object)
     }
 
-    // MARK: Products and accounts
-
     private func addProducts(to group: RouterGroup<BasicRequestContext>) {
         group.post("apps/{bundleId}/products/{productId}/price-increase") { request, context in
             let bundleId = try context.parameters.require("bundleId")
@@ -137,54 +113,27 @@ struct LifecycleRoutes: Sendable {
     }
 
     private func addAccounts(to group: RouterGroup<BasicRequestContext>) {
-        group.post("accounts/{id}/leave-family") { request, context in
-            let id = try context.parameters.require("id")
-            let body = try await ControlBody.decode(RevocationBody.self, from: request)
-            let scope = try FieldCheck.choice(body.revokes, "revokes", usual: RevocationScope.namedTransaction)
-            return try await act { state, now in
-                try state.leaveFamily(id, scope: scope, now: now)
-                return nil
-            }
+        post("accounts/{id}/leave-family", group, RevocationBody.self) { state, id, body, now in
+            try state.leaveFamily(id, scope: try body.revokes.scope(), now: now)
         }
-        group.post("transactions/{id}/stop-sharing") { request, context in
-            let body = try await ControlBody.decode(RevocationBody.self, from: request)
-            let scope = try FieldCheck.choice(body.revokes, "revokes", usual: RevocationScope.namedTransaction)
-            return try await onTransaction(context) { state, id, now in
-                try state.stopSharing(id, scope: scope, now: now)
-            }
-        }
-        group.post("accounts/{id}/rescind-consent") { request, context in
-            let id = try context.parameters.require("id")
-            let body = try await ControlBody.decode(RescindConsentBody.self, from: request)
+        post("accounts/{id}/rescind-consent", group, RescindConsentBody.self) { state, id, body, now in
             let environment = try FieldCheck.environment(body.environment)
+            try state.rescindConsent(accountId: id, bundleId: body.bundleId, environment: environment, now: now)
+        }
+    }
+
+    /// A call about a subscription, a transaction or an account.
+    private func post<Body: Decodable & Sendable>(
+        _ path: RouterPath, _ group: RouterGroup<BasicRequestContext>, _ type: Body.Type,
+        _ body: @escaping @Sendable (inout StoreState, String, Body, Int64) throws -> Void
+    ) {
+        group.post(path) { request, context in
+            let id = try context.parameters.require("id")
+            let fields = try await ControlBody.decode(Body.self, from: request)
             return try await act { state, now in
-                try state.rescindConsent(accountId: id, bundleId: body.bundleId, environment: environment, now: now)
-                return nil
+                try body(&state, id, fields, now)
+                return state.subscriptions[id] == nil ? state.transactions[id]?.originalTransactionId : id
             }
-        }
-    }
-
-    // MARK: Doing it
-
-    private func onTransaction(
-        _ context: BasicRequestContext,
-        _ body: @escaping @Sendable (inout StoreState, String, Int64) throws -> Void
-    ) async throws -> Response {
-        let id = try context.parameters.require("id")
-        return try await act { state, now in
-            try body(&state, id, now)
-            return state.transactions[id]?.originalTransactionId
-        }
-    }
-
-    private func onSubscription(
-        _ context: BasicRequestContext,
-        _ body: @escaping @Sendable (inout StoreState, String, Int64) throws -> Void
-    ) async throws -> Response {
-        let id = try context.parameters.require("id")
-        return try await act { state, now in
-            try body(&state, id, now)
-            return id
         }
     }
 
@@ -211,6 +160,8 @@ extension RenewalExtensionRefusal {
         }
     }
 }
+
+private struct EmptyBody: Decodable, Sendable {}
 
 private struct RefundRequestBody: Decodable, Sendable { var reason: String? }
 
@@ -254,4 +205,11 @@ private struct PriceIncreaseBody: Decodable, Sendable {
 private struct RescindConsentBody: Decodable, Sendable {
     var bundleId: String
     var environment: String?
+}
+
+extension String? {
+    /// What `revokes` says is taken back.
+    fileprivate func scope() throws(Problem) -> RevocationScope {
+        try FieldCheck.choice(self, "revokes", usual: .namedTransaction)
+    }
 }

@@ -8,8 +8,6 @@ struct RouterParts {
     let authority: CertificateAuthority
     let receipts: ReceiptAuthority
     let faults: FaultBook
-    let realtime: RealtimeSender
-    let tester: PerformanceTester
     let limiter: RateLimiter
     let demands: VerifyReceiptDemands
 
@@ -30,7 +28,6 @@ struct RouterParts {
         ReceiptRoutes(store: store, receipts: receipts).addRoutes(to: group)
         VerifyReceiptRoutes(demands: demands).addRoutes(to: group)
         ServerAPIControlRoutes(store: store, limiter: limiter).addRoutes(to: group)
-        RetentionMessagingRoutes(store: store, sender: realtime).addRoutes(to: group)
         FaultRoutes(book: faults).addRoutes(to: group)
         ForgeryRoutes(
             store: store, signer: signer, workshop: try ForgeryWorkshop(authority: authority), receipts: receipts
@@ -48,9 +45,6 @@ struct RouterParts {
         let api = ServerAPI(store: store, environment: environment, signer: signer, limiter: limiter)
         let group = api.makeGroup(on: router)
         api.addRoutes(to: group)
-        let messaging = group.group("v1")
-        RetentionMessaging(store: store, environment: environment).addRoutes(to: messaging)
-        PerformanceTestRoutes(store: store, environment: environment, tester: tester).addRoutes(to: messaging)
         VerifyReceipt(store: store, environment: environment, receipts: receipts, demands: demands)
             .addRoutes(to: router)
         return router

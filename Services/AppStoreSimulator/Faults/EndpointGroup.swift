@@ -1,6 +1,6 @@
 /// Which endpoints a fault is for, by their paths.
 ///
-/// Source of the paths: Apple, App Store Server API and Retention Messaging API, read from Apple's own library.
+/// Source of the paths: Apple, App Store Server API, read from Apple's own library.
 enum EndpointGroup: String, CaseIterable, Sendable {
     /// Everything on the port, unknown paths too.
     case all
@@ -16,7 +16,6 @@ enum EndpointGroup: String, CaseIterable, Sendable {
     /// Extensions of the renewal date, of one subscriber and of all.
     case extend
     case verifyReceipt
-    case messaging
 
     /// Whether a path belongs to the group.
     func contains(path: String) -> Bool {
@@ -36,7 +35,6 @@ enum EndpointGroup: String, CaseIterable, Sendable {
         case "notifications": .notifications
         case "refund": .refunds
         case "lookup": .orders
-        case "messaging": .messaging
         default: nil
         }
     }

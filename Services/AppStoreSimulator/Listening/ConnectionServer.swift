@@ -1,11 +1,9 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import HummingbirdTLS
 import NIOCore
-import NIOSSL
 
-/// How connections are served on each port: HTTP/1.1, with or without TLS, within limits.
+/// How connections are served on each port: HTTP/1.1 without TLS, within limits.
 enum ConnectionServer {
     enum Limit {
         /// Bytes of a request's body on any port: a receipt with thousands of purchases has about one megabyte.
@@ -24,10 +22,8 @@ enum ConnectionServer {
     }
 
     /// A server for an application.
-    ///
-    /// - Parameter tls: what it shows of itself; nil for plain HTTP.
-    static func make(tls: TLSIdentity?) throws -> HTTPServerBuilder {
-        let plain = HTTPServerBuilder { responder in
+    static func make() -> HTTPServerBuilder {
+        HTTPServerBuilder { responder in
             HTTP1Channel(
                 responder: { request, writer, channel in
                     try await respond(to: request, writer, channel, responder)
@@ -38,8 +34,6 @@ enum ConnectionServer {
                         maxHeaderFieldSize: Limit.headerBytes, maxHeaderListSize: Limit.headerBytes,
                         maxHeaderFieldCount: Limit.headerFields)))
         }
-        guard let tls else { return plain }
-        return try .tls(plain, tlsConfiguration: try tls.serverConfiguration())
     }
 
     /// Refuses a body that is said to be too large, and has everything else answered, its body cut off at the limit.

@@ -13,12 +13,11 @@ struct ListenerAddresses: Codable, Sendable, Equatable {
     let sandbox: String
 
     /// - Parameter host: a name or an address; `0.0.0.0` and `::` are told as `localhost`, which can be called.
-    init(host: String, ports: ListenerPorts, isSecure: Bool) {
-        let scheme = isSecure ? "https" : "http"
+    init(host: String, ports: ListenerPorts) {
         let name = ["0.0.0.0", "::"].contains(host) ? "localhost" : host.contains(":") ? "[\(host)]" : host
-        control = "\(scheme)://\(name):\(ports.control)"
-        production = "\(scheme)://\(name):\(ports.production)"
-        sandbox = "\(scheme)://\(name):\(ports.sandbox)"
+        control = "http://\(name):\(ports.control)"
+        production = "http://\(name):\(ports.production)"
+        sandbox = "http://\(name):\(ports.sandbox)"
     }
 
     /// Writes them into a folder: all or nothing, so that a reader who waits for the file can read it.

@@ -36,13 +36,12 @@ struct Listeners: Service, CustomStringConvertible {
     ///   - host: the address to listen on.
     ///   - ports: from ``ListenerPorts/init(host:control:production:sandbox:)``, none of them 0.
     ///   - folder: the state folder, which must exist.
-    ///   - tls: for HTTPS on all three; nil for HTTP.
     ///   - onListening: called once all three can be called and the file is written.
     init(
-        host: String, ports: ListenerPorts, routers: Routers, folder: URL, tls: TLSIdentity? = nil, logger: Logger,
+        host: String, ports: ListenerPorts, routers: Routers, folder: URL, logger: Logger,
         onListening: @escaping @Sendable () -> Void = {}
-    ) throws {
-        addresses = ListenerAddresses(host: host, ports: ports, isSecure: tls != nil)
+    ) {
+        addresses = ListenerAddresses(host: host, ports: ports)
         self.folder = folder
         self.logger = logger
         self.onListening = onListening
@@ -54,9 +53,9 @@ struct Listeners: Service, CustomStringConvertible {
         let parts = [
             (routers.control, ports.control), (routers.production, ports.production), (routers.sandbox, ports.sandbox),
         ]
-        applications = try parts.map { [quiet] router, port in
+        applications = parts.map { [quiet] router, port in
             Application(
-                router: router, server: try ConnectionServer.make(tls: tls),
+                router: router, server: ConnectionServer.make(),
                 configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
                 onServerRunning: { _ in listens.yield() }, logger: quiet)
         }

@@ -1,5 +1,4 @@
 import NIOCore
-import NIOSSL
 
 #if canImport(Glibc)
     import Glibc
@@ -43,7 +42,7 @@ struct RequestConnection: Sendable {
         limit.cancel()
     }
 
-    /// Ends a connection without a farewell: under TLS, too, nobody waits for the client's `close_notify`.
+    /// Ends a connection without a farewell.
     ///
     /// - Parameter reset: whether the client sees a reset and not an orderly end.
     static func drop(_ channel: any Channel, reset: Bool) {
@@ -52,12 +51,7 @@ struct RequestConnection: Sendable {
                 // With no time to linger, closing a socket resets the connection (socket(7), SO_LINGER).
                 _ = socket.setSoLinger(linger(l_onoff: 1, l_linger: 0))
             }
-            let operations = channel.pipeline.syncOperations
-            if let tls = try? operations.context(handlerType: NIOSSLServerHandler.self) {
-                tls.close(promise: nil)
-            } else {
-                channel.close(promise: nil)
-            }
+            channel.close(promise: nil)
         }
     }
 }

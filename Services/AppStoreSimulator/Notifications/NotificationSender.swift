@@ -2,7 +2,6 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
-import NIOSSL
 
 /// Posts notifications to the apps' servers and keeps what came of it (apple-facts C9).
 ///
@@ -37,10 +36,7 @@ struct NotificationSender: Sendable {
     /// - Parameters:
     ///   - faults: how notifications go astray.
     ///   - timeout: of one attempt, in our time.
-    ///   - trustRoots: a PEM file with roots that servers' certificates may end at, besides the system's.
-    init(
-        store: Store, faults: FaultBook? = nil, timeout: Duration = Limit.timeout, trustRoots: String? = nil
-    ) {
+    init(store: Store, faults: FaultBook? = nil, timeout: Duration = Limit.timeout) {
         self.store = store
         self.timeout = timeout
         self.faults = faults
@@ -50,11 +46,6 @@ struct NotificationSender: Sendable {
         configuration.connectionPool.idleTimeout = .seconds(Limit.idleSeconds)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Limit.concurrentSends
         configuration.connectionPool.retryConnectionEstablishment = false
-        if let trustRoots {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.additionalTrustRoots = [.file(trustRoots)]
-            configuration.tlsConfiguration = tls
-        }
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 

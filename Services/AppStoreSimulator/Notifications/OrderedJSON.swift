@@ -1,3 +1,5 @@
+import JSONText
+
 /// JSON that keeps the order of its fields and the text of its numbers, so that what is not changed stays as it was.
 indirect enum OrderedJSON: Sendable, Equatable {
     enum Limit {
@@ -93,129 +95,29 @@ indirect enum OrderedJSON: Sendable, Equatable {
 
     /// Reads JSON in UTF-8 (RFC 8259); nil when it is none, or too deep.
     init?(_ bytes: [UInt8]) {
-        var reader = JSONReader(bytes: bytes)
-        guard let value = reader.document() else { return nil }
-        self = value
-    }
-}
-
-/// Reads one JSON document.
-private struct JSONReader {
-    let bytes: [UInt8]
-    private var position = 0
-
-    init(bytes: [UInt8]) {
-        self.bytes = bytes
+        let rules = JSONTape.Rules(nestingDepthMaximum: Limit.depth, allowsNUL: true, keepsUnreadable: true)
+        guard let tape = try? JSONTape(bytes, rules: rules) else { return nil }
+        self.init(tape, 0)
     }
 
-    mutating func document() -> OrderedJSON? {
-        guard let value = value(depth: 0) else { return nil }
-        skipSpace()
-        return position == bytes.count ? value : nil
-    }
-
-    private mutating func value(depth: Int) -> OrderedJSON? {
-        guard depth < OrderedJSON.Limit.depth else { return nil }
-        skipSpace()
-        guard position < bytes.count else { return nil }
-        switch bytes[position] {
-        case UInt8(ascii: "{"): return object(depth: depth)
-        case UInt8(ascii: "["): return array(depth: depth)
-        case UInt8(ascii: "\""): return string().map(OrderedJSON.string)
-        default: return literal()
-        }
-    }
-
-    private mutating func object(depth: Int) -> OrderedJSON? {
-        position += 1
-        var fields: [OrderedJSON.Field] = []
-        if take("}") { return .object([]) }
-        while true {
-            skipSpace()
-            guard let name = string(), take(":"), let value = value(depth: depth + 1) else { return nil }
-            fields.append(OrderedJSON.Field(name: name, value: value))
-            if take("}") { return .object(fields) }
-            guard take(",") else { return nil }
-        }
-    }
-
-    private mutating func array(depth: Int) -> OrderedJSON? {
-        position += 1
-        var values: [OrderedJSON] = []
-        if take("]") { return .array([]) }
-        while true {
-            guard let value = value(depth: depth + 1) else { return nil }
-            values.append(value)
-            if take("]") { return .array(values) }
-            guard take(",") else { return nil }
-        }
-    }
-
-    private mutating func literal() -> OrderedJSON? {
-        let start = position
-        while position < bytes.count, !",]} \t\r\n".utf8.contains(bytes[position]) { position += 1 }
-        let text = String(decoding: bytes[start..<position], as: UTF8.self)
-        let isNumber = text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil
-        return isNumber || ["true", "false", "null"].contains(text) ? .literal(text) : nil
-    }
-
-    private mutating func string() -> String? {
-        guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { return nil }
-        position += 1
-        var text: [UInt8] = []
-        while position < bytes.count {
-            let byte = bytes[position]
-            position += 1
-            switch byte {
-            case UInt8(ascii: "\""): return String(validating: text, as: UTF8.self)
-            case UInt8(ascii: "\\"):
-                guard let character = escape() else { return nil }
-                text += Array(String(character).utf8)
-            case 0..<0x20: return nil
-            default: text.append(byte)
+    private init?(_ tape: JSONTape, _ index: Int) {
+        let raw = tape.raw(index)
+        switch tape.kind(of: index) {
+        case .string, .escapedString: self = .string(tape.string(index))
+        // A number that no machine can hold stays as it was written, too.
+        case .unreadable where !raw.allSatisfy("-+.eE0123456789".utf8.contains): return nil
+        case .null, .false, .true, .number, .unreadable: self = .literal(String(decoding: raw, as: UTF8.self))
+        case .array, .object:
+            let isObject = tape.kind(of: index) == .object
+            var (place, fields) = (tape.content(of: index).lowerBound, [Field]())
+            while place < tape.content(of: index).upperBound {
+                let name = isObject ? OrderedJSON(tape, place)?.string : ""
+                if isObject { place += 1 }
+                guard let name, let value = OrderedJSON(tape, place) else { return nil }
+                fields.append(Field(name: name, value: value))
+                place = tape.next(after: place)
             }
+            self = isObject ? .object(fields) : .array(fields.map(\.value))
         }
-        return nil
-    }
-
-    private mutating func escape() -> Unicode.Scalar? {
-        guard position < bytes.count else { return nil }
-        let byte = bytes[position]
-        position += 1
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(byte)
-        case UInt8(ascii: "b"): return "\u{8}"
-        case UInt8(ascii: "f"): return "\u{c}"
-        case UInt8(ascii: "n"): return "\n"
-        case UInt8(ascii: "r"): return "\r"
-        case UInt8(ascii: "t"): return "\t"
-        case UInt8(ascii: "u"): break
-        default: return nil
-        }
-        guard let unit = codeUnit() else { return nil }
-        guard (0xD800..<0xDC00).contains(unit) else { return Unicode.Scalar(unit) }
-        // A pair of surrogates is one character.
-        guard bytes[position...].starts(with: "\\u".utf8) else { return nil }
-        position += 2
-        guard let low = codeUnit(), (0xDC00..<0xE000).contains(low) else { return nil }
-        return Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
-    }
-
-    private mutating func codeUnit() -> UInt32? {
-        guard position + 4 <= bytes.count else { return nil }
-        let digits = String(decoding: bytes[position..<position + 4], as: UTF8.self)
-        position += 4
-        return digits.allSatisfy(\.isHexDigit) ? UInt32(digits, radix: 16) : nil
-    }
-
-    private mutating func take(_ character: Unicode.Scalar) -> Bool {
-        skipSpace()
-        guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
-        position += 1
-        return true
-    }
-
-    private mutating func skipSpace() {
-        while position < bytes.count, " \t\r\n".utf8.contains(bytes[position]) { position += 1 }
     }
 }

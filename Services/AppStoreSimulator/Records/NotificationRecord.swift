@@ -65,12 +65,3 @@ struct MassExtensionRecord: Codable, Sendable, Identifiable {
     var succeededCount: Int64
     var failedCount: Int64
 }
-
-/// A picture, a message or a setting of the Retention Messaging API; ``body`` is its own JSON.
-struct RetentionMessagingRecord: Codable, Sendable, Identifiable {
-    /// Kind, environment, bundle id and key, joined by `/`.
-    var id: String
-    var bundleId: String
-    var environment: StoreEnvironment
-    var body: String
-}

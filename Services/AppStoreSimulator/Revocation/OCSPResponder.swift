@@ -32,44 +32,38 @@ struct OCSPResponder: Sendable {
         guard let request = try? OCSPRequest(derEncoded: request) else {
             return OCSPResponse.failure(.malformedRequest)
         }
-        let issuers = request.certificates.map(issuer)
-        guard let signer = issuers.lazy.compactMap({ $0 }).first else { return OCSPResponse.failure(.unauthorized) }
-        let singles = zip(request.certificates, issuers).map { certificate, issuer in
-            // One answer has one signature: of another issuer's certificates the signer knows nothing.
-            OCSPResponse.Single(
-                certificateID: certificate.encoded, status: issuer == signer ? setting.status(signer) : .unknown,
-                revocationDate: setting.revocationDate ?? now)
-        }
+        guard let issuer = issuer(of: request) else { return OCSPResponse.failure(.unauthorized) }
         do {
-            return try signed(singles, by: signer, nonceExtension: request.nonceExtension, now: now)
+            return try signed(
+                OCSPResponse.Single(
+                    certificateID: request.certificateID, status: setting.status(issuer),
+                    revocationDate: setting.revocationDate ?? now), by: issuer, now: now)
         } catch {
             return OCSPResponse.failure(.internalError)
         }
     }
 
-    private func signed(
-        _ singles: [OCSPResponse.Single], by issuer: Issuer, nonceExtension: ArraySlice<UInt8>?, now: Date
-    ) throws -> [UInt8] {
+    private func signed(_ single: OCSPResponse.Single, by issuer: Issuer, now: Date) throws -> [UInt8] {
         let (certificate, key) =
             switch issuer {
             case .root: (authority.root, authority.rootKey)
             case .intermediate: (authority.intermediate, authority.intermediateKey)
             }
         let content = try OCSPResponse.content(
-            singles, keyHash: Array(Insecure.SHA1.hash(data: certificate.publicKey.subjectPublicKeyInfoBytes)),
-            validity: now...(now + Limit.answerLifetime), nonceExtension: nonceExtension)
+            single, keyHash: Array(Insecure.SHA1.hash(data: certificate.publicKey.subjectPublicKeyInfoBytes)),
+            validity: now...(now + Limit.answerLifetime))
         let signature = try key.signature(for: SHA384.hash(data: content))
         return try OCSPResponse.successful(content: content, signature: [UInt8](signature.derRepresentation))
     }
 
     /// Which of our authorities issued a certificate; nil when neither did.
-    private func issuer(of certificate: OCSPRequest.CertificateID) -> Issuer? {
+    private func issuer(of certificate: OCSPRequest) -> Issuer? {
         if isIssued(certificate, by: authority.intermediate) { return .intermediate }
         if isIssued(certificate, by: authority.root) { return .root }
         return nil
     }
 
-    private func isIssued(_ certificate: OCSPRequest.CertificateID, by issuer: Certificate) -> Bool {
+    private func isIssued(_ certificate: OCSPRequest, by issuer: Certificate) -> Bool {
         var name = DER.Serializer()
         guard (try? name.serialize(issuer.subject)) != nil,
             let nameHash = Self.hash(name.serializedBytes[...], certificate.hashAlgorithm),

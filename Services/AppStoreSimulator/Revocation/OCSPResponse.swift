@@ -38,9 +38,7 @@ enum OCSPResponse {
     /// - Parameters:
     ///   - keyHash: SHA-1 of the responder's public key: its name here.
     ///   - validity: `thisUpdate` and `nextUpdate`.
-    static func content(
-        _ singles: [Single], keyHash: [UInt8], validity: ClosedRange<Date>, nonceExtension: ArraySlice<UInt8>?
-    ) throws -> [UInt8] {
+    static func content(_ single: Single, keyHash: [UInt8], validity: ClosedRange<Date>) throws -> [UInt8] {
         var serializer = DER.Serializer()
         try serializer.appendConstructedNode(identifier: .sequence) { data in
             try data.serialize(
@@ -48,12 +46,7 @@ enum OCSPResponse {
                 tagClass: .contextSpecific)
             try data.serialize(try GeneralizedTime(validity.lowerBound))
             try data.appendConstructedNode(identifier: .sequence) { list in
-                for single in singles { try write(single, validity: validity, into: &list) }
-            }
-            if let nonceExtension {
-                data.serialize(explicitlyTaggedWithTagNumber: 1, tagClass: .contextSpecific) { tagged in
-                    tagged.appendConstructedNode(identifier: .sequence) { $0.serializeRawBytes(nonceExtension) }
-                }
+                try write(single, validity: validity, into: &list)
             }
         }
         return serializer.serializedBytes

@@ -10,7 +10,7 @@ struct RevocationRoutes: Sendable {
         static let requestBytes = 4_096
     }
 
-    /// The responder's path; ``address(host:port:isSecure:)`` is what certificates name.
+    /// The responder's path; ``address(host:port:)`` is what certificates name.
     static let path = "/simulator/ocsp"
 
     private static let contentType = "application/ocsp-response"
@@ -28,9 +28,9 @@ struct RevocationRoutes: Sendable {
     /// What certificates name as their responder, when the control API listens on a port of this machine.
     ///
     /// - Parameter host: where it listens. An IPv6 address is named as it is, `::` as `::1`; all else is 127.0.0.1.
-    static func address(host: String = "127.0.0.1", port: Int, isSecure: Bool = false) -> String {
+    static func address(host: String = "127.0.0.1", port: Int) -> String {
         let name = host == "::" ? "[::1]" : host.contains(":") ? "[\(host)]" : "127.0.0.1"
-        return "\(isSecure ? "https" : "http")://\(name):\(port)\(path)"
+        return "http://\(name):\(port)\(path)"
     }
 
     /// `revocation` under `/simulator/v1`.
@@ -54,14 +54,6 @@ struct RevocationRoutes: Sendable {
     func addResponder(to router: Router<BasicRequestContext>) {
         router.post(RouterPath(Self.path)) { request, _ in
             try await respond(to: [UInt8](try await ControlBody.bytes(of: request, maximum: Limit.requestBytes)))
-        }
-        // Base64 has slashes: what is asked is all of the path that follows.
-        router.get(RouterPath(Self.path + "/**")) { request, _ in
-            let text = request.uri.path.dropFirst(Self.path.count + 1)
-            guard text.utf8.count <= 3 * Limit.requestBytes, let base64 = String(text).removingPercentEncoding,
-                let body = Data(base64Encoded: base64), body.count <= Limit.requestBytes
-            else { return answer(OCSPResponse.failure(.malformedRequest)) }
-            return try await respond(to: [UInt8](body))
         }
     }
 

@@ -5,7 +5,7 @@ import NIOCore
 /// Bodies of the API's requests.
 enum APIBody {
     enum Limit {
-        /// Bytes of a request's body; retention messaging's images have their own.
+        /// Bytes of a request's body.
         static let bytes = 65_536
     }
 

@@ -44,8 +44,6 @@ extension APIError {
     static let invalidProductId = badRequest(4_000_023, "Invalid request. The product id parameter is invalid.")
     static let invalidSubscriptionGroupIdentifier = badRequest(
         4_000_024, "Invalid request. The subscription group identifier parameter is invalid.")
-    static let invalidExcludeRevoked = badRequest(
-        4_000_025, "Invalid request. The exclude revoked parameter is invalid.")
     static let invalidInAppOwnershipType = badRequest(
         4_000_026, "Invalid request. The in-app ownership type parameter is invalid.")
     static let invalidRevoked = badRequest(4_000_030, "Invalid request. The revoked parameter is invalid.")

@@ -31,7 +31,7 @@ struct ServerAPI: Sendable {
             .add(middleware: GateMiddleware(gate: gate))
     }
 
-    /// Adds every call but those of retention messaging.
+    /// Adds every call.
     func addRoutes(to group: RouterGroup<ServerAPIContext>) {
         addTransactionRoutes(to: group)
         addHistoryRoutes(to: group)

@@ -6,7 +6,7 @@ struct JournalChange: Sendable {
         case apps, products, accounts, devices, downloads, deferredPurchases, transactions, subscriptions
         case refundRequests, consumptionAnswers, notifications, externalPurchases, massExtensions
         case offerNonces
-        case retentionMessaging, settings
+        case settings
     }
 
     let table: Table

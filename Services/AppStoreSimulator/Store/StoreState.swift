@@ -25,7 +25,6 @@ struct StoreState: Sendable {
     private(set) var notifications = Table<NotificationRecord>()
     private(set) var externalPurchases = Table<ExternalPurchaseRecord>()
     private(set) var massExtensions = Table<MassExtensionRecord>()
-    private(set) var retentionMessaging = Table<RetentionMessagingRecord>()
     private(set) var settings = Table<SettingRecord>()
     private(set) var offerNonces = Table<OfferNonceRecord>()
 
@@ -62,8 +61,6 @@ struct StoreState: Sendable {
     mutating func put(_ row: DeferredPurchaseRecord) { deferredPurchases.put(row) }
     mutating func removeDeferredPurchase(_ id: String) { deferredPurchases.remove(id) }
     mutating func put(_ row: ConsumptionAnswerRecord) { consumptionAnswers.put(row) }
-    mutating func put(_ row: RetentionMessagingRecord) { retentionMessaging.put(row) }
-    mutating func removeRetentionMessaging(_ id: String) { retentionMessaging.remove(id) }
     mutating func put(_ row: SettingRecord) { settings.put(row) }
     mutating func put(_ row: OfferNonceRecord) { offerNonces.put(row) }
     mutating func removeOfferNonce(_ id: String) { offerNonces.remove(id) }
@@ -177,7 +174,6 @@ struct StoreState: Sendable {
         case .notifications: notifications.load(change.id, try row(NotificationRecord.self))
         case .externalPurchases: externalPurchases.load(change.id, try row(ExternalPurchaseRecord.self))
         case .massExtensions: massExtensions.load(change.id, try row(MassExtensionRecord.self))
-        case .retentionMessaging: retentionMessaging.load(change.id, try row(RetentionMessagingRecord.self))
         case .settings: settings.load(change.id, try row(SettingRecord.self))
         case .offerNonces: offerNonces.load(change.id, try row(OfferNonceRecord.self))
         }
@@ -209,7 +205,6 @@ struct StoreState: Sendable {
         try take(&notifications, .notifications)
         try take(&externalPurchases, .externalPurchases)
         try take(&massExtensions, .massExtensions)
-        try take(&retentionMessaging, .retentionMessaging)
         try take(&settings, .settings)
         try take(&offerNonces, .offerNonces)
         return changes

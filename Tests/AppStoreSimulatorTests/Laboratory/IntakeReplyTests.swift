@@ -42,13 +42,14 @@ import Testing
 
     @Test(arguments: [400, 401, 403, 404, 413, 422])
     func refusalIsNotTriedAgainAndSaysWhy(status: Int) {
-        let body = #"{"type":"/problems/app-unknown","title":"No","detail":"the app is not known"}"#
-        guard case .refused(status, let problem, let slug) = reply(status, body) else {
+        let body =
+            #"{"type":"/problems/app-unknown","code":"app-unknown","title":"No","detail":"the app is not known"}"#
+        guard case .refused(status, let problem, let code) = reply(status, body) else {
             Issue.record("\(status) is tried again")
             return
         }
         #expect(problem == "\(status) the app is not known")
-        #expect(slug == "app-unknown")
+        #expect(code == "app-unknown")
     }
 
     @Test func somethingElseThanAPurchaseIsNoSuccess() {

@@ -37,18 +37,18 @@ import Testing
         records.note(.purchase(answer("fulfilled")))
         records.note(.tryAgain(status: nil, after: nil, problem: ""))
         records.note(.tryAgain(status: 503, after: nil, problem: ""))
-        records.note(.refused(status: 422, problem: "", slug: nil))
+        records.note(.refused(status: 422, problem: "", code: nil))
         #expect(records.counts.statuses == ["202": 1, "200": 1, "unreachable": 1, "503": 1, "422": 1])
     }
 
     @Test func anOutcomeThatAPostLearnsAfterAQuestionDidIsTheQuestions() {
         records.begin(0)
         records.note(.purchase(answer("received")), of: .purchase(0))
-        records.note(.tryAgain(status: 503, after: nil, problem: "503"), of: .purchase(0), askedLate: .zero)
+        records.note(.tryAgain(status: 503, after: nil, problem: "503"), of: .purchase(0))
         #expect(records.purchases[0].problem == "503")
-        records.note(.purchase(answer("fulfilled")), of: .purchase(0), askedLate: .milliseconds(3))
+        records.note(.purchase(answer("fulfilled")), of: .purchase(0))
         records.note(.purchase(answer("fulfilled")), of: .purchase(0))
         let purchase = records.purchases[0]
-        #expect(purchase.askedLateMilliseconds == 3 && purchase.problem == nil && records.counts.settled == 1)
+        #expect(purchase.problem == nil && records.counts.settled == 1)
     }
 }

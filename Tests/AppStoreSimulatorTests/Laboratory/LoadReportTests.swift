@@ -58,28 +58,6 @@ import Testing
         #expect(text.contains("p50 20.0 ms, p95 30.0 ms, p99 30.0 ms, max 30.0 ms"))
         #expect(text.contains("2.5 posted/s over 2.0 s, 0.8 settled/s"))
         #expect(text.hasSuffix("good: every genuine purchase has an outcome"))
-        #expect(!text.contains("asked for too late"))
-    }
-
-    @Test("what was learnt by asking says by how much at most it was learnt too late, as text and as JSON")
-    func lateQuestions() throws {
-        var asked = purchase("fulfilled", outcome: 30)
-        asked.askedLateMilliseconds = 12
-        let report = report([purchase("fulfilled", outcome: 10), asked])
-        #expect(report.text.contains("\n  asked for too late by           p50 12.0 ms, p95 12.0 ms"))
-        struct Document: Decodable {
-            let askedLate: Percentiles
-            let purchases: [Purchase]
-
-            struct Purchase: Decodable {
-                let askedLateMilliseconds: Double?
-            }
-        }
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let document = try decoder.decode(Document.self, from: Data(try report.json().utf8))
-        #expect(document.askedLate.count == 1 && document.askedLate.max == 12)
-        #expect(document.purchases.map(\.askedLateMilliseconds) == [nil, 12])
     }
 
     @Test func eachKindOfProofIsReportedByItself() throws {
@@ -128,8 +106,8 @@ import Testing
 
     @Test("a forgery that intake refuses for its shape is refused for the expected reason, and no other refusal is")
     func refusalsAtTheDoor() {
-        func refused(_ expected: String, _ status: Int, _ slug: String) -> LoadReport.Forgery {
-            let body = #"{"type":"/problems/\#(slug)","title":"No","detail":"It is none."}"#
+        func refused(_ expected: String, _ status: Int, _ code: String) -> LoadReport.Forgery {
+            let body = #"{"type":"/problems/\#(code)","code":"\#(code)","title":"No","detail":"It is none."}"#
             var forgery = LoadReport.Forgery(kind: "four_parts", expectedReason: expected, account: "p")
             forgery.note(
                 IntakeClient.interpret(HTTPCaller.Answer(status: status, retryAfter: nil, body: Data(body.utf8))))

@@ -20,7 +20,6 @@ import Testing
         #expect(bench.records.counts.settled == 3)
         for purchase in bench.records.purchases {
             #expect(purchase.outcomeMilliseconds ?? 0 >= purchase.acceptedMilliseconds ?? .infinity)
-            #expect(purchase.askedLateMilliseconds != nil)
         }
         #expect(bench.phases == [.posting, .settling])
     }
@@ -92,7 +91,6 @@ import Testing
             .state("fulfilled", of: id)
         }
         #expect(bench.asked.isEmpty && bench.records.counts.settled == 2)
-        #expect(bench.records.purchases.allSatisfy { $0.askedLateMilliseconds == nil })
     }
 
     @Test func withoutATimeForItNothingIsAsked() async {

@@ -90,7 +90,7 @@ struct EventListener: Sendable {
 
     /// What a page says; nil when it is none.
     static func page(_ body: Data) -> Page? {
-        guard let value = JSONValue(json: body), let events = value["events"]?.list, let next = value["next"]?.text
+        guard let value = JSONValue(json: body), let events = value["data"]?.list, let next = value["next"]?.text
         else { return nil }
         return Page(events: events, next: next)
     }

@@ -42,7 +42,7 @@ struct ListenCommand: AsyncParsableCommand {
         if events, bundleId == nil {
             throw ValidationError("--events wants --bundle-id: the app whose events are meant")
         }
-        for type in wantedTypes where !events && NotificationMenu.entry(type) == nil {
+        for type in wantedTypes where !events && TriggerKind.subtypes(of: type) == nil {
             throw ValidationError("no notification type is \"\(type)\"; app-store-simulator trigger --list shows them")
         }
     }

@@ -42,8 +42,8 @@ struct IntakeClient: LoadIntake {
         case purchase(Purchase)
         /// Nothing is decided; the same is to be sent again, after a pause if one was asked for.
         case tryAgain(status: Int?, after: Duration?, problem: String)
-        /// Intake does not want it, and will not want it next time either; the slug is the end of the problem's type.
-        case refused(status: Int, problem: String, slug: String?)
+        /// Intake does not want it, and will not want it next time either; the code is the problem's.
+        case refused(status: Int, problem: String, code: String?)
     }
 
     func post(_ proof: LoadProof, account: String, wait: Int) async -> Reply {
@@ -94,6 +94,6 @@ struct IntakeClient: LoadIntake {
         }
         return .refused(
             status: answer.status, problem: problem,
-            slug: document?["type"]?.text?.split { $0 == ":" || $0 == "/" }.last.map(String.init))
+            code: document?["code"]?.text)
     }
 }

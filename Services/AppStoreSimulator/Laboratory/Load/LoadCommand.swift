@@ -9,8 +9,7 @@ struct LoadCommand: AsyncParsableCommand {
         discussion: """
             An outcome that a post is not answered with is asked for right away, while posting goes on. Latencies are
             from the begin of a purchase's first post: "accept" until it was accepted, "outcome" until its outcome was
-            learnt. "asked for too late by" is how long nobody had asked when the question began that learnt it: by so
-            much at most an outcome's latency is too long. Where that is much, raise --outcome-concurrency.
+            learnt.
 
             Connection errors, 429 and 5xx are tried again with back-off, as StoreKit would, so that it can run while
             services are killed and started. Exits with 1 when a genuine purchase has no outcome, a forgery was taken

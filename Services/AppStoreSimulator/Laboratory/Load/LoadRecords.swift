@@ -64,12 +64,9 @@ final class LoadRecords: Sendable {
     }
 
     /// What intake said of something at last, or that it said nothing.
-    ///
-    /// - Parameter askedLate: how long nobody had asked for its outcome when the question began that this answers;
-    ///   nil for the answer to a post.
-    func note(_ reply: IntakeClient.Reply, of subject: LoadSubject, askedLate: Duration? = nil) {
+    func note(_ reply: IntakeClient.Reply, of subject: LoadSubject) {
         switch (subject, reply) {
-        case (.purchase(let index), .purchase(let answer)): update(index, with: answer, askedLate: askedLate)
+        case (.purchase(let index), .purchase(let answer)): update(index, with: answer)
         case (.purchase(let index), .tryAgain(_, _, let problem)), (.purchase(let index), .refused(_, let problem, _)):
             fail(index, problem: problem)
         case (.forgery(let index), _): state.withLock { $0.forgeries[index].note(reply) }
@@ -77,7 +74,7 @@ final class LoadRecords: Sendable {
     }
 
     /// Intake has told how a purchase stands.
-    func update(_ index: Int, with answer: IntakeClient.Purchase, askedLate: Duration? = nil) {
+    func update(_ index: Int, with answer: IntakeClient.Purchase) {
         state.withLock { state in
             let elapsed = state.began[index].map { ($0.duration(to: .now)).milliseconds }
             if let known = state.purchases[index].submissionId {
@@ -94,7 +91,6 @@ final class LoadRecords: Sendable {
             state.purchases[index].problem = nil
             if answer.isSettled {
                 state.purchases[index].outcomeMilliseconds = elapsed
-                state.purchases[index].askedLateMilliseconds = askedLate?.milliseconds
                 state.counts.settled += 1
             }
         }

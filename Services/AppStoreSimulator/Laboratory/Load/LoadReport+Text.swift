@@ -27,7 +27,6 @@ extension LoadReport {
         rows.append(("retries", "\(retries)"))
         rows.append(("accept", Self.line(acceptLatency)))
         rows.append(("outcome", Self.line(outcomeLatency)))
-        if let askedLate { rows.append(("  asked for too late by", Self.line(askedLate))) }
         rows += kindRows
         let posted = ToolOutput.number(Double(sent) / max(postingSeconds, 0.001), digits: 1)
         let settledRate = ToolOutput.number(Double(settled) / max(settlingSeconds, 0.001), digits: 1)
@@ -45,7 +44,7 @@ extension LoadReport {
     private var otherReasons: [String: Int] {
         forgeries.reduce(into: [:]) { counts, forgery in
             guard forgery.state == "rejected", !forgery.isRefusedAsExpected else { return }
-            let reason = forgery.reason ?? forgery.problemSlug ?? forgery.problem ?? "no reason"
+            let reason = forgery.reason ?? forgery.problemCode ?? forgery.problem ?? "no reason"
             counts["\(forgery.kind): \(reason), not \(forgery.expectedReason)", default: 0] += 1
         }
     }
@@ -84,7 +83,7 @@ extension LoadReport {
         let report: LoadReport
 
         enum DerivedKeys: String, CodingKey {
-            case accepted, settled, outcomes, acceptLatency, outcomeLatency, askedLate, byProof, failures
+            case accepted, settled, outcomes, acceptLatency, outcomeLatency, byProof, failures
         }
 
         func encode(to encoder: any Encoder) throws {
@@ -95,7 +94,6 @@ extension LoadReport {
             try derived.encode(report.outcomes, forKey: .outcomes)
             try derived.encodeIfPresent(report.acceptLatency, forKey: .acceptLatency)
             try derived.encodeIfPresent(report.outcomeLatency, forKey: .outcomeLatency)
-            try derived.encodeIfPresent(report.askedLate, forKey: .askedLate)
             let byProof = Dictionary(uniqueKeysWithValues: report.byProof.map { ($0.kind.rawValue, $0.result) })
             try derived.encode(byProof, forKey: .byProof)
             try derived.encode(report.failures, forKey: .failures)

@@ -17,10 +17,6 @@ struct LoadReport: Codable, Sendable {
         var acceptedMilliseconds: Double?
         /// From the first attempt until its outcome was learnt, in milliseconds.
         var outcomeMilliseconds: Double?
-        /// How long nobody had asked when the question began that learnt the outcome, in milliseconds.
-        ///
-        /// By so much at most the time until the outcome is too long. Nil where a post was answered with the outcome.
-        var askedLateMilliseconds: Double?
         /// What went wrong last.
         var problem: String?
 
@@ -38,13 +34,13 @@ struct LoadReport: Codable, Sendable {
         var reason: String?
         var problem: String?
         /// The end of the problem's type, where intake refused it at the door, which it does without a reason.
-        var problemSlug: String?
+        var problemCode: String?
 
         var isBreach: Bool { state == "fulfilled" || state == "parked" }
 
         /// Whether intake itself saw that it has not the shape of a JWS, so that it never came to be verified.
         var isShapeless: Bool {
-            submissionId == nil && problemSlug == "proof-malformed" && expectedReason == "not_a_jws"
+            submissionId == nil && problemCode == "proof-malformed" && expectedReason == "not_a_jws"
         }
 
         var isRefusedAsExpected: Bool { state == "rejected" && (reason == expectedReason || isShapeless) }
@@ -74,8 +70,6 @@ struct LoadReport: Codable, Sendable {
     var settled: Int { purchases.count { $0.isSettled } }
     var acceptLatency: Percentiles? { Percentiles(purchases.compactMap(\.acceptedMilliseconds)) }
     var outcomeLatency: Percentiles? { Percentiles(purchases.compactMap(\.outcomeMilliseconds)) }
-    /// Of the outcomes that were learnt by asking.
-    var askedLate: Percentiles? { Percentiles(purchases.compactMap(\.askedLateMilliseconds)) }
 
     /// Purchases by state, with the reason where there is one: `fulfilled`, `rejected: sandbox_refused`.
     var outcomes: [String: Int] { Self.outcomes(purchases) }

@@ -127,7 +127,7 @@ extension LoadReport.Forgery {
     mutating func note(_ reply: IntakeClient.Reply) {
         switch reply {
         case .purchase(let purchase): (submissionId, state, reason) = (purchase.id, purchase.state, purchase.reason)
-        case .refused(_, let problem, let slug): (state, self.problem, problemSlug) = ("rejected", problem, slug)
+        case .refused(_, let problem, let code): (state, self.problem, problemCode) = ("rejected", problem, code)
         case .tryAgain(_, _, let problem): self.problem = problem
         }
     }

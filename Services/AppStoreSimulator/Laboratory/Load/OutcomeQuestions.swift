@@ -21,8 +21,6 @@ final class OutcomeQuestions: Sendable {
         let subject: LoadSubject
         let id: String
         let account: String
-        /// When the last answer about it came: nobody has asked since.
-        var unaskedSince: ContinuousClock.Instant
     }
 
     /// What the loop in ``run()`` reacts to.
@@ -49,7 +47,7 @@ final class OutcomeQuestions: Sendable {
 
     /// Something was accepted and has no outcome; asked for once, however often it is posted.
     func ask(for subject: LoadSubject, id: String, account: String) {
-        event.yield(.accepted(Question(subject: subject, id: id, account: account, unaskedSince: .now)))
+        event.yield(.accepted(Question(subject: subject, id: id, account: account)))
     }
 
     /// Nothing more is going to be asked for; the time for what is open begins.
@@ -89,19 +87,16 @@ final class OutcomeQuestions: Sendable {
 
     private func ask(_ question: Question, longest: Int, until deadline: ContinuousClock.Instant?) async -> Event {
         let began = ContinuousClock.now
-        let late = question.unaskedSince.duration(to: began)
         // While posting goes on, no question that is begun may outlast the time after it.
         let left = deadline.map { began.duration(to: $0) } ?? time
         let wait = min(longest, max(1, Int(left.components.seconds)))
         let reply = await intake.fetch(question.id, account: question.account, wait: wait)
         records.note(reply)
-        records.note(reply, of: question.subject, askedLate: late)
+        records.note(reply, of: question.subject)
         if case .purchase(let purchase) = reply, purchase.isSettled { return .settled }
-        var again = question
-        again.unaskedSince = .now
         // Where intake answers at once, for want of room or because it stops, this keeps the questions apart.
         try? await Task.sleep(until: began + Self.interval, clock: .continuous)
-        return .stillOpen(again)
+        return .stillOpen(question)
     }
 }
 

@@ -114,14 +114,13 @@ extension StoryParser {
             reader.report(line, "\"\(text)\" is no notification such as DID_RENEW ×6")
             return (text, 1)
         }
-        guard let known = NotificationMenu.entry(type) else {
-            let types = NotificationMenu.entries.map(\.type)
+        guard let subtypes = TriggerKind.subtypes(of: type) else {
+            let types = NotificationType.allCases.map(\.rawValue)
             reader.report(line, "no notification type is \"\(type)\"; allowed: \(StoryReader.choice(types))")
             return (text, 1)
         }
-        if parts.count > 2 || parts.count == 2 && !known.subtypes.contains(parts[1]) {
-            reader.report(
-                line, "\(type) has \(known.subtypes.isEmpty ? "no subtype" : StoryReader.choice(known.subtypes))")
+        if parts.count > 2 || parts.count == 2 && !subtypes.contains(parts[1]) {
+            reader.report(line, "\(type) has \(subtypes.isEmpty ? "no subtype" : StoryReader.choice(subtypes))")
         }
         return (words[0], count)
     }

@@ -25,7 +25,7 @@ struct TriggerCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard list || type != nil else { throw ValidationError("which type? --list shows them") }
-        if let type { _ = try TriggerRequest.check(type, subtype) }
+        if let type { try TriggerRequest.check(type, subtype) }
         guard environment.map({ ["Production", "Sandbox"].contains($0) }) ?? true else {
             throw ValidationError("--environment is Production or Sandbox")
         }
@@ -35,9 +35,17 @@ struct TriggerCommand: AsyncParsableCommand {
         for text in override { _ = try TriggerRequest.override(text) }
     }
 
+    /// All types with their subtypes, and what is played, a line each.
+    private static var menu: String {
+        TriggerKind.all.map { kind in
+            let subtype = kind.subtype.map { " --subtype \($0.rawValue)" } ?? ""
+            return ToolOutput.padded(kind.type.rawValue + subtype, 58) + kind.summary
+        }.joined(separator: "\n")
+    }
+
     func run() async throws {
         guard let type, !list else {
-            print(json ? try ToolOutput.json(NotificationMenu.entries) : TriggerRequest.menu)
+            print(json ? "[\(TriggerKind.all.map(\.description).joined(separator: ","))]" : Self.menu)
             return
         }
         try await failingPlainly {

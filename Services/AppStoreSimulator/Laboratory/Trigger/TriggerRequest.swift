@@ -58,15 +58,14 @@ struct TriggerRequest: Sendable {
     /// Refuses types and subtypes that Apple does not have.
     ///
     /// - Throws: `ValidationError`.
-    static func check(_ type: String, _ subtype: String?) throws -> NotificationMenu.Entry {
-        guard let entry = NotificationMenu.entry(type.uppercased()) else {
+    static func check(_ type: String, _ subtype: String?) throws {
+        guard let subtypes = TriggerKind.subtypes(of: type.uppercased()) else {
             throw ValidationError("no notification type is \"\(type)\"; --list shows them")
         }
-        if let subtype, !entry.subtypes.contains(subtype.uppercased()) {
-            let allowed = entry.subtypes.isEmpty ? "no subtype" : entry.subtypes.joined(separator: ", ")
-            throw ValidationError("\(entry.type) has \(allowed)")
+        if let subtype, !subtypes.contains(subtype.uppercased()) {
+            let allowed = subtypes.isEmpty ? "no subtype" : subtypes.joined(separator: ", ")
+            throw ValidationError("\(type.uppercased()) has \(allowed)")
         }
-        return entry
     }
 
     /// `data.status=2`: a path, and a value of JSON or else a text.
@@ -78,14 +77,6 @@ struct TriggerRequest: Sendable {
             throw ValidationError("--override is PATH=VALUE, such as data.status=2")
         }
         return (String(parts[0]), JSONValue(json: Data(parts[1].utf8)) ?? .text(String(parts[1])))
-    }
-
-    /// All types, a line each.
-    static var menu: String {
-        NotificationMenu.entries.map { entry in
-            let subtypes = entry.subtypes.isEmpty ? "" : "\n    --subtype \(entry.subtypes.joined(separator: " | "))"
-            return "\(ToolOutput.padded(entry.type, 26))\(entry.meaning)\(subtypes)"
-        }.joined(separator: "\n")
     }
 
     /// Asks for it, and waits a little for its delivery.

@@ -26,6 +26,12 @@ struct TriggerKind: Sendable {
     static func kinds(of type: String) -> [TriggerKind] {
         all.filter { $0.type.rawValue == type }
     }
+
+    /// The subtypes of a type; nil for a type that Apple does not have.
+    static func subtypes(of type: String) -> [String]? {
+        let kinds = kinds(of: type)
+        return kinds.isEmpty ? nil : kinds.compactMap { $0.subtype?.rawValue }
+    }
 }
 
 // MARK: Subscriptions

@@ -22,8 +22,8 @@ struct TriggerRoutes: Sendable {
 }
 
 extension TriggerKind {
-    /// As an element of an answer.
-    fileprivate var description: String {
+    /// As an element of an answer; JSON.
+    var description: String {
         var json = JSONText()
         json.add("notificationType", type.rawValue)
         json.add("subtype", subtype?.rawValue)

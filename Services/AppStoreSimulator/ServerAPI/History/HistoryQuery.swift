@@ -2,12 +2,6 @@ import Hummingbird
 
 /// What Get Transaction History is asked for, checked.
 struct HistoryQuery: Sendable {
-    enum Version: Sendable {
-        /// Leaves finished consumables out.
-        case v1
-        case v2
-    }
-
     enum Limit {
         /// Product ids, and subscription groups, of one request.
         static let values = 100
@@ -15,7 +9,6 @@ struct HistoryQuery: Sendable {
         static let length = 255
     }
 
-    let version: Version
     let revision: RevisionToken?
     /// Of the purchase date, inclusive; milliseconds since 1970.
     let startDate: Int64?
@@ -31,8 +24,7 @@ struct HistoryQuery: Sendable {
     /// Reads a query.
     ///
     /// - Throws: the ``APIError`` of the first parameter that is wrong.
-    init(_ parameters: Parameters, version: Version) throws(APIError) {
-        self.version = version
+    init(_ parameters: Parameters) throws(APIError) {
         revision = if let text = parameters.get("revision") { try RevisionToken(text) } else { nil }
         startDate = try Self.date(parameters.get("startDate"), .invalidStartDate)
         endDate = try Self.date(parameters.get("endDate"), .invalidEndDate)
@@ -54,10 +46,7 @@ struct HistoryQuery: Sendable {
             case "DESCENDING": true
             default: throw .invalidSort
             }
-        let revoked = try Self.flag(parameters.get("revoked"), .invalidRevoked)
-        // The first version's older word for it.
-        let excludes = version == .v1 ? try Self.flag(parameters.get("excludeRevoked"), .invalidExcludeRevoked) : nil
-        isRevoked = excludes == true ? false : revoked
+        isRevoked = try Self.flag(parameters.get("revoked"), .invalidRevoked)
     }
 
     /// Whether a transaction is asked for.
@@ -77,9 +66,7 @@ struct HistoryQuery: Sendable {
             return false
         }
         if let isFamilyShared, transaction.isFamilyShared != isFamilyShared { return false }
-        let wasRevoked = transaction.revocationDate != nil
-        if let isRevoked, wasRevoked != isRevoked { return false }
-        return version == .v2 || transaction.type != .consumable || !transaction.isFinished || wasRevoked
+        return isRevoked.map { $0 == (transaction.revocationDate != nil) } ?? true
     }
 
     private static func date(_ text: String?, _ error: APIError) throws(APIError) -> Int64? {

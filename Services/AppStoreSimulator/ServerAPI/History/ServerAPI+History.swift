@@ -1,13 +1,10 @@
 import Hummingbird
 
 extension ServerAPI {
-    /// Get Transaction History, in both versions, and Get Refund History.
+    /// Get Transaction History, in its second version, and Get Refund History.
     func addHistoryRoutes(to group: RouterGroup<ServerAPIContext>) {
         limited(group, .transactionHistory).get("v2/history/{transactionId}") { request, context in
-            try await history(request, context, version: .v2)
-        }
-        limited(group, .transactionHistoryV1).get("v1/history/{transactionId}") { request, context in
-            try await history(request, context, version: .v1)
+            try await history(request, context)
         }
         limited(group, .refundHistory).get("v2/refund/lookup/{transactionId}") { request, context in
             let app = try context.caller()
@@ -25,12 +22,10 @@ extension ServerAPI {
         }
     }
 
-    private func history(
-        _ request: Request, _ context: ServerAPIContext, version: HistoryQuery.Version
-    ) async throws -> Response {
+    private func history(_ request: Request, _ context: ServerAPIContext) async throws -> Response {
         let app = try context.caller()
         let id = try context.pathPart("transactionId")
-        let query = try HistoryQuery(request.uri.queryParameters, version: version)
+        let query = try HistoryQuery(request.uri.queryParameters)
         let page = try await store.read { state in
             state.history(of: try state.customer(ofAny: id, app: app, environment: environment), query)
         }

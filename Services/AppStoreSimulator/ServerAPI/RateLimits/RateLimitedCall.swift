@@ -4,7 +4,6 @@ enum RateLimitedCall: String, Sendable, CaseIterable {
     case appTransactionInfo
     case transactionInfo
     case transactionHistory
-    case transactionHistoryV1
     case subscriptionStatuses
     case consumption
     case consumptionV1
@@ -20,8 +19,8 @@ enum RateLimitedCall: String, Sendable, CaseIterable {
     /// Requests a second in production.
     var rate: Double {
         switch self {
-        case .finishTransaction, .appTransactionInfo, .transactionInfo, .transactionHistory, .transactionHistoryV1,
-            .subscriptionStatuses, .consumption, .consumptionV1, .notificationHistory:
+        case .finishTransaction, .appTransactionInfo, .transactionInfo, .transactionHistory, .subscriptionStatuses,
+            .consumption, .consumptionV1, .notificationHistory:
             50
         case .extendRenewalDate, .setAppAccountToken: 20
         case .lookUpOrder, .refundHistory: 10
