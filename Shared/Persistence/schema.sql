@@ -43,11 +43,51 @@ CREATE TABLE audit_log (
     action     text NOT NULL,
     subject    text NOT NULL,
     reason     text NOT NULL,
+    app        text,                           -- whose acts it is among; null for what is of no app, or of several
     created_at timestamptz NOT NULL DEFAULT now()
 );
+-- AuditLogReading.page: an app's lines, the newest first.
+CREATE INDEX audit_log_app ON audit_log (app, id) WHERE app IS NOT NULL;
 -- Who did what, and when, stays when an account is forgotten.
 CREATE TRIGGER audit_log_unchanged BEFORE UPDATE ON audit_log
     FOR EACH ROW EXECUTE FUNCTION refuse_other_change('subject', 'reason');
+
+-- Whose data people looked at by a key of the staff: a row for each account or order that an answer told of, and one for an answer
+-- of many. Removed after COUNTERSIGN_RETENTION_VIEWS. Written by ViewStore.
+CREATE TABLE views (
+    id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    app            text NOT NULL,
+    actor          text NOT NULL,              -- as in audit_log
+    route          text NOT NULL,              -- method and path, with the parameters' names
+    environment    text,                       -- null for what is of both
+    account        text,                       -- null where many were listed, or nobody has the order
+    transaction_id text,                       -- an order's own id; null for what is not about one
+    request_id     text NOT NULL,
+    created_at     timestamptz NOT NULL DEFAULT now()
+);
+-- ViewReading.page: an app's rows, the newest first; and those of one account, as forgetting and exports want them, too.
+CREATE INDEX views_app ON views (app, id);
+CREATE INDEX views_account ON views (account, app, id) WHERE account IS NOT NULL;
+-- ViewStore.removeOld.
+CREATE INDEX views_old ON views (created_at);
+CREATE TRIGGER views_unchanged BEFORE UPDATE ON views
+    FOR EACH ROW EXECUTE FUNCTION refuse_other_change('account');
+
+-- What acts were answered that callers named by an Idempotency-Key: a repetition does nothing more. Key and request stand here as
+-- hashes, and answers name no account, so that nothing of a person is here. Removed after 24 hours. Written by RememberedActStore.
+CREATE TABLE remembered_acts (
+    app            text NOT NULL,
+    key_sha256     text NOT NULL,
+    request_sha256 text NOT NULL,              -- the same key with another request is refused
+    route          text NOT NULL,
+    status         integer NOT NULL,
+    headers        jsonb NOT NULL,
+    body           text NOT NULL,              -- sealed where it tells a secret
+    created_at     timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app, key_sha256)
+);
+-- RememberedActStore.removeOld.
+CREATE INDEX remembered_acts_old ON remembered_acts (created_at);
 
 ------------------------------------------------------------------------------------------------------------------------
 -- Submissions
@@ -102,8 +142,14 @@ CREATE INDEX submissions_unalarmed ON submissions ((coalesce(reopened_at, receiv
     WHERE due_at IS NOT NULL AND alarmed_at IS NULL;
 CREATE INDEX submissions_alarmed ON submissions ((coalesce(reason, 'no_verdict')), (coalesce(reopened_at, received_at)))
     WHERE due_at IS NOT NULL AND alarmed_at IS NOT NULL;
--- What an account posted: AccountExport, ForgettingStore.
-CREATE INDEX submissions_account ON submissions (account, app) WHERE account <> '';
+-- What an account posted: AccountExport, ForgettingStore; SubmissionListStore, the newest first.
+CREATE INDEX submissions_account ON submissions (account, app, (coalesce(reopened_at, received_at))) WHERE account <> '';
+-- SubmissionListStore, UndeliveredListStore, OverviewStore: an app's submissions that are not fulfilled, by time. The condition
+-- is SubmissionListStore.isUnfulfilled, from which no other statement's follows.
+CREATE INDEX submissions_unfulfilled ON submissions (app, state, (coalesce(reopened_at, received_at)))
+    WHERE state || '' <> 'fulfilled';
+-- IdentifierStore: what a request posted.
+CREATE INDEX submissions_correlation ON submissions (correlation_id);
 -- SubmissionStore.reopen: Apple did not know the id, and an order of it appears.
 CREATE INDEX submissions_not_found ON submissions (app, coalesce(named_transaction_id, proof))
     WHERE state = 'rejected' AND reason IN ('transaction_not_found', 'transaction_not_in_receipt')
@@ -220,6 +266,8 @@ CREATE INDEX orders_lineage ON orders (original_transaction_id, environment, pur
 -- AccountStore.transactions, page by page, the newest first.
 CREATE INDEX orders_account ON orders (account, app, environment, created_at DESC, transaction_id DESC)
     WHERE account IS NOT NULL;
+-- OrderListStore: an app's orders, the newest first; OverviewStore counts those of an hour.
+CREATE INDEX orders_newest ON orders (app, environment, created_at, transaction_id);
 -- IntentStore.find.
 CREATE INDEX orders_app_account_token ON orders (app_account_token) WHERE app_account_token IS NOT NULL;
 -- ConsentStore.rescind.
@@ -235,6 +283,10 @@ CREATE INDEX orders_nobodys_by_token ON orders (app, app_account_token, environm
         AND (state = 'revoked' OR state = 'parked' AND reason = 'account_token_unknown');
 -- UndeliveredStore, BacklogStore: how many are parked, by environment and reason, and since when.
 CREATE INDEX orders_waiting ON orders (environment, reason, created_at) WHERE state = 'parked';
+-- UndeliveredListStore, OrderListStore: the same of an app. The condition is ParkedReasons.isParked and not that of orders_waiting,
+-- or the planner would take that one, and read other apps' orders.
+CREATE INDEX orders_parked ON orders (app, environment, reason, created_at, transaction_id)
+    WHERE state NOT IN ('granted', 'revoked');
 -- The view daily_revenue: a day or a month of a large table.
 CREATE INDEX orders_purchased_on ON orders (((purchase_date AT TIME ZONE 'UTC')::date))
     WHERE environment = 'production';
@@ -313,7 +365,11 @@ CREATE TABLE entitlements (
     end_told_at     timestamptz,               -- when its end by the clock was told
     revoked_at      timestamptz,
     revoked_because text,                      -- family_copy: a receipt does not say that it is a family member's; Apple did later
+    audit_id        bigint REFERENCES audit_log, -- who gave it by hand, and until when; null where an order gave it
     PRIMARY KEY (account, app, environment, entitlement, transaction_id),
+    -- What is given by hand has no order; each of it has an end of its own.
+    CONSTRAINT entitlements_by_hand_have_no_order
+        CHECK ((audit_id IS NULL) = (transaction_id <> 'by-hand:' || entitlement)),
     CONSTRAINT entitlements_revoked_have_cause CHECK ((revoked_at IS NULL) = (revoked_because IS NULL)),
     CONSTRAINT entitlements_cause_is_known
         CHECK (revoked_because IN ('refund', 'family_revoke', 'family_copy', 'consent_rescinded', 'upgraded'))
@@ -444,8 +500,8 @@ CREATE TABLE account_tokens (
     created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app, token)
 );
--- AccountTokenStore.tokens, AccountExport, ForgettingStore.
-CREATE INDEX account_tokens_account ON account_tokens (account, app);
+-- AccountTokenStore.tokens, page, AccountExport, ForgettingStore.
+CREATE INDEX account_tokens_account ON account_tokens (account, app, created_at, token);
 
 -- "This account is about to buy this product." The id is the appAccountToken that the app sets; it stands in
 -- account_tokens, too. Written by IntentStore.
@@ -548,6 +604,8 @@ CREATE TABLE ledger_entries (
 );
 CREATE UNIQUE INDEX ledger_entries_once_per_spend ON ledger_entries (spend_id, sequence) WHERE spend_id IS NOT NULL;
 CREATE UNIQUE INDEX ledger_entries_once_per_audit ON ledger_entries (audit_id, sequence) WHERE audit_id IS NOT NULL;
+-- LedgerReading: what an account was given and lost, the newest first.
+CREATE INDEX ledger_entries_account ON ledger_entries (account, app, environment, id);
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE ON ledger_entries
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_entries_unchanged BEFORE UPDATE ON ledger_entries
@@ -649,7 +707,9 @@ CREATE TABLE event_outbox (
     due_at     timestamptz NOT NULL,           -- when it is sent again
     attempts   integer NOT NULL DEFAULT 0,
     queued_at  timestamptz NOT NULL DEFAULT now(), -- when it came in: due_at is put off again and again
-    alarmed_at timestamptz
+    alarmed_at timestamptz,
+    -- Until when a process posts it before its deliveries have rows. Once in its life; in no index, so that a claim touches none.
+    claimed_until timestamptz
 );
 -- EventStore.claimDue.
 CREATE INDEX event_outbox_due ON event_outbox (due_at);
@@ -950,7 +1010,31 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     END
 $$;
 
--- What each production purchase brought, as estimated. Family members paid nothing, test purchases neither.
+-- What production sold, order by order. Family members paid nothing, test purchases neither.
+CREATE VIEW sales AS
+SELECT
+    transaction_id, app, account, product_id, storefront, currency, state, purchase_date,
+    (purchase_date AT TIME ZONE 'UTC')::date AS purchased_on,
+    -- A family member's loss is no refund, even if Apple were to say it of a purchase.
+    CASE WHEN revocation_type IS DISTINCT FROM 'FAMILY_REVOKE'
+        THEN (revocation_date AT TIME ZONE 'UTC')::date END AS refunded_on,
+    CASE
+        WHEN product_type <> 'auto_renewable' THEN 'one_time'
+        -- An estimate: Apple counts days of paid service, with gaps of up to 60 days left out.
+        WHEN (original_purchase_date AT TIME ZONE 'UTC') + interval '1 year'
+            <= (purchase_date AT TIME ZONE 'UTC') THEN 'subscription_later'
+        ELSE 'subscription_first_year'
+    END AS kind,
+    -- Of the whole transaction, whatever its quantity: developer.apple.com/documentation/appstoreserverapi/price.
+    CASE WHEN price_milliunits >= 0 AND currency IS NOT NULL THEN price_milliunits END AS gross,
+    -- Thousandths of a per cent; what Apple does not say is all of it.
+    CASE WHEN revocation_date IS NOT NULL AND revocation_type IS DISTINCT FROM 'FAMILY_REVOKE'
+        THEN least(greatest(coalesce(revocation_percentage, 100000), 0), 100000) ELSE 0 END AS refunded_share
+FROM orders
+-- Data that does not state the ownership (old receipts) states no price either.
+WHERE environment = 'production' AND test_purchase IS NULL AND coalesce(ownership, 'PURCHASED') = 'PURCHASED';
+
+-- What each of these brought, as estimated.
 CREATE VIEW order_proceeds AS
 SELECT
     sold.transaction_id, sold.app, sold.account, sold.product_id, sold.storefront, sold.currency, sold.state,
@@ -960,28 +1044,60 @@ SELECT
     true AS is_estimate,
     sold.refunded_share, back.refunded, back_taxed.tax AS refunded_tax, back_kept.commission AS refunded_commission,
     back.refunded - back_taxed.tax - back_kept.commission AS refunded_proceeds
+FROM sales sold
+LEFT JOIN LATERAL (
+    SELECT program FROM app_commission_programs own
+    WHERE own.app = sold.app AND own.valid_from <= sold.purchased_on
+    ORDER BY valid_from DESC, id DESC LIMIT 1
+) own ON true
+LEFT JOIN LATERAL (
+    SELECT rate_ppm FROM commission_rates rate
+    WHERE rate.program = coalesce(own.program, 'standard') AND rate.kind = sold.kind
+        AND (rate.storefront = sold.storefront OR rate.storefront IS NULL) AND rate.valid_from <= sold.purchased_on
+    ORDER BY rate.storefront IS NULL, valid_from DESC, id DESC LIMIT 1
+) rate ON true
+LEFT JOIN LATERAL (
+    SELECT rate_ppm, is_included FROM tax_rates rate
+    WHERE rate.storefront = sold.storefront AND rate.valid_from <= sold.purchased_on
+    ORDER BY valid_from DESC, id DESC LIMIT 1
+) tax ON true
+-- Each step once: OFFSET 0 keeps the planner from repeating it wherever its result is used.
+CROSS JOIN LATERAL (
+    SELECT coalesce(own.program, 'standard') AS program, coalesce(rate.rate_ppm, 0) AS commission_ppm,
+        CASE WHEN tax.is_included THEN tax.rate_ppm ELSE 0 END AS tax_ppm, tax.rate_ppm IS NOT NULL AS tax_known,
+        share_of(sold.gross, sold.refunded_share, 100000) AS refunded OFFSET 0
+) applied
+CROSS JOIN LATERAL (
+    SELECT share_of(sold.gross, applied.tax_ppm, 1000000 + applied.tax_ppm) AS tax OFFSET 0
+) taxed
+CROSS JOIN LATERAL (
+    SELECT sold.gross - taxed.tax AS net OFFSET 0
+) remaining
+CROSS JOIN LATERAL (
+    SELECT share_of(remaining.net, applied.commission_ppm, 1000000) AS commission OFFSET 0
+) kept
+-- The refunded part by the same rule: no part of it can then be more than what it was taken from.
+CROSS JOIN LATERAL (SELECT applied.refunded OFFSET 0) back
+CROSS JOIN LATERAL (
+    SELECT share_of(back.refunded, applied.tax_ppm, 1000000 + applied.tax_ppm) AS tax OFFSET 0
+) back_taxed
+CROSS JOIN LATERAL (
+    SELECT back.refunded - back_taxed.tax AS net OFFSET 0
+) back_remaining
+CROSS JOIN LATERAL (
+    SELECT share_of(back_remaining.net, applied.commission_ppm, 1000000) AS commission OFFSET 0
+) back_kept;
+
+-- The same, once for all sales that are alike: what remains of them is worked out once, and there are many more sales than prices.
+CREATE VIEW alike_proceeds AS
+SELECT
+    sold.app, sold.product_id, sold.storefront, sold.currency, sold.purchased_on, sold.refunded_on, sold.alike, applied.tax_known,
+    sold.gross, taxed.tax, kept.commission, sold.gross - taxed.tax - kept.commission AS estimated_proceeds,
+    back.refunded, back_taxed.tax AS refunded_tax, back_kept.commission AS refunded_commission,
+    back.refunded - back_taxed.tax - back_kept.commission AS refunded_proceeds
 FROM (
-    SELECT
-        transaction_id, app, account, product_id, storefront, currency, state, purchase_date,
-        (purchase_date AT TIME ZONE 'UTC')::date AS purchased_on,
-        -- A family member's loss is no refund, even if Apple were to say it of a purchase.
-        CASE WHEN revocation_type IS DISTINCT FROM 'FAMILY_REVOKE'
-            THEN (revocation_date AT TIME ZONE 'UTC')::date END AS refunded_on,
-        CASE
-            WHEN product_type <> 'auto_renewable' THEN 'one_time'
-            -- An estimate: Apple counts days of paid service, with gaps of up to 60 days left out.
-            WHEN (original_purchase_date AT TIME ZONE 'UTC') + interval '1 year'
-                <= (purchase_date AT TIME ZONE 'UTC') THEN 'subscription_later'
-            ELSE 'subscription_first_year'
-        END AS kind,
-        -- Of the whole transaction, whatever its quantity: developer.apple.com/documentation/appstoreserverapi/price.
-        CASE WHEN price_milliunits >= 0 AND currency IS NOT NULL THEN price_milliunits END AS gross,
-        -- Thousandths of a per cent; what Apple does not say is all of it.
-        CASE WHEN revocation_date IS NOT NULL AND revocation_type IS DISTINCT FROM 'FAMILY_REVOKE'
-            THEN least(greatest(coalesce(revocation_percentage, 100000), 0), 100000) ELSE 0 END AS refunded_share
-    FROM orders
-    -- Data that does not state the ownership (old receipts) states no price either.
-    WHERE environment = 'production' AND test_purchase IS NULL AND coalesce(ownership, 'PURCHASED') = 'PURCHASED'
+    SELECT app, product_id, storefront, currency, purchased_on, refunded_on, kind, gross, refunded_share, count(*) AS alike
+    FROM sales GROUP BY app, product_id, storefront, currency, purchased_on, refunded_on, kind, gross, refunded_share
 ) sold
 LEFT JOIN LATERAL (
     SELECT program FROM app_commission_programs own
@@ -1031,22 +1147,24 @@ CROSS JOIN LATERAL (
 CREATE VIEW daily_revenue AS
 SELECT
     day, app, storefront, currency, product_id,
-    sum(orders) AS orders, sum(refunds) AS refunds, sum(unpriced_orders) AS unpriced_orders,
-    sum(tax_unknown_orders) AS tax_unknown_orders,
+    sum(orders)::bigint AS orders, sum(refunds)::bigint AS refunds, sum(unpriced_orders)::bigint AS unpriced_orders,
+    sum(tax_unknown_orders)::bigint AS tax_unknown_orders,
     coalesce(sum(gross), 0) AS gross, coalesce(sum(refunded), 0) AS refunded, coalesce(sum(tax), 0) AS tax,
     coalesce(sum(commission), 0) AS commission, coalesce(sum(estimated_proceeds), 0) AS estimated_proceeds
 FROM (
     SELECT
-        purchased_on AS day, app, storefront, currency, product_id, 1 AS orders, 0 AS refunds,
-        (gross IS NULL)::int AS unpriced_orders,
-        coalesce(gross > 0 AND NOT tax_known, false)::int AS tax_unknown_orders,
-        gross, 0::bigint AS refunded, tax, commission, estimated_proceeds
-    FROM order_proceeds
+        purchased_on AS day, app, storefront, currency, product_id, alike AS orders, 0 AS refunds,
+        (gross IS NULL)::int * alike AS unpriced_orders,
+        coalesce(gross > 0 AND NOT tax_known, false)::int * alike AS tax_unknown_orders,
+        gross::numeric * alike AS gross, 0::numeric AS refunded, tax::numeric * alike AS tax,
+        commission::numeric * alike AS commission, estimated_proceeds::numeric * alike AS estimated_proceeds
+    FROM alike_proceeds
     UNION ALL
     SELECT
-        refunded_on, app, storefront, currency, product_id, 0, 1, 0, 0,
-        0::bigint, -refunded, -refunded_tax, -refunded_commission, -refunded_proceeds
-    FROM order_proceeds
+        refunded_on, app, storefront, currency, product_id, 0, alike, 0, 0,
+        0::numeric, -refunded::numeric * alike, -refunded_tax::numeric * alike, -refunded_commission::numeric * alike,
+        -refunded_proceeds::numeric * alike
+    FROM alike_proceeds
     WHERE refunded_on IS NOT NULL
 ) entries
 GROUP BY day, app, storefront, currency, product_id;
@@ -1122,6 +1240,8 @@ CREATE TABLE apple_notifications (
 );
 -- AppleNotificationStore: last, select.
 CREATE INDEX apple_notifications_type ON apple_notifications (type, app, recorded_at);
+-- AppleNotificationStore.page, OverviewStore: an app's, the newest first.
+CREATE INDEX apple_notifications_app ON apple_notifications (app, environment, recorded_at, notification_uuid);
 -- AppleNotificationStore.remove, for retention.
 CREATE INDEX apple_notifications_recorded ON apple_notifications (recorded_at);
 
@@ -1168,7 +1288,10 @@ CREATE TABLE apple_calls (
     api_version          integer,              -- of Send Consumption Information
     -- account_token
     account_token        uuid,
-    CONSTRAINT apple_calls_kind_is_known CHECK (kind IN ('consumption', 'finish', 'account_token')),
+    -- extension: `answer` has by how much, and why
+    audit_id             bigint,               -- the act
+    renews_at            timestamptz,          -- when the subscription renews now, as Apple said
+    CONSTRAINT apple_calls_kind_is_known CHECK (kind IN ('consumption', 'finish', 'account_token', 'extension')),
     CONSTRAINT apple_calls_state_is_known
         CHECK (state IN ('asked', 'ready', 'done', 'refused', 'lapsed', 'withdrawn')),
     CONSTRAINT apple_calls_open_are_due CHECK ((state IN ('asked', 'ready')) = (due_at IS NOT NULL)),
@@ -1176,10 +1299,14 @@ CREATE TABLE apple_calls (
     CONSTRAINT apple_calls_requests_have_dates
         CHECK ((kind = 'consumption') = (requested_at IS NOT NULL AND deadline_at IS NOT NULL))
 );
--- A refund request may come again for the same transaction; the other calls are made once.
-CREATE UNIQUE INDEX apple_calls_once ON apple_calls (environment, transaction_id, kind) WHERE kind <> 'consumption';
+-- A refund request may come again for the same transaction, and a subscription be extended again; the other calls are made once.
+CREATE UNIQUE INDEX apple_calls_first ON apple_calls (environment, transaction_id, kind) WHERE kind IN ('finish', 'account_token');
 CREATE UNIQUE INDEX apple_calls_request ON apple_calls (environment, transaction_id, requested_at)
     WHERE kind = 'consumption';
+-- AppleCallReading.requests: an app's refund requests, the newest first.
+CREATE INDEX apple_calls_requests ON apple_calls (app, id) WHERE kind = 'consumption';
+-- ExtensionStore: a subscription's extensions.
+CREATE INDEX apple_calls_extensions ON apple_calls (environment, transaction_id) WHERE kind = 'extension';
 -- AppleCallReading.calls, AppleCallStore.reconsider, AccountExport, ForgettingStore.
 CREATE INDEX apple_calls_order ON apple_calls (environment, order_transaction_id);
 -- AppleCallStore: asked, openRequests, claim, and removeEnded for retention.
@@ -1294,8 +1421,8 @@ CREATE TABLE sweep_tasks (
     kind          text NOT NULL,
     app           text NOT NULL,               -- '' for plan and walk
     environment   text NOT NULL,               -- '' for plan and walk
-    customer      text NOT NULL DEFAULT '',    -- a:<appTransactionId>, t:<original id>, o:<id of one consumable>; '' for an app
-    subject       text NOT NULL DEFAULT '',    -- a transaction id of the customer, by which Apple is asked
+    customer      text NOT NULL DEFAULT '',    -- a:<appTransactionId>, t:<original id>, o:<id of one consumable>, m:<order id>; '' for an app
+    subject       text NOT NULL DEFAULT '',    -- a transaction id of the customer, or an order id, by which Apple is asked
     cause         text NOT NULL DEFAULT 'schedule',
     priority      smallint NOT NULL,           -- 0 goes first
     due_at        timestamptz,                 -- a lease, or when it is asked next; null when it is not to be asked again
@@ -1306,7 +1433,7 @@ CREATE TABLE sweep_tasks (
     window_start  timestamptz,                 -- of the round under way
     window_end    timestamptz,
     page          text,                        -- where the round under way goes on
-    revision      text,                        -- of a customer: Apple's mark of what was read; later changes come after it
+    revision      text,                        -- of a customer: Apple's mark of what was read; of an order: its transaction ids
     run_id        bigint,                      -- the reconciliation that waits for it
     calls         bigint NOT NULL DEFAULT 0,
     found         bigint NOT NULL DEFAULT 0,
@@ -1315,7 +1442,7 @@ CREATE TABLE sweep_tasks (
     finished_at   timestamptz,                 -- the end of the last whole round
     created_at    timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT sweep_tasks_kind_is_known
-        CHECK (kind IN ('notifications', 'failures', 'history', 'refunds', 'statuses', 'walk', 'plan')),
+        CHECK (kind IN ('notifications', 'failures', 'history', 'refunds', 'statuses', 'order', 'walk', 'plan')),
     CONSTRAINT sweep_tasks_environment_is_known
         CHECK (environment IN ('production', 'sandbox') OR environment = '' AND kind IN ('walk', 'plan')),
     CONSTRAINT sweep_tasks_once UNIQUE (app, environment, kind, customer)
@@ -1342,7 +1469,7 @@ CREATE TABLE sweep_runs (
 CREATE TABLE sweep_requests (
     id           text PRIMARY KEY,             -- swp_ and 32 hexadecimal digits
     app          text NOT NULL,
-    subjects     text[] NOT NULL,              -- one purchase of each customer, as environment/transaction id; no name, no token
+    subjects     text[] NOT NULL,              -- one purchase of each customer, as environment/transaction id, or order/order id; no name, no token
     requested_at timestamptz NOT NULL DEFAULT now(),
     taken_at     timestamptz,                  -- when a worker made the tasks due
     task_ids     bigint[] NOT NULL DEFAULT '{}',

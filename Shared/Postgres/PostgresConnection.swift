@@ -304,6 +304,17 @@ extension PostgresConnection {
             serverMessage: transactionFailure?.serverMessage)
     }
 
+    func openSavepoint() throws(PostgresError) { _ = try runScript("SAVEPOINT joined", timeout: responseTimeout) }
+
+    func closeSavepoint() throws(PostgresError) {
+        _ = try runScript("RELEASE SAVEPOINT joined", timeout: responseTimeout)
+    }
+
+    /// Where this fails COMMIT fails, too.
+    func rollBackToSavepoint() {
+        _ = try? runScript("ROLLBACK TO SAVEPOINT joined; RELEASE SAVEPOINT joined", timeout: responseTimeout)
+    }
+
     /// Rolls back, whether or not the caller's task is cancelled.
     ///
     /// - Returns: whether the session may be used again.

@@ -25,6 +25,7 @@ extension PostgresPool {
     ///   `connectionFailed`; `CancellationError` when the task was cancelled before the statement was sent.
     @_disfavoredOverload  // A literal is an `SQL`.
     public func query(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> PostgresResult {
+        if let joinedConnection { return try await joinedConnection.query(sql, parameters) }
         var deadMaximum = statistics.maximum
         while true {
             let connection = try await lease()
@@ -39,7 +40,7 @@ extension PostgresPool {
         }
     }
 
-    /// Lends a connection that is in no transaction.
+    /// Lends a connection that is in no transaction, but for the joined one.
     ///
     /// - Parameter body: must not keep the connection; a transaction it leaves open costs the connection.
     /// - Throws: what `body` throws; `leaseTimedOut`, `tooManyWaiters`, `poolClosed`, `connectionFailed`,
@@ -47,6 +48,7 @@ extension PostgresPool {
     public func withConnection<R: Sendable>(
         _ body: @Sendable (PostgresConnection) async throws -> R
     ) async throws -> R {
+        if let joinedConnection { return try await body(joinedConnection) }
         let connection = try await leaseAlive()
         do {
             let value = try await withTaskExecutorPreference(connection.thread) { try await body(connection) }
@@ -62,7 +64,7 @@ extension PostgresPool {
     ///
     /// COMMIT and ROLLBACK run even when the task is cancelled. After a conflict (`isTransactionConflict`) the whole
     /// runs again on a new lease, so `body` must do nothing outside the database that may not happen twice. Nested
-    /// calls take a second connection.
+    /// calls take a second connection; within ``withJoinedTransaction(_:)`` each is a savepoint of that transaction.
     ///
     /// - Parameters:
     ///   - attempts: how often the body runs at most.
@@ -73,6 +75,7 @@ extension PostgresPool {
     public func withTransaction<R: Sendable>(
         attempts: Int = 3, _ body: @Sendable (PostgresConnection) async throws -> R
     ) async throws -> R {
+        if let joinedConnection { return try await withSavepoint(on: joinedConnection, body) }
         var attempt = 1
         while true {
             do {

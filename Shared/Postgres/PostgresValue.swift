@@ -78,11 +78,6 @@ public struct PostgresValue: Sendable {
         return PostgresValue(type: Element.postgresType, bytes: bytes)
     }
 
-    /// NULL instead of an array.
-    static func noArray<Element: PostgresEncodable>(of type: Element.Type) -> PostgresValue {
-        PostgresValue(type: Element.postgresArrayType, bytes: nil)
-    }
-
     /// An array in the format of `array_recv`: dimensions, whether NULL occurs, the elements' type; then, unless it is
     /// empty, count and lower bound; then each element as its length (-1 for NULL) and its bytes.
     @inline(__always)

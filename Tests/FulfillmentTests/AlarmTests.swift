@@ -1,4 +1,5 @@
 import Foundation
+import LogTesting
 import Messages
 import Persistence
 import PersistenceTesting
@@ -89,7 +90,7 @@ struct AlarmTests {
             _ = try await bench.pool.query("UPDATE submissions SET received_at = now() - interval '2 hours'")
             try await bench.settle(batch)
             try await bench.lookForAlarms()
-            #expect(bench.lines.all.count == RaiseAlarms.Limit.linesPerLook + 1)
+            #expect(bench.lines.all.count == RaiseAlarms.linesPerLook + 1)
             #expect(bench.lines.all.last?.fields == ["count": "10"])
             #expect(try await SubmissionStore(pool: bench.pool).alarmed().map(\.count) == [60])
         }
@@ -98,7 +99,7 @@ struct AlarmTests {
     @Test func `of very many the oldest alarm first, so many in a look, and at least so many are counted`() async throws
     {
         try await Bench.with { bench in
-            let perLook = RaiseAlarms.Limit.batch * RaiseAlarms.Limit.batchesPerLook
+            let perLook = RaiseAlarms.batchMaximum * RaiseAlarms.batchesPerLook
             let count = SubmissionStore.alarmedCountMaximum + 500
             _ = try await bench.pool.query(
                 """
@@ -107,8 +108,8 @@ struct AlarmTests {
                 FROM generate_series(3601, 3600 + \(count)) AS n
                 """)
             try await bench.lookForAlarms()
-            #expect(bench.lines.all.count == RaiseAlarms.Limit.linesPerLook + 1)
-            #expect(bench.lines.all.last?.fields == ["count": "\(perLook - RaiseAlarms.Limit.linesPerLook)"])
+            #expect(bench.lines.all.count == RaiseAlarms.linesPerLook + 1)
+            #expect(bench.lines.all.last?.fields == ["count": "\(perLook - RaiseAlarms.linesPerLook)"])
             #expect(try await bench.number("SELECT count(*) FROM submissions WHERE alarmed_at IS NOT NULL") == perLook)
             #expect(
                 try await bench.number(

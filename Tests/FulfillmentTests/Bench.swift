@@ -27,7 +27,8 @@ struct Bench: Sendable {
 
     let pool: PostgresPool
     let published = Published()
-    let lines = Lines()
+    /// The alarms.
+    let lines = CapturedLog()
     let log = CapturedLog()
     let signatures = Signatures()
     var alarmAge = Duration.seconds(3600)
@@ -93,19 +94,6 @@ struct Bench: Sendable {
         }
     }
 
-    /// The lines of the log.
-    final class Lines: Sendable {
-        private let kept = Mutex<[(message: String, fields: [String: String])]>([])
-
-        func add(_ message: String, _ fields: [(name: String, value: String)]) {
-            kept.withLock {
-                $0.append((message, Dictionary(fields.map { ($0.name, $0.value) }) { first, _ in first }))
-            }
-        }
-
-        var all: [(message: String, fields: [String: String])] { kept.withLock { $0 } }
-    }
-
     private var submissions: SettleSubmissions {
         SettleSubmissions(backOff: BackOff(delayMaximum: .seconds(60)))
     }
@@ -130,7 +118,7 @@ struct Bench: Sendable {
         let fulfill = FulfillVerdicts(
             pool: pool, catalogues: other ?? catalogues,
             load: LoadBatch(
-                logger: log.logger(), device: DeviceRule(canBeAsked: { apps.canBeAsked($0) }), now: now),
+                logger: log.logger(), canBeAsked: { apps.canBeAsked($0) }, now: now),
             subscriptions: subscriptions, submissions: submissions, eventLease: Self.eventLease,
             announce: AnnounceOutcomes { published.add($0) },
             doubtful: doubtful, calls: QueueAppleCalls(apps: apps, finishDelay: .zero),
@@ -141,7 +129,7 @@ struct Bench: Sendable {
 
     /// Looks for submissions that are too old.
     func lookForAlarms() async throws {
-        try await RaiseAlarms(store: SubmissionStore(pool: pool), age: alarmAge) { lines.add($0, $1) }.look()
+        try await RaiseAlarms(store: SubmissionStore(pool: pool), age: alarmAge, logger: lines.logger()).look()
     }
 
     /// Looks for parked orders whose doubt is over, as a process does that has just started.

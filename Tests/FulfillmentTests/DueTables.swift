@@ -12,10 +12,19 @@ enum DueTables {
     static func fill(_ pool: PostgresPool) async throws {
         try await pool.withConnection { connection in
             try await connection.executeScript("SET statement_timeout = 0")
-            for script in [submissions, orders, clock, events] { try await connection.executeScript(script) }
+            for script in [quiet, submissions, orders, clock, events] { try await connection.executeScript(script) }
             try await connection.executeScript("VACUUM ANALYZE")
         }
     }
+
+    // While autovacuum looks at a table, entries of rows that are gone stay, and are counted as read.
+    private static let quiet = """
+        DO $$ DECLARE name regclass; BEGIN
+            FOR name IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP
+                EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = off)', name);
+            END LOOP;
+        END $$
+        """
 
     // A third was asked about and has an alarm, for one of three reasons; a third is as old and has none; the rest is young.
     // Beside them as many that were rejected, or are parked, for one of three reasons.
@@ -46,7 +55,7 @@ enum DueTables {
             now() - n * interval '1 millisecond',
             jsonb_build_object('transaction_id', 'parked' || n, 'environment', 'production', 'original_transaction_id',
                 'parked' || n, 'bundle_id', '\(Bench.app)', 'product_id', 'gems.100', 'product_type', 'consumable',
-                'quantity', 1, 'purchase_date', '2023-11-14T22:13:20.000Z', 'signed_date', '2023-11-14T22:13:21.000Z')
+                'quantity', 1, 'purchased_at', '2023-11-14T22:13:20.000Z', 'signed_at', '2023-11-14T22:13:21.000Z')
         FROM (SELECT n, (ARRAY['unclaimed', 'account_token_unknown', 'product_unknown'])[1 + n % 3] AS reason
             FROM generate_series(1, \(others)) AS n) numbers;
         INSERT INTO account_tokens (app, token, account)
@@ -59,7 +68,7 @@ enum DueTables {
         SELECT 'production', 'due' || n, '\(Bench.app)', 'player' || n, 'active', 'basic', 'due' || n, now(), now(),
             now() - n * interval '1 millisecond', jsonb_build_object('original_transaction_id', 'due' || n,
                 'transaction_id', 'due' || n, 'product_id', 'basic', 'state', 'active',
-                'purchase_date', '2023-11-14T22:13:20.000Z', 'expires_date', '2024-01-01T00:00:00.000Z')
+                'purchased_at', '2023-11-14T22:13:20.000Z', 'expires_at', '2024-01-01T00:00:00.000Z')
         FROM generate_series(1, \(others)) AS n;
         INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, expires_at)
         SELECT 'production', '\(Bench.app)', 'player' || n, 'pro', 'parked' || n, now() - n * interval '1 millisecond'

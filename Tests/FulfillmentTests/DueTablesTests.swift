@@ -1,5 +1,6 @@
 import EventProcessing
 import Foundation
+import LogTesting
 import Messages
 import Persistence
 import PersistenceTesting
@@ -22,7 +23,7 @@ struct DueTablesTests {
         /// A batch of a few hundred, with what it looks up for each.
         static let batch: Int64 = 2_500
         /// One batch of alarms, each row found and written.
-        static let alarms: Int64 = Int64(RaiseAlarms.Limit.batch * RaiseAlarms.Limit.batchesPerLook * 3)
+        static let alarms: Int64 = Int64(RaiseAlarms.batchMaximum * RaiseAlarms.batchesPerLook * 3)
         /// Counts of three or four groups, each up to its maximum.
         static let gauge = Int64(DueRowsStore.countMaximum * 5)
     }
@@ -49,7 +50,7 @@ struct DueTablesTests {
         MeasuredStep("parked orders that were overlooked", Bound.batch) { pool in
             let (catalogues, doubtful) = (Bench(pool: pool).releaseOrders().catalogues, DoubtfulProducts())
             let overlooked = OverlookedOrders(pool: pool, catalogues: catalogues, doubtful: doubtful)
-            try await overlooked.look(limit: OverlookedOrders.Limit.orders)
+            try await overlooked.look(limit: OverlookedOrders.ordersPerLook)
         },
         MeasuredStep("subscriptions that end", Bound.batch) { pool in
             _ = try await tomorrow(pool).endSubscriptions.end(limit: 200)
@@ -77,7 +78,7 @@ struct DueTablesTests {
         MeasuredStep("alarms", Bound.alarms) { pool in
             let bench = Bench(pool: pool)
             try await bench.lookForAlarms()
-            #expect(bench.lines.all.count == RaiseAlarms.Limit.linesPerLook + 1)
+            #expect(bench.lines.all.count == RaiseAlarms.linesPerLook + 1)
         },
     ]
 

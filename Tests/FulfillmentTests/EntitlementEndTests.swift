@@ -1,5 +1,6 @@
 import Foundation
 import Messages
+import Persistence
 import PersistenceTesting
 import Postgres
 import PurchaseModel
@@ -44,6 +45,43 @@ struct EntitlementEndTests {
             #expect(event.customer?.id == "player")
             #expect(bench.bench.published.count(PurchaseEvent.entitlementExpired) == 40)
             #expect(try await bench.endEntitlements.end(limit: 100) == 0)
+        }
+    }
+
+    @Test func `what a person gave ends by the clock, each with its own end, and now where it is taken away`()
+        async throws
+    {
+        try await Sub.with { bench in
+            bench.on(1)
+            let pool = bench.bench.pool
+            func adjust(_ entitling: LedgerStore.Entitling) async throws -> LedgerStore.Adjusted {
+                try await LedgerStore.adjust(
+                    environment: .production, app: Bench.app, account: Account(stored: "player"), items: [],
+                    entitling: entitling, actor: "ada", reason: "a gift", pool: pool)
+            }
+            let in10Days = Date().addingTimeInterval(864_000)
+            _ = try await adjust(
+                .init(given: [
+                    .init(entitlement: "beta", expiresAt: in10Days), .init(entitlement: "vip", expiresAt: nil),
+                ]))
+            let given = try #require(try await bench.event(PurchaseEvent.entitlementGranted))
+            #expect(given.data.entitlements == ["beta", "vip"] && given.data.transaction == nil)
+            // By the database's clock nothing has ended.
+            let clock = EndEntitlements(
+                pool: pool, announce: bench.endEntitlements.announce, eventLease: bench.endEntitlements.eventLease)
+            #expect(try await clock.end(limit: 10) == 0)
+            // What is given again has another end; what is taken away ends now.
+            _ = try await adjust(
+                .init(given: [.init(entitlement: "beta", expiresAt: in10Days.addingTimeInterval(1))], ended: ["vip"]))
+            #expect(try await clock.end(limit: 10) == 1)
+            let ended = try #require(try await bench.event(PurchaseEvent.entitlementExpired))
+            #expect(ended.data.entitlements == ["vip"] && ended.data.transaction == nil && ended.data.state == nil)
+            #expect(ended.correlationId.hasPrefix("adjustment_"))
+            #expect(try await adjust(.init(ended: ["vip", "none"])) == .notByHand(["none", "vip"]))
+            // An order's refund reaches the order's alone.
+            let rows = try await pool.query("SELECT count(*) AS n FROM entitlements WHERE audit_id IS NOT NULL")
+            #expect(try rows.rows.first?.decode("n", as: Int64.self) == 2)
+            try await bench.bench.expectClean()
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import LogTesting
 import Persistence
 import PersistenceTesting
 import Postgres
@@ -23,14 +24,13 @@ struct EventAlarmTests {
             """, [.textArray(ids), .int8(Int64(secondsAgo))])
     }
 
-    private func look(_ pool: PostgresPool, _ lines: Bench.Lines) async throws {
-        try await RaiseEventAlarms(store: EventStore(pool: pool), age: .seconds(300)) { lines.add($0, $1) }
-            .look()
+    private func look(_ pool: PostgresPool, _ lines: CapturedLog) async throws {
+        try await RaiseEventAlarms(store: EventStore(pool: pool), age: .seconds(300), logger: lines.logger()).look()
     }
 
     @Test func `an event alarms once after the age, however often it is sent again and put off`() async throws {
         try await TestDatabase.with { pool in
-            let lines = Bench.Lines()
+            let lines = CapturedLog()
             try await write(["evt_1"], secondsAgo: 290, in: pool)
             for _ in 1...3 {
                 let due = try await EventStore(pool: pool).claimDue(
@@ -49,6 +49,23 @@ struct EventAlarmTests {
         }
     }
 
+    @Test func `an event that is claimed is told of when its claim is over and it still waits`() async throws {
+        try await TestDatabase.with { pool in
+            let lines = CapturedLog()
+            try await write(["evt_1"], secondsAgo: 400, in: pool)
+            #expect(
+                try await DeliveryStore(pool: pool).claim([(id: "evt_1", body: Array("{}".utf8))], lease: .seconds(60))
+                    .count == 1)
+            try await look(pool, lines)
+            #expect(try await EventStore(pool: pool).waiting(longerThan: .seconds(300)).count == 0)
+            #expect(lines.all.isEmpty)
+            _ = try await pool.query("UPDATE event_outbox SET claimed_until = now()")
+            #expect(try await EventStore(pool: pool).waiting(longerThan: .seconds(300)).count == 1)
+            try await look(pool, lines)
+            #expect(lines.all.count == 1)
+        }
+    }
+
     @Test func `many alarm once each, in few lines, also where several processes look at once`() async throws {
         try await TestDatabase.with { pool in
             try await write((1...1_200).map { "evt_\($0)" }, secondsAgo: 400, in: pool)
@@ -61,7 +78,7 @@ struct EventAlarmTests {
                 return try await group.reduce(into: []) { $0 += $1 }
             }
             #expect(Set(found.map(\.eventId)).count == found.count, "each once")
-            let lines = Bench.Lines()
+            let lines = CapturedLog()
             try await look(pool, lines)
             let told = lines.all.compactMap { $0.fields["count"] }.compactMap { Int($0) }.reduce(0, +)
             #expect(found.count + told + lines.all.filter { $0.fields["event"] != nil }.count == 1_200)
@@ -78,7 +95,7 @@ struct EventAlarmTests {
             let before = try await gauges.measure()
             #expect(before[count] == 2)
             #expect((4_000...4_060).contains(try #require(before[age])))
-            try await look(pool, Bench.Lines())
+            try await look(pool, CapturedLog())
             #expect(try await gauges.measure()[count] == 2, "an alarm changes nothing of it")
             _ = try await DeliveryStore(pool: pool).takeOver(
                 eventIds: ["evt_1", "evt_2"], deliveries: [], lease: .seconds(60))

@@ -47,6 +47,23 @@ struct EventOutboxTests {
         }
     }
 
+    @Test func `an event that is claimed is sent again when its claim ends`() async throws {
+        try await TestDatabase.with { pool in
+            try await write("evt", due: "now() + interval '1 hour'", in: pool)
+            let store = DeliveryStore(pool: pool)
+            #expect(try await store.claim([(id: "evt", body: Array("{}".utf8))], lease: .seconds(60)).count == 1)
+            let inTime = try await pool.query("SELECT due_at = claimed_until AS is_due FROM event_outbox").rows[0]
+            #expect(try inTime.decode(Bool.self), "it is not due before, and not later")
+            _ = try await pool.query("UPDATE event_outbox SET due_at = now()")
+            #expect(try await claim(pool).isEmpty, "it is being posted")
+            let putOff = try await pool.query(
+                "SELECT due_at = claimed_until AND attempts = 0 AS is_so FROM event_outbox")
+            #expect(try putOff.rows[0].decode(Bool.self))
+            _ = try await pool.query("UPDATE event_outbox SET due_at = now(), claimed_until = now()")
+            #expect(try await claim(pool) == ["evt"])
+        }
+    }
+
     @Test func `an event that has its delivery is taken over again without harm`() async throws {
         try await TestDatabase.with { pool in
             try await write("evt", due: "now()", in: pool)

@@ -59,7 +59,7 @@ struct ExpiredSignerTests {
         try await Bench.withOwners(RestoreRule(policy: .transfer)) { bench in
             let other = try await bench.token(of: "ben")
             try await bench.post("s1", Bench.season(1), by: "anna")
-            let before = try await bench.column("transaction - 'signed_date'", of: "v1")
+            let before = try await bench.column("transaction - 'signed_at'", of: "v1")
             var forged = Self.old(Bench.season(1, token: other, signed: 1_000))
             forged.expiresDate = Bench.day(9_000)
             var refund = Self.old(Bench.season(1, signed: 2_000))
@@ -70,7 +70,7 @@ struct ExpiredSignerTests {
             try await bench.notify("n1", refund)
             try await bench.post("s3", copy, by: "ben")
             #expect(try await bench.standing(of: "v1") == "granted - anna")
-            #expect(try await bench.column("transaction - 'signed_date'", of: "v1") == before)
+            #expect(try await bench.column("transaction - 'signed_at'", of: "v1") == before)
             #expect(try await bench.owner(of: "v1") == "anna possession")
             #expect(try await bench.inForce() == ["anna vip v1"])
             for id in ["s2", "s3"] {

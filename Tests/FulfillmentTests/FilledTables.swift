@@ -51,7 +51,7 @@ enum FilledTables {
             CASE WHEN kind >= 8 THEN 'd:' || original || ':basic:' || floor(extract(epoch FROM bought))::int8 END,
             jsonb_build_object('transaction_id', id, 'environment', environment, 'original_transaction_id', original,
                 'bundle_id', app, 'product_id', 'gems.100', 'product_type', 'consumable', 'quantity', 1,
-                'purchase_date', '2023-11-14T22:13:20.000Z', 'signed_date', '2023-11-14T22:13:21.000Z')
+                'purchased_at', '2023-11-14T22:13:20.000Z', 'signed_at', '2023-11-14T22:13:21.000Z')
         FROM numbers;
         INSERT INTO order_transactions (environment, transaction_id, order_transaction_id, submission_id)
         SELECT environment, id, id, 'sub' || n FROM numbers;
@@ -81,7 +81,7 @@ enum FilledTables {
         SELECT environment, original_transaction_id, app, account, 'active', 'basic', original_transaction_id,
             'infinity', 'infinity', 'infinity', jsonb_build_object('original_transaction_id', original_transaction_id,
                 'transaction_id', original_transaction_id, 'product_id', 'basic', 'state', 'active',
-                'purchase_date', '2023-11-14T22:13:20.000Z', 'expires_date', '2099-01-01T00:00:00.000Z')
+                'purchased_at', '2023-11-14T22:13:20.000Z', 'expires_at', '2099-01-01T00:00:00.000Z')
         FROM lineages WHERE original_transaction_id ~ '[89]$';
         """
 

@@ -1,12 +1,12 @@
 import Foundation
 import Messages
-import Persistence
 import PersistenceTesting
 import Postgres
 import PurchaseModel
 import Testing
 
 @testable import Fulfillment
+@testable import Persistence
 
 @Suite("The ledger", .enabled(if: TestDatabase.url != nil, Bench.skipComment))
 struct LedgerTests {

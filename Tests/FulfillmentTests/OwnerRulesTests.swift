@@ -108,7 +108,7 @@ struct OwnerRulesTests {
             verdict("", Bench.season(1)), verdict("anna", Bench.season(2)), verdict("ben", Bench.season(3)),
             verdict("ben", Bench.season(1)),
         ]
-        let parts = ClaimedLineages.cut(verdicts, transactionsMaximum: 100)
+        let parts = FulfillVerdicts.commits(of: verdicts, transactionsMaximum: 100)
         #expect(parts.map { $0.map(\.account) } == [["anna", "ben", "", "anna"], ["ben", "ben"]])
     }
 }

@@ -185,7 +185,7 @@ struct PartialVerdictTests {
         }
         func ids(_ counts: [Int]) -> [[String]] {
             let verdicts = counts.enumerated().map { verdict("\($0)", $1) }
-            return ClaimedLineages.cut(verdicts, transactionsMaximum: 10).map { $0.map(\.submissionId) }
+            return FulfillVerdicts.commits(of: verdicts, transactionsMaximum: 10).map { $0.map(\.submissionId) }
         }
         #expect(ids([]).isEmpty)
         #expect(ids([4, 6, 0, 1]) == [["0", "1", "2"], ["3"]])

@@ -1,11 +1,11 @@
 import Foundation
-import Persistence
 import PersistenceTesting
 import Postgres
 import PurchaseModel
 import Testing
 
 @testable import Fulfillment
+@testable import Persistence
 
 /// How far a refund goes, by the catalogue's policies, and what players spent meanwhile.
 @Suite("Policies of refunds", .enabled(if: TestDatabase.url != nil, Bench.skipComment))

@@ -168,7 +168,7 @@ struct ReleaseRequestTests {
 
     @Test func `a token of very many orders releases all, some in each commit`() async throws {
         try await Bench.with { bench in
-            let (token, count) = (UUID(), ReleaseRequested.Limit.ordersPerRequest * 3)
+            let (token, count) = (UUID(), ReleaseRequested.ordersPerRequest * 3)
             let orders = (0..<count).map { Bench.signed("t\($0)", token: token) }
             try await bench.settle([try await bench.notification("n", orders)])
             try await register(token, "anna", bench)
@@ -244,10 +244,10 @@ struct ReleaseRequestTests {
             }
             #expect(try await round.look(limit: 10).count == 0)
             try await sell(.nonConsumable, "1")
-            #expect(try await round.look(limit: 1).count == ReleaseByCatalogue.Limit.commitsPerLook)
+            #expect(try await round.look(limit: 1).count == ReleaseByCatalogue.commitsPerLook)
             #expect(
                 try await bench.number("SELECT count(*) FROM orders WHERE reason = 'product_type_mismatch'")
-                    == ReleaseByCatalogue.Limit.commitsPerLook)
+                    == ReleaseByCatalogue.commitsPerLook)
             try await sell(.consumable, "2")
             #expect(try await round.look(limit: 10).count == 25)
             #expect(try await bench.number("SELECT count(*) FROM orders WHERE state = 'granted'") == 25)

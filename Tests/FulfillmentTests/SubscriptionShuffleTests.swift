@@ -1,3 +1,4 @@
+import ChanceTesting
 import Foundation
 import Messages
 import Persistence
@@ -21,7 +22,7 @@ struct SubscriptionShuffleTests {
 
     @Test(arguments: UInt64(1)...6)
     func `a year of signed data ends where it ends`(seed: UInt64) async throws {
-        var numbers = SubscriptionChance(seed: seed)
+        var numbers = SplitMix(seed: seed)
         let said = year(&numbers)
         let now = Double.random(in: 0...420, using: &numbers)
         let expected = try await end(of: said.map { [$0] }, at: now, streams: 1)
@@ -88,7 +89,7 @@ struct SubscriptionShuffleTests {
             switch said {
             case .transaction(let posted):
                 // A device posted it, and Apple cannot be asked.
-                let transaction = posted.countingWithoutRevocation(after: DeviceRule.Limit.delay)
+                let transaction = posted.countingWithoutRevocation(after: Statement.deviceDelayDefault)
                 known[transaction.transactionId] =
                     known[transaction.transactionId].map { $0.joined(with: transaction) } ?? transaction
             case .renewal(let renewal):
@@ -106,7 +107,7 @@ struct SubscriptionShuffleTests {
     }
 
     /// A year by chance: renewals, lapses, changes of plan, refunds and their reversals, extensions, failed payments.
-    private func year(_ numbers: inout SubscriptionChance) -> [Said] {
+    private func year(_ numbers: inout SplitMix) -> [Said] {
         var said: [Said] = []
         var start = 0.0
         var product = "basic"
@@ -217,22 +218,5 @@ struct SubscriptionShuffleTests {
             #expect(try await bench.bench.number("SELECT count(*) FROM subscriptions WHERE state = 'active'") == 200)
             #expect(try await bench.events().count == 200)
         }
-    }
-}
-
-/// The same numbers for the same seed.
-private struct SubscriptionChance: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-    }
-
-    // Marsaglia's xorshift64*.
-    mutating func next() -> UInt64 {
-        state ^= state >> 12
-        state ^= state << 25
-        state ^= state >> 27
-        return state &* 0x2545_F491_4F6C_DD1D
     }
 }

@@ -24,13 +24,29 @@ struct UpgradeTests {
         }
     }
 
-    /// The oldest first; empty, since no version was released yet.
-    private static let releases: [Release] = []
+    /// The oldest first.
+    private static let releases = [Release(name: "0.1.0", schema: 1)]
 
     @Test func `a database of each release becomes what a new one is`() async throws {
         for release in Self.releases {
             let upgraded = try await Self.upgraded(try release.script, release.schema, by: Migrator.migrations)
             #expect(try await upgraded == Self.new(), "\(release.name)")
+        }
+    }
+
+    @Test func `what programs of a release use is there, and nothing new is asked of them`() async throws {
+        let (new, compatibleFrom) = try await TestDatabase.with { pool in
+            (try await Self.uses(pool), try await Migrator(pool: pool).state().compatibleFrom)
+        }
+        for release in Self.releases where release.schema >= compatibleFrom {
+            let old = try await TestDatabase.with { pool in
+                try await Self.make(try release.script, release.schema, in: pool)
+                return try await Self.uses(pool)
+            }
+            #expect(old.names.subtracting(new.names).isEmpty, "\(release.name)")
+            let tables = Set(old.names.compactMap { $0.split(separator: " ").first })
+            let asked = new.required.filter { $0.split(separator: " ").first.map(tables.contains) ?? false }
+            #expect(asked.subtracting(old.required).isEmpty, "\(release.name)")
         }
     }
 
@@ -44,7 +60,7 @@ struct UpgradeTests {
                 CREATE OR REPLACE FUNCTION position_floor(at timestamptz) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
                 """
         static let column = Migrator.Migration(
-            version: 2, name: "say_whether_a_price_is_expected",
+            version: 2, name: "say_whether_a_price_is_expected", compatibleFrom: 1,
             sql: """
                 ALTER TABLE orders ADD COLUMN is_price_expected boolean,
                     ADD CONSTRAINT orders_quantity_is_positive CHECK (quantity >= 1);
@@ -54,7 +70,7 @@ struct UpgradeTests {
         static let index = IndexChange.make(
             "orders_waiting", on: "orders (environment, reason, created_at) WHERE state = 'parked'")
         static let function = Migrator.Migration(
-            version: 3, name: "floor_positions",
+            version: 3, name: "floor_positions", compatibleFrom: 1,
             sql: """
                 CREATE OR REPLACE FUNCTION position_floor(at timestamptz) RETURNS bigint
                 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -77,11 +93,12 @@ struct UpgradeTests {
         try await TestDatabase.with { pool in
             try await Self.make(Sample.lacking, 1, in: pool)
             let broken = Migrator.Migration(
-                version: 3, name: "broken", sql: "SELECT 1; DROP TABLE orders; SELECT 1 / 0", indexes: [Sample.index])
+                version: 3, name: "broken", compatibleFrom: 1, sql: "SELECT 1; DROP TABLE orders; SELECT 1 / 0",
+                indexes: [Sample.index])
             await #expect(throws: PostgresError.self) {
                 _ = try await Migrator(pool: pool, migrations: [Sample.column, broken]).migrate()
             }
-            #expect(try await Migrator(pool: pool).schemaVersion() == 2)
+            #expect(try await Migrator(pool: pool).state().version == 2)
             #expect(
                 try await pool.query("SELECT to_regclass('orders_waiting') IS NOT NULL AS is_there").rows[0].decode(
                     "is_there"))
@@ -96,7 +113,7 @@ struct UpgradeTests {
             try await Self.clear(pool)
             let migrator = Migrator(pool: pool, migrations: [Sample.column, Sample.function])
             #expect(try await migrator.migrate() == ["schema"])
-            #expect(try await migrator.schemaVersion() == 3)
+            #expect(try await migrator.state().version == 3)
             #expect(try await migrator.migrate().isEmpty)
         }
     }
@@ -111,7 +128,9 @@ struct UpgradeTests {
             let migrator = Migrator(
                 pool: migrating,
                 migrations: [
-                    .init(version: 2, name: "widen", sql: "ALTER TABLE orders ADD COLUMN new text", locksTables: true)
+                    .init(
+                        version: 2, name: "widen", compatibleFrom: 1, sql: "ALTER TABLE orders ADD COLUMN new text",
+                        locksTables: true)
                 ]
             ) { line in lines.withLock { $0.append(line) } }
             let upgrade = try await pool.withTransaction { reader in
@@ -198,7 +217,8 @@ extension UpgradeTests {
             try await connection.executeScript(Migrator.own)
             try await connection.executeScript(script)
             _ = try await connection.query(
-                "INSERT INTO schema_migrations (version, name) VALUES ($1, 'schema')", [.int8(version)])
+                "INSERT INTO schema_migrations (version, name, compatible_from) VALUES ($1, 'schema', 1)",
+                [.int8(version)])
         }
     }
 
@@ -214,6 +234,21 @@ extension UpgradeTests {
 
     private static func new() async throws -> Set<String> {
         try await TestDatabase.with { try await description($0) }
+    }
+
+    /// What programs name: columns and functions with their types; and the columns that an INSERT has to give.
+    private static func uses(_ pool: PostgresPool) async throws -> (names: Set<String>, required: Set<String>) {
+        let result = try await pool.query(
+            """
+            SELECT concat_ws(' ', c.relname, a.attname, format_type(a.atttypid, a.atttypmod)) AS name,
+                c.relkind IN ('r', 'p') AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS is_required
+            FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+            WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v')
+            UNION ALL SELECT concat_ws(' ', oid::regprocedure, pg_get_function_result(oid)), false FROM pg_proc
+            WHERE pronamespace = 'public'::regnamespace
+            """)
+        let rows = try result.rows.map { try $0.decode((String, Bool).self) }
+        return (Set(rows.map(\.0)), Set(rows.filter(\.1).map(\.0)))
     }
 
     /// All of the schema, a line each; the order of columns is not told.

@@ -80,7 +80,9 @@ public enum TestDatabase {
 
     /// Differs where the schema does (FNV-1a).
     private static var fingerprint: String {
-        let hash = "\(Migrator.newestVersion) \(Migrator.schema)".utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+        let hash = "\(Migrator.newestVersion) \(Migrator.own) \(Migrator.schema)".utf8.reduce(
+            0xcbf2_9ce4_8422_2325 as UInt64
+        ) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
         }
         return String(hash, radix: 16)

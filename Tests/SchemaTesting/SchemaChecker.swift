@@ -85,7 +85,7 @@ package struct SchemaChecker: @unchecked Sendable {
             return NSSet(array: list).count == list.count ? [] : ["\(place) has something twice"]
         case "required", "properties", "additionalProperties", "items":
             return try checkParts(keyword, argument, value, schema, place, depth)
-        case "allOf", "oneOf", "anyOf", "not", "if", "then":
+        case "allOf", "oneOf", "anyOf", "not", "if", "then", "else":
             return try checkChoice(keyword, argument, value, schema, place, depth)
         default: throw BadSchema(description: "\(place): the keyword \(keyword) is not known")
         }
@@ -158,9 +158,10 @@ package struct SchemaChecker: @unchecked Sendable {
             guard let then = schema["then"] as? [String: Any] else {
                 throw BadSchema(description: "\(place): an if without a then")
             }
-            guard try open.flaws(of: value, by: condition, at: place, depth: depth + 1).isEmpty else { return [] }
-            return try flaws(of: value, by: then, at: place, depth: depth + 1)
-        case ("then", is [String: Any]): return []
+            let isSo = try open.flaws(of: value, by: condition, at: place, depth: depth + 1).isEmpty
+            guard let part = isSo ? then : schema["else"] as? [String: Any] else { return [] }
+            return try flaws(of: value, by: part, at: place, depth: depth + 1)
+        case ("then", is [String: Any]), ("else", is [String: Any]): return []
         default: throw BadSchema(description: "\(place): \(keyword) has no shape that is known")
         }
     }

@@ -5,7 +5,7 @@ package import PurchaseModel
 
 /// What people ask of calls to Apple: those of one purchase, and how they fare as a whole.
 package struct AppleCallReading: Sendable {
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     /// Works on the database of a pool.
     package init(pool: PostgresPool) {

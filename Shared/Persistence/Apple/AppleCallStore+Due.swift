@@ -16,28 +16,17 @@ extension AppleCallStore {
         package let attempts: Int
         /// Seconds since it was queued, by the database's clock.
         package let ageSeconds: Double
-        /// Seconds until Apple takes no answer any more, below zero where it is late; nil for other calls.
+        /// Seconds until Apple takes no answer any more, or nobody wants the call, below zero where it is late; nil for calls
+        /// without a deadline.
         package let secondsLeft: Double?
         /// What ``Kind/consumption`` says.
         package let answer: ConsumptionAnswer?
         /// What ``Kind/accountToken`` sets.
         package let token: UUID?
-
-        package init(
-            id: Int64, kind: Kind, environment: StoreEnvironment, app: String, transactionId: String, attempts: Int,
-            ageSeconds: Double, secondsLeft: Double?, answer: ConsumptionAnswer?, token: UUID?
-        ) {
-            self.id = id
-            self.kind = kind
-            self.environment = environment
-            self.app = app
-            self.transactionId = transactionId
-            self.attempts = attempts
-            self.ageSeconds = ageSeconds
-            self.secondsLeft = secondsLeft
-            self.answer = answer
-            self.token = token
-        }
+        /// What ``Kind/extension`` asks for.
+        package var extending: RenewalExtension?
+        /// Of ``Kind/extension``: whether another attempt was begun of which nobody wrote down what came of it.
+        package var wasLeft = false
     }
 
     /// What came of a call.
@@ -66,6 +55,8 @@ extension AppleCallStore {
         package var body: String?
         /// Of Send Consumption Information.
         package var apiVersion: Int?
+        /// Of ``Kind/extension``: when the subscription renews now.
+        package var renewsAt: Date?
 
         package init(id: Int64, _ result: Result) {
             self.id = id
@@ -96,25 +87,29 @@ extension AppleCallStore {
         guard !apps.isEmpty else { return [] }
         let result = try await pool.query(
             """
-            UPDATE apple_calls c SET due_at = now() + \(lease), attempts = attempts + 1
+            UPDATE apple_calls c SET due_at = now() + \(lease), attempts = attempts + 1,
+                outcome = CASE WHEN c.kind <> 'extension' THEN c.outcome END
             FROM (
-                SELECT id FROM apple_calls WHERE state = 'ready' AND kind = \(kind) AND due_at <= now() AND app = ANY(\(apps))
+                SELECT id, outcome FROM apple_calls WHERE state = 'ready' AND kind = \(kind) AND due_at <= now() AND app = ANY(\(apps))
                 ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED) due
             WHERE c.id = due.id
             RETURNING c.id, c.kind, c.environment, c.app, c.transaction_id, c.attempts - 1 AS attempts,
                 extract(epoch FROM now() - c.created_at)::float8 AS age_seconds,
-                extract(epoch FROM c.deadline_at - now())::float8 AS seconds_left, c.answer, c.account_token AS token
+                extract(epoch FROM c.deadline_at - now())::float8 AS seconds_left,
+                CASE WHEN c.kind = 'consumption' THEN c.answer END AS answer, c.account_token AS token,
+                CASE WHEN c.kind = 'extension' THEN c.answer END AS extending,
+                c.kind = 'extension' AND c.attempts > 1 AND due.outcome IS NULL AS was_left
             """)
         return try result.map {
             (
                 id: Int64, kind: Kind, environment: StoreEnvironment, app: String, transactionId: String,
                 attempts: Int, ageSeconds: Double, secondsLeft: Double?, answer: JSONColumn<ConsumptionAnswer>?,
-                token: UUID?
+                token: UUID?, extending: JSONColumn<RenewalExtension>?, wasLeft: Bool
             ) in
             Due(
                 id: id, kind: kind, environment: environment, app: app, transactionId: transactionId,
                 attempts: attempts, ageSeconds: ageSeconds, secondsLeft: secondsLeft, answer: answer?.value,
-                token: token)
+                token: token, extending: extending?.value, wasLeft: wasLeft)
         }
     }
 
@@ -131,11 +126,13 @@ extension AppleCallStore {
             UPDATE apple_calls c SET state = new.state, status = new.status, code = new.code, outcome = new.outcome,
                 due_at = CASE WHEN new.state = 'ready' THEN now() + new.delay END,
                 finished_at = CASE WHEN new.state <> 'ready' THEN now() END,
-                body = coalesce(new.body, c.body), api_version = coalesce(new.api_version, c.api_version)
+                body = coalesce(new.body, c.body), api_version = coalesce(new.api_version, c.api_version),
+                renews_at = new.renews_at
             FROM unnest(
                 \(outcomes.map(\.id)), \(outcomes.map(\.state)), \(outcomes.map(\.delay)), \(outcomes.map(\.status)),
-                \(outcomes.map(\.code)), \(outcomes.map(\.reason)), \(outcomes.map(\.body)), \(outcomes.map(\.apiVersion)))
-                AS new (id, state, delay, status, code, outcome, body, api_version)
+                \(outcomes.map(\.code)), \(outcomes.map(\.reason)), \(outcomes.map(\.body)), \(outcomes.map(\.apiVersion)),
+                \(outcomes.map(\.renewsAt)))
+                AS new (id, state, delay, status, code, outcome, body, api_version, renews_at)
             WHERE c.id = new.id AND (c.state = 'ready' OR c.state = 'asked' AND new.state = 'done')
             """)
     }

@@ -22,10 +22,12 @@ package struct AppleCallStore: Sendable {
         case accountToken = "account_token"
         /// Finish Transaction.
         case finish
+        /// Extend a Subscription Renewal Date.
+        case `extension`
     }
 
     /// Where a call stands.
-    package enum State: String, Sendable, Hashable, CaseIterable, PostgresEncodable {
+    package enum State: String, Sendable, Hashable, CaseIterable, PostgresEncodable, PostgresDecodable {
         /// A refund request without an answer yet.
         case asked
         /// To be made.

@@ -116,16 +116,4 @@ package struct NotificationForwardStore: Sendable {
             WHERE (f.app, f.notification_uuid) = (new.app, new.uuid) AND f.state = 'pending'
             """)
     }
-
-    /// How many wait, by app.
-    ///
-    /// - Throws: `PostgresError`.
-    package func pendingCounts() async throws -> [String: Int64] {
-        let result = try await pool.query(
-            """
-            SELECT app, count(*) AS count FROM (
-                SELECT app FROM notification_forwards WHERE due_at IS NOT NULL LIMIT \(DueRowsStore.countMaximum)) rows GROUP BY app
-            """)
-        return Dictionary(try result.map { (app: String, count: Int64) in (app, count) }) { first, _ in first }
-    }
 }

@@ -131,14 +131,6 @@ package struct EventFeedStore: Sendable {
         package let environment: String
         package let account: Account?
         package let type: String
-
-        package init(position: Int64, app: String, environment: String, account: Account?, type: String) {
-            self.position = position
-            self.app = app
-            self.environment = environment
-            self.account = account
-            self.type = type
-        }
     }
 
     /// What came after a position, in order; no more than one look takes.

@@ -23,7 +23,8 @@ extension EventStore {
                 RETURNING event_id
                 """)
             let hastened = try result.map { (id: String) in id }.sorted()
-            _ = try await AuditLog.write("hasten", of: hastened, actor: actor, reason: reason, on: connection)
+            _ = try await AuditLog.write(
+                "hasten", of: hastened, app: .ofEvent, actor: actor, reason: reason, on: connection)
             return hastened
         }
     }

@@ -2,6 +2,8 @@ import Postgres
 
 /// Events that the notification service does not have, and so no endpoint a delivery of, by how long they wait for it.
 ///
+/// One that is claimed does not count: it is being posted. A claim lasts a minute and is the only one of its event.
+///
 /// What counts is when an event came into the outbox: `due_at` is put off each time it is sent again, by whoever does that.
 extension EventStore {
     /// How long an event may wait, and how many are counted.
@@ -48,7 +50,7 @@ extension EventStore {
             WITH marked AS (
                 UPDATE event_outbox SET alarmed_at = now() WHERE event_id = ANY(ARRAY(
                     SELECT event_id FROM event_outbox
-                    WHERE alarmed_at IS NULL AND queued_at <= now() - \(age)
+                    WHERE alarmed_at IS NULL AND queued_at <= now() - \(age) AND NOT \(Self.isClaimed)
                     ORDER BY queued_at LIMIT \(limit) FOR UPDATE SKIP LOCKED))
                 RETURNING event_id, queued_at
             )
@@ -68,11 +70,11 @@ extension EventStore {
                 coalesce(extract(epoch FROM now() - min(queued_at)), 0)::float8 AS oldest_seconds
             FROM (
                 (SELECT queued_at FROM event_outbox
-                WHERE alarmed_at IS NOT NULL AND queued_at <= now() - \(age)
+                WHERE alarmed_at IS NOT NULL AND queued_at <= now() - \(age) AND NOT \(Self.isClaimed)
                 ORDER BY queued_at LIMIT \(WaitingLimit.countMaximum))
                 UNION ALL
                 (SELECT queued_at FROM event_outbox
-                WHERE alarmed_at IS NULL AND queued_at <= now() - \(age)
+                WHERE alarmed_at IS NULL AND queued_at <= now() - \(age) AND NOT \(Self.isClaimed)
                 ORDER BY queued_at LIMIT \(WaitingLimit.countMaximum))
             ) waiting
             """)

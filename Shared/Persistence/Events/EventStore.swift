@@ -94,20 +94,24 @@ package struct EventStore: Sendable {
 
     /// Takes events that are due, and gives each a new lease that doubles with every attempt.
     ///
+    /// An event that is claimed is not taken: it is due when its claim ends.
+    ///
     /// - Throws: `PostgresError`.
     package func claimDue(limit: Int, lease: Duration, leaseMaximum: Duration) async throws -> [StoredEvent] {
         let result = try await pool.query(
             """
             WITH due AS (
-                UPDATE event_outbox SET attempts = attempts + 1,
-                    due_at = now() + least(\(lease.wholeMilliseconds) * power(2, least(attempts + 1, 20)),
-                        \(leaseMaximum.wholeMilliseconds)) * interval '1 millisecond'
+                UPDATE event_outbox SET attempts = attempts + (NOT \(Self.isClaimed))::int4,
+                    due_at = CASE WHEN \(Self.isClaimed) THEN claimed_until
+                        ELSE now() + least(\(lease.wholeMilliseconds) * power(2, least(attempts + 1, 20)),
+                            \(leaseMaximum.wholeMilliseconds)) * interval '1 millisecond' END
                 WHERE event_id = ANY(ARRAY(
                     SELECT event_id FROM event_outbox WHERE due_at <= now() ORDER BY due_at LIMIT \(limit)
                     FOR UPDATE SKIP LOCKED))
-                RETURNING event_id
+                RETURNING event_id, \(Self.isClaimed) AS is_claimed
             )
-            SELECT id, type, partition_key, body FROM events WHERE id = ANY(ARRAY(SELECT event_id FROM due))
+            SELECT id, type, partition_key, body FROM events
+            WHERE id = ANY(ARRAY(SELECT event_id FROM due WHERE NOT is_claimed))
             """)
         return try result.map { (id: String, type: String, partitionKey: String, body: String) in
             StoredEvent(
@@ -116,15 +120,6 @@ package struct EventStore: Sendable {
         }
     }
 
-    /// Takes these events out of the outbox, since the notification service has them; part of its statement.
-    ///
-    /// ARRAY: the index is used whatever the planner believes of a table that is empty most of the time.
-    static func handOver(_ eventIds: SQL) -> SQL {
-        """
-        DELETE FROM event_outbox WHERE event_id = ANY(ARRAY(
-            SELECT event_id FROM event_outbox WHERE event_id = ANY(\(eventIds)) ORDER BY event_id FOR UPDATE))
-        """
-    }
 }
 
 /// An event that is to be told, as far as it is known before it has a number.

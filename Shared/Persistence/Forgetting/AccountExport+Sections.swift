@@ -209,12 +209,18 @@ extension AccountExport {
                     FROM operator_claims c JOIN orders o USING (environment, transaction_id)
                     WHERE c.account = \(account) AND o.app = \(app)
                     """),
-            // Who of the staff acted is theirs to say.
+            // Who of the staff acted, or looked, is theirs to say.
             Section(
                 table: "audit_log",
                 sql: """
                     SELECT lpad(a.id::text, 19, '0') AS key, a.id, a.action, a.reason, a.created_at
                     FROM audit_log a WHERE a.id IN (\(acts))
+                    """),
+            Section(
+                table: "views",
+                sql: """
+                    SELECT lpad(id::text, 19, '0') AS key, id, route, environment, transaction_id, created_at FROM views
+                    WHERE account = \(account) AND app = \(app)
                     """),
         ]
     }

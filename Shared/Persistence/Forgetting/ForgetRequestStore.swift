@@ -190,7 +190,7 @@ package struct ForgetRequestStore: Sendable {
             "SELECT asked_by, reason FROM forget_requests WHERE id = \(request.id) AND finished_at IS NULL FOR UPDATE")
         guard let (actor, reason) = try result.rows.first?.decode((String, String).self) else { return }
         _ = try await AuditLog.write(
-            "forget", of: "\(request.app) \(request.pseudonym.text)",
+            "forget", of: "\(request.app) \(request.pseudonym.text)", app: .named(request.app),
             actor: actor.replacingOccurrences(of: request.account.text, with: request.pseudonym.text),
             reason: reason.replacingOccurrences(of: request.account.text, with: request.pseudonym.text),
             on: connection)

@@ -63,13 +63,15 @@ extension ForgettingStore {
             WITH gone AS (
                 DELETE FROM entitlements WHERE (account, app, environment, entitlement, transaction_id) IN (
                     SELECT account, app, environment, entitlement, transaction_id FROM entitlements
-                    WHERE account = \(request.account) AND app = \(request.app) LIMIT \(Limit.rows))
+                    WHERE account = \(request.account) AND app = \(request.app)
+                        -- Fulfillment gives nothing by the name meanwhile; a person may.
+                        AND (audit_id IS NULL OR granted_at <= \(moment(request))) LIMIT \(Limit.rows))
                 RETURNING *
             ), renamed AS (
                 INSERT INTO entitlements (environment, app, account, entitlement, transaction_id, granted_at, expires_at,
-                    revoked_at, revoked_because, end_told_at)
+                    revoked_at, revoked_because, end_told_at, audit_id)
                 SELECT environment, app, \(request.pseudonym), entitlement, transaction_id, granted_at, expires_at, revoked_at,
-                    revoked_because, end_told_at
+                    revoked_because, end_told_at, audit_id
                 FROM gone ON CONFLICT DO NOTHING
             )
             SELECT FROM gone

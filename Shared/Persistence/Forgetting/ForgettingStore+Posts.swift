@@ -101,9 +101,9 @@ extension ForgettingStore {
             "UPDATE import_lines l SET submission_id = new.new_id FROM \(new) WHERE l.submission_id = new.id")
     }
 
-    /// What people wrote about it.
+    /// What people wrote about it, and that they looked at it.
     ///
-    /// Who acted, when and what stays; why does not, since that is about a person, in any words.
+    /// Who acted or looked, when and what stays; why does not, since that is about a person, in any words.
     static func forgetActs(
         _ traces: Traces, _ request: ForgetRequestStore.Due, _ changed: inout [String: Int],
         on connection: PostgresConnection
@@ -122,6 +122,12 @@ extension ForgettingStore {
                     THEN left(subject, -length(\(request.account))) || \(request.pseudonym) ELSE subject END
             WHERE id = ANY(\(traces.acts))
                 AND (reason <> \(removedText) OR right(subject, length(\(request.account)) + 1) = ' ' || \(request.account))
+            """, on: connection)
+        changed["views"] = try await rows(
+            """
+            UPDATE views SET account = \(request.pseudonym)
+            WHERE id IN (SELECT id FROM views WHERE account = \(request.account) AND app = \(request.app)
+                AND created_at <= \(moment(request)) ORDER BY id LIMIT \(Limit.rows))
             """, on: connection)
         guard request.account.text.unicodeScalars.count >= nameLengthMinimum else { return }
         // What was said of others and names it, too; of another app's account of this name nothing.

@@ -109,7 +109,8 @@ package struct CutOverStore: Sendable {
             LOCK TABLE cut_overs IN ACCESS EXCLUSIVE MODE
             """)
         let line = try await AuditLog.write(
-            "set_cut_over", of: subject(cutOver, key), actor: actor, reason: reason, on: connection)
+            "set_cut_over", of: subject(cutOver, key), app: .named(key.app), actor: actor, reason: reason,
+            on: connection)
         _ = try await connection.query(
             """
             INSERT INTO cut_overs (environment, app, product_id, cut_over, is_told, audit_id)

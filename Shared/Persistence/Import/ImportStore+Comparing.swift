@@ -14,18 +14,6 @@ extension ImportStore {
         /// Nil where the line leads to none.
         package let order: Order?
 
-        package init(
-            line: Int64, account: Account?, claim: Claim, submissionState: SubmissionState,
-            submissionReason: ReasonCode?, order: Order?
-        ) {
-            self.line = line
-            self.account = account
-            self.claim = claim
-            self.submissionState = submissionState
-            self.submissionReason = submissionReason
-            self.order = order
-        }
-
         /// An order, as far as it is compared.
         package struct Order: Sendable {
             package let key: OrderKey

@@ -81,7 +81,7 @@ package struct ImportStore: Sendable {
             "SELECT \(columns) FROM imports WHERE app = \(app) AND fingerprint = \(fingerprint)")
         if let known = try known.map(Import.init).first { return known }
         let line = try await AuditLog.write(
-            "import", of: "\(app) \(source)", actor: actor, reason: reason, on: connection)
+            "import", of: "\(app) \(source)", app: .named(app), actor: actor, reason: reason, on: connection)
         let made = try await connection.query(
             """
             INSERT INTO imports (app, source, fingerprint, audit_id) VALUES (\(app), \(source), \(fingerprint), \(line.id))

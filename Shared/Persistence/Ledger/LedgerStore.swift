@@ -99,12 +99,6 @@ package enum LedgerStore {
         /// The item.
         package let item: String
 
-        /// Names one.
-        package init(customer: Customer, item: String) {
-            self.customer = customer
-            self.item = item
-        }
-
         /// The order in which balances are locked, the same everywhere.
         package static func < (left: Holding, right: Holding) -> Bool {
             left.customer == right.customer ? left.item < right.item : left.customer < right.customer
@@ -119,13 +113,6 @@ package enum LedgerStore {
         package let balance: Int64
         /// How many are needed.
         package let needed: Int64
-
-        /// Says what is missing.
-        package init(item: String, balance: Int64, needed: Int64) {
-            self.item = item
-            self.balance = balance
-            self.needed = needed
-        }
     }
 
     /// Locks balances in the caller's transaction, all at once in one order; one that is not there begins at 0.

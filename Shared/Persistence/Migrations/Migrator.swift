@@ -8,6 +8,9 @@ import SchemaFile
 /// applied once and remembered in `schema_migrations`. All that is missing is one transaction, applied as a whole or not at
 /// all; before a migration that makes indexes beside running services, what precedes it is one of its own. Several processes
 /// may try at once: an advisory lock lets one through.
+///
+/// Each migration says which programs work with what it leads to, so that old and new ones run side by side during an
+/// upgrade, and so that there is a way back: decision 0038.
 package struct Migrator: Sendable {
     private let pool: PostgresPool
     private let migrations: [Migration]
@@ -17,6 +20,8 @@ package struct Migrator: Sendable {
     package struct Migration: Sendable {
         package let version: Int64
         let name: String
+        /// The oldest schema version whose programs work on what the migration leads to: 1 for what only adds.
+        let compatibleFrom: Int64
         package let sql: String
         /// What is done before the SQL, outside of any transaction.
         package var indexes: [IndexChange] = []
@@ -27,14 +32,26 @@ package struct Migrator: Sendable {
     /// The whole schema, as a new database gets it: what all migrations lead to.
     package static var schema: String { String(cString: schema_file()) }
 
-    /// The version of `schema.sql` while there is no migration.
+    /// The version of the first release's `schema.sql`.
     static let firstVersion: Int64 = 1
 
     /// Every migration, in order; what each changes is in `schema.sql`, too.
     ///
-    /// None before the first release: until then `schema.sql` is changed, and nothing else. A file that was released is never
-    /// changed, only followed by another.
-    package static let migrations: [Migration] = []
+    /// A file that was released is never changed, only followed by another.
+    package static let migrations: [Migration] = [
+        Migration(
+            version: 2, name: "what_0_2_0_needs", compatibleFrom: 1, sql: String(cString: migration_0002()),
+            indexes: [
+                .make(
+                    "apple_calls_first",
+                    on: "apple_calls (environment, transaction_id, kind) WHERE kind IN ('finish', 'account_token')",
+                    isUnique: true),
+                // Beside the other until it is there, so that no call is queued twice.
+                .drop("apple_calls_once"),
+                .make(
+                    "apple_calls_extensions", on: "apple_calls (environment, transaction_id) WHERE kind = 'extension'"),
+            ], locksTables: true)
+    ]
 
     /// The newest version that this program knows.
     package static var newestVersion: Int64 { newestVersion(of: migrations) }
@@ -43,10 +60,14 @@ package struct Migrator: Sendable {
         migrations.last?.version ?? firstVersion
     }
 
+    /// The newest version that the given migrations lead to.
+    private var newest: Int64 { Self.newestVersion(of: migrations) }
+
     /// The Migrator's own table, which is there before any schema.
-    static let own = """
+    package static let own = """
         CREATE TABLE IF NOT EXISTS schema_migrations (
-            version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())
+            version bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now(),
+            compatible_from bigint NOT NULL)
         """
 
     /// The key of the advisory lock; any number that nothing else in the database uses.
@@ -68,23 +89,20 @@ package struct Migrator: Sendable {
 
     /// Applies what is missing.
     ///
+    /// A newer schema that this program works with stays as it is.
+    ///
     /// - Returns: the names of the migrations that were applied now; `schema` where there was nothing yet.
-    /// - Throws: `PostgresError`; `SchemaError` when the database is newer than this program.
+    /// - Throws: `PostgresError`; `SchemaError` where the database's schema is too new for this program.
     package func migrate() async throws -> [String] {
         // The lock is a transaction's, so that it goes with it whatever happens, behind a pooler of connections, too. The
         // work is done on another connection meanwhile.
         return try await pool.withTransaction { holder in
             try await Self.lock(on: holder)
             try await pool.withConnection { try await $0.executeScript(Self.own) }
-            let present = try await Self.version(on: holder)
+            let present = try await Self.state(on: holder)
             try await Self.rest(on: holder)
-            let newest = Self.newestVersion(of: migrations)
-            guard present <= newest else { throw SchemaError(found: present, known: newest) }
-            if present == 0 {
-                try await apply([Migration(version: newest, name: "schema", sql: Self.schema)])
-                return ["schema"]
-            }
-            var missing = migrations.filter { $0.version > present }[...]
+            try present.requireNotTooNew(for: newest)
+            var missing = missing(in: present)[...]
             var applied: [String] = []
             while let first = missing.first {
                 try await make(first.indexes)
@@ -97,6 +115,24 @@ package struct Migrator: Sendable {
             }
             return applied
         }
+    }
+
+    /// What is to be applied to a database of that schema, in order.
+    private func missing(in present: SchemaState) -> [Migration] {
+        guard present.version == 0 else { return migrations.filter { $0.version > present.version } }
+        let compatibleFrom = migrations.map(\.compatibleFrom).max() ?? Self.firstVersion
+        return [Migration(version: newest, name: "schema", compatibleFrom: compatibleFrom, sql: Self.schema)]
+    }
+
+    /// What ``migrate()`` would do now; nothing is changed.
+    ///
+    /// - Returns: the names that it would return, and the schema that it would leave.
+    /// - Throws: as ``migrate()``.
+    package func plan() async throws -> (missing: [String], state: SchemaState) {
+        let present = try await state()
+        try present.requireNotTooNew(for: newest)
+        let missing = missing(in: present)
+        return (missing.map(\.name), missing.reduce(present) { $0.followed(by: $1) })
     }
 
     /// Makes and drops indexes while services run.
@@ -120,8 +156,8 @@ package struct Migrator: Sendable {
             for migration in migrations {
                 try await connection.executeScript(migration.sql)
                 _ = try await connection.query(
-                    "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
-                    [.int8(migration.version), .text(migration.name)])
+                    "INSERT INTO schema_migrations (version, name, compatible_from) VALUES ($1, $2, $3)",
+                    [.int8(migration.version), .text(migration.name), .int8(migration.compatibleFrom)])
             }
         }
     }
@@ -147,100 +183,34 @@ package struct Migrator: Sendable {
         try await connection.executeScript("SET LOCAL idle_in_transaction_session_timeout = 0")
     }
 
-    /// Refuses a schema that is not the one this program was written for.
+    /// Refuses a schema that this program does not work with.
     ///
+    /// - Returns: the database's schema.
     /// - Throws: `SchemaError`, or `PostgresError` when the database does not answer.
-    package func requireCurrentSchema() async throws {
-        let found = try await schemaVersion()
-        guard found == Self.newestVersion else {
-            throw SchemaError(found: found, known: Self.newestVersion)
-        }
+    @discardableResult
+    package func requireUsableSchema() async throws -> SchemaState {
+        let present = try await state()
+        try present.requireUsable(by: newest)
+        return present
     }
 
-    /// The version the database is at; 0 when it was never migrated.
+    /// The schema the database has.
     ///
     /// - Throws: `PostgresError`.
-    package func schemaVersion() async throws -> Int64 {
+    package func state() async throws -> SchemaState {
         let present = try await pool.query("SELECT to_regclass('schema_migrations') IS NOT NULL AS present")
-        guard let row = present.rows.first, try row.decode("present", as: Bool.self) else { return 0 }
-        return try await pool.withConnection { try await Self.version(on: $0) }
+        guard let row = present.rows.first, try row.decode("present", as: Bool.self) else { return SchemaState() }
+        return try await pool.withConnection { try await Self.state(on: $0) }
     }
 
-    private static func version(on connection: PostgresConnection) async throws -> Int64 {
-        let result = try await connection.query("SELECT coalesce(max(version), 0) AS version FROM schema_migrations")
-        guard let row = result.rows.first else { return 0 }
-        return try row.decode("version", as: Int64.self)
-    }
-}
-
-/// The database's schema is not the one this program knows.
-package struct SchemaError: Error, CustomStringConvertible, Sendable {
-    /// The version the database is at.
-    package let found: Int64
-    /// The version this program needs.
-    package let known: Int64
-
-    /// What is wrong and what to do.
-    package var description: String {
-        found < known
-            ? "the database's schema is at version \(found), this program needs \(known): run `countersign migrate`"
-            : "the database's schema is at version \(found), newer than the \(known) that this program knows: update it"
-    }
-}
-
-/// An index that a migration makes or drops while services run: `CONCURRENTLY`, which no transaction may hold.
-///
-/// A plain `CREATE INDEX` would keep everybody from writing for as long as it reads the table: minutes without purchases.
-/// Each change may have been made before: a migration that was ended goes on where it ended.
-package struct IndexChange: Sendable, Hashable {
-    /// The index.
-    package let name: String
-    /// The table and what follows it in `CREATE INDEX name ON`; nil where the index is dropped.
-    package let definition: String?
-
-    /// An index to make.
-    static func make(_ name: String, on definition: String) -> IndexChange {
-        IndexChange(name: name, definition: definition)
-    }
-
-    /// An index to drop.
-    static func drop(_ name: String) -> IndexChange {
-        IndexChange(name: name, definition: nil)
-    }
-
-    /// Makes the changes one after the other, each for as long as it takes: an index waits for the transactions that were
-    /// there before it.
-    ///
-    /// - Parameter connection: in no transaction.
-    /// - Throws: `PostgresError`; what was done before stays, and is passed over by the next call.
-    static func apply(_ changes: [IndexChange], on connection: PostgresConnection) async throws {
-        let usual = try await connection.query(
-            "SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock")
-        try await connection.executeScript("SET statement_timeout = 0; SET lock_timeout = 0")
-        let outcome: Result<Void, any Error>
-        do {
-            for change in changes { try await change.apply(on: connection) }
-            outcome = .success(())
-        } catch {
-            outcome = .failure(error)
-        }
-        if let row = usual.rows.first {
-            _ = try await connection.query(
-                "SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false)",
-                [.text(try row.decode("statement")), .text(try row.decode("lock"))])
-        }
-        try outcome.get()
-    }
-
-    private func apply(on connection: PostgresConnection) async throws {
-        let found = try await connection.query(
-            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)", [.text(name)])
-        let isValid = try found.rows.first?.decode("indisvalid", as: Bool.self)
-        // One whose making was ended is in the way, and is written to by every purchase, but answers nothing.
-        if isValid == false || definition == nil && isValid != nil {
-            try await connection.executeScript("DROP INDEX CONCURRENTLY IF EXISTS \(name)")
-        }
-        guard let definition, isValid != true else { return }
-        try await connection.executeScript("CREATE INDEX CONCURRENTLY \(name) ON \(definition)")
+    private static func state(on connection: PostgresConnection) async throws -> SchemaState {
+        let result = try await connection.query(
+            """
+            SELECT coalesce(max(version), 0) AS version, coalesce(max(compatible_from), 0) AS compatible_from
+            FROM schema_migrations
+            """)
+        guard let row = result.rows.first else { return SchemaState() }
+        return SchemaState(
+            version: try row.decode("version"), compatibleFrom: try row.decode("compatible_from"))
     }
 }

@@ -29,6 +29,11 @@ package struct RateStore: Sendable {
         case tax(storefront: String, ppm: Int32, isIncluded: Bool)
         /// That an app takes part in a program.
         case program(app: String, program: Program)
+
+        /// Whose it is alone; nil where it holds for all apps.
+        var app: String? {
+            if case .program(let app, _) = self { app } else { nil }
+        }
     }
 
     let pool: PostgresPool
@@ -51,7 +56,8 @@ package struct RateStore: Sendable {
         let (insertion, values, subject) = Self.statement(of: row)
         return try await pool.withTransaction { connection in
             let line = try await AuditLog.write(
-                "set_rate", of: "\(subject) from \(day)", actor: actor, reason: reason, on: connection)
+                "set_rate", of: "\(subject) from \(day)", app: .named(row.app), actor: actor, reason: reason,
+                on: connection)
             _ = try await connection.query(
                 "\(insertion) VALUES (\(line.id), \(day.description)::date, \(values))")
             return line.id

@@ -10,6 +10,8 @@ package struct RevenueStore: Sendable {
         package static let rows = 400_000
         /// Days of one statement at least: with ten million orders a year some 190,000 orders.
         package static let daysAtATime = 7
+        /// Days of one statement that adds up, at least: to plan it takes as long as to add up thousands of orders.
+        package static let daysAddedUp = 31
         /// The most statements of a question; more than a year is asked for in longer parts.
         package static let parts = 53
     }
@@ -49,7 +51,7 @@ package struct RevenueStore: Sendable {
         package let estimatedProceeds: Int64
     }
 
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     /// Works on the database of a pool.
     package init(pool: PostgresPool) {
@@ -71,7 +73,7 @@ package struct RevenueStore: Sendable {
         try await pool.withTransaction { connection in
             try await connection.executeScript("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             var rows: [Row] = []
-            for days in try await Self.parts(first, last, on: connection) {
+            for days in try await Self.parts(first, last, of: Limit.daysAtATime, on: connection) {
                 progress(days.first)
                 rows += try await Self.rows(days.first, days.last, app, room: Limit.rows - rows.count, on: connection)
             }
@@ -79,15 +81,15 @@ package struct RevenueStore: Sendable {
         }
     }
 
-    /// The days, so many at a time.
-    private static func parts(
-        _ first: RevenueDay, _ last: RevenueDay, on connection: PostgresConnection
+    /// The days, so many at a time at least.
+    static func parts(
+        _ first: RevenueDay, _ last: RevenueDay, of days: Int, on connection: PostgresConnection
     ) async throws -> [(first: RevenueDay, last: RevenueDay)] {
         let result = try await connection.query(
             """
             SELECT day::date::text AS first, least(day::date + days - 1, \(last.description)::date)::text AS last
             FROM greatest(
-                    \(Limit.daysAtATime)::int,
+                    \(days)::int,
                     ceil((\(last.description)::date - \(first.description)::date + 1) / \(Limit.parts)::numeric)::int) AS days,
                 generate_series(
                     \(first.description)::date::timestamp, \(last.description)::date::timestamp, days * interval '1 day') AS day
@@ -125,7 +127,7 @@ package struct RevenueStore: Sendable {
         }
     }
 
-    private enum SQLState {
+    enum SQLState {
         /// numeric_value_out_of_range (PostgreSQL manual, appendix A).
         static let outOfRange = "22003"
     }

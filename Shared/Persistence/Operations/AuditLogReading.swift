@@ -25,7 +25,7 @@ package struct AuditLogReading: Sendable {
         package let reason: String
     }
 
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     /// Works on the database of a pool.
     package init(pool: PostgresPool) {
@@ -41,10 +41,42 @@ package struct AuditLogReading: Sendable {
         let result = try await pool.query(
             """
             SELECT id, created_at, actor, action, subject, reason FROM audit_log
-            WHERE (\(selection.action) IS NULL OR action = \(selection.action)) AND (\(selection.actor) IS NULL OR actor = \(selection.actor))
-                AND (\(selection.subject) IS NULL OR subject = \(selection.subject)) AND (\(selection.since) IS NULL OR created_at >= \(selection.since))
+            WHERE \(Self.condition(selection))
             ORDER BY id DESC LIMIT \(limit)
             """)
         return try result.map(Line.init)
+    }
+
+    /// A page of an app's lines, the newest first; there may be fewer than the limit although there is a next one.
+    ///
+    /// - Throws: `PostgresError`.
+    package func page(
+        of app: String, _ selection: Selection, after position: ListPosition?, limit: Int
+    ) async throws -> ListPage<Line> {
+        try await ListLook.page(after: position, limit: limit, on: pool, Self.line) {
+            Self.statement(app, selection, $0)
+        }
+    }
+
+    static func statement(_ app: String, _ selection: Selection, _ look: ListLook) -> SQL {
+        let rest: SQL = look.position.map { "AND id < \($0.number)" } ?? ""
+        let branch: SQL = """
+            SELECT id, created_at, actor, action, subject, reason, id AS number, '' AS list_id, '' AS list_environment
+            FROM audit_log WHERE app = \(app) \(rest) ORDER BY id DESC \(look.end)
+            """
+        return look.statement([branch], where: condition(selection))
+    }
+
+    private static func line(_ row: PostgresRow) throws -> Line {
+        Line(
+            id: try row.decode("id"), createdAt: try row.decode("created_at"), actor: try row.decode("actor"),
+            action: try row.decode("action"), subject: try row.decode("subject"), reason: try row.decode("reason"))
+    }
+
+    private static func condition(_ selection: Selection) -> SQL {
+        """
+        (\(selection.action) IS NULL OR action = \(selection.action)) AND (\(selection.actor) IS NULL OR actor = \(selection.actor))
+            AND (\(selection.subject) IS NULL OR subject = \(selection.subject)) AND (\(selection.since) IS NULL OR created_at >= \(selection.since))
+        """
     }
 }

@@ -1,4 +1,6 @@
+package import Foundation
 package import Postgres
+package import PurchaseModel
 
 /// The table `catalogues`: every catalogue that was in use, numbered.
 package struct CatalogueStore: Sendable {
@@ -30,6 +32,91 @@ package struct CatalogueStore: Sendable {
             if let row = found.rows.first { return try row.decode(Int64.self) }
         }
         throw PostgresError(code: .decodingFailed, reason: "a catalogue has no version after it was written")
+    }
+
+    /// The text of the catalogue by which an app's newest order was decided, or else of the one that was new last; nil before
+    /// the first.
+    ///
+    /// - Throws: `PostgresError`.
+    package func newest(app: String) async throws -> String? {
+        let found = try await pool.query(
+            """
+            SELECT content FROM catalogues WHERE version = coalesce(
+                (SELECT catalogue_version FROM orders WHERE app = \(app) AND environment = 'production'
+                    ORDER BY created_at DESC LIMIT 1),
+                (SELECT max(version) FROM catalogues))
+            """)
+        return try found.rows.first?.decode(String.self)
+    }
+
+    package enum Limit {
+        /// Orders of an app of which it is counted which version decided them: the newest.
+        package static let orders = 10_000
+    }
+
+    /// A catalogue that was in use.
+    package struct Version: Sendable, Hashable {
+        package let number: Int64
+        /// When a process first used it.
+        package let loadedAt: Date
+    }
+
+    /// Orders of a product that one version decided.
+    package struct Sold: Sendable, Hashable {
+        package let version: Int64
+        package let productId: String
+        package let orders: Int64
+        /// When the newest of them was recorded.
+        package let newest: Date
+    }
+
+    /// The versions, the newest first.
+    ///
+    /// - Throws: `PostgresError`.
+    package func versions(_ limit: Int) async throws -> [Version] {
+        try await pool.query("SELECT version, loaded_at FROM catalogues ORDER BY version DESC LIMIT \(limit)").rows.map
+        {
+            Version(number: try $0.decode("version"), loadedAt: try $0.decode("loaded_at"))
+        }
+    }
+
+    /// The number and text of the catalogue by which an app's newest order of an environment was decided, or else of the
+    /// one that was new last; nil before the first.
+    ///
+    /// - Throws: `PostgresError`.
+    package func newest(
+        app: String, _ environment: StoreEnvironment
+    ) async throws -> (version: Int64, content: String)? {
+        let found = try await pool.query(
+            """
+            SELECT version, content FROM catalogues WHERE version = coalesce(
+                (SELECT catalogue_version FROM orders WHERE app = \(app) AND environment = \(environment)
+                    ORDER BY created_at DESC, transaction_id DESC LIMIT 1),
+                (SELECT max(version) FROM catalogues))
+            """)
+        return try found.rows.first.map { (version: try $0.decode("version"), content: try $0.decode("content")) }
+    }
+
+    /// What the newest ``Limit/orders`` of an app were decided by, by version and product.
+    ///
+    /// - Throws: `PostgresError`.
+    package func sold(app: String, _ environment: StoreEnvironment) async throws -> [Sold] {
+        try await ListLook.read(pool) { connection in
+            try await connection.query(
+                """
+                SELECT catalogue_version, product_id, count(*) AS orders, max(created_at) AS newest FROM (
+                    SELECT catalogue_version, product_id, created_at FROM orders
+                    WHERE app = \(app) AND environment = \(environment)
+                    ORDER BY created_at DESC, transaction_id DESC LIMIT \(unescaped: "\(Limit.orders)")) newest
+                WHERE catalogue_version IS NOT NULL
+                GROUP BY catalogue_version, product_id ORDER BY catalogue_version DESC, product_id
+                """
+            ).rows.map {
+                Sold(
+                    version: try $0.decode("catalogue_version"), productId: try $0.decode("product_id"),
+                    orders: try $0.decode("orders"), newest: try $0.decode("newest"))
+            }
+        }
     }
 
     /// The text of a version; nil for one that was never in use.

@@ -7,16 +7,21 @@ extension ConsistencyCheck {
 
     private static let entitlementsOfOrders = Rule(
         name: "entitlements_belong_to_their_order",
-        sentence: "every entitlement has an order that was granted, of the same account or shared with it",
+        sentence:
+            "every entitlement has an order that was granted, of the same account or shared with it, or an act by "
+            + "hand",
         sql: """
             SELECT format('%s of %s: order %s %s is %s', e.entitlement, e.account, e.environment, e.transaction_id,
                 coalesce(o.state || ' of ' || coalesce(o.account, 'nobody'), 'not there')) AS subject
             FROM entitlements e
             LEFT JOIN orders o ON (o.environment, o.transaction_id) = (e.environment, e.transaction_id)
-            WHERE o.state IS NULL OR o.granted_at IS NULL OR o.app <> e.app
-                OR o.account IS DISTINCT FROM e.account AND NOT EXISTS (
-                    SELECT FROM lineage_shares s WHERE s.account = e.account
-                        AND (s.environment, s.original_transaction_id) = (o.environment, o.original_transaction_id))
+            WHERE CASE WHEN e.audit_id IS NOT NULL
+                THEN NOT EXISTS (SELECT FROM audit_log a WHERE a.id = e.audit_id AND a.action = 'adjust')
+                ELSE o.state IS NULL OR o.granted_at IS NULL OR o.app <> e.app
+                    OR o.account IS DISTINCT FROM e.account AND NOT EXISTS (
+                        SELECT FROM lineage_shares s WHERE s.account = e.account
+                            AND (s.environment, s.original_transaction_id) = (o.environment, o.original_transaction_id))
+                END
             """)
 
     private static let announcedEntitlements = Rule(

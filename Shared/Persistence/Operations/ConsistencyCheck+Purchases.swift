@@ -141,7 +141,7 @@ extension ConsistencyCheck {
                 UNION SELECT environment, transaction_id FROM events WHERE type = 'iap.refund.reversed') back
             JOIN orders o USING (environment, transaction_id)
             WHERE o.state = 'granted' AND o.transaction ->> 'teller' IS DISTINCT FROM 'server'
-                AND NOT o.transaction ? 'refund_reversed_date'
+                AND NOT o.transaction ? 'refund_reversed_at'
                 AND o.transaction #> '{sources,parts,revocation}' IS NULL
             """)
 

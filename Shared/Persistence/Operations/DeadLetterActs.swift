@@ -18,8 +18,9 @@ package struct DeadLetterActs: Sendable {
     /// - Throws: `PostgresError`.
     package func write(_ letters: [String], actor: String, reason: String) async throws -> [Int64] {
         try await pool.withTransaction { connection in
-            try await AuditLog.write("send_dead_letter", of: letters, actor: actor, reason: reason, on: connection)
-                .map(\.id)
+            try await AuditLog.write(
+                "send_dead_letter", of: letters, app: .noApp, actor: actor, reason: reason, on: connection
+            ).map(\.id)
         }
     }
 }

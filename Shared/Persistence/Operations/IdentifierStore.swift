@@ -19,6 +19,8 @@ package struct IdentifierStore: Sendable {
         case accountToken = "account_token"
         /// Apple's UUID of a server notification.
         case notification
+        /// A request that posted something: its `x-request-id`, or the trace id of its `traceparent`.
+        case request
         /// A number that an account posted and that is in no order: a bare transaction id, or the order id of an e-mail.
         case postedNumber = "posted_number"
         /// A request to forget an account.
@@ -53,41 +55,51 @@ package struct IdentifierStore: Sendable {
 
     /// All that the id is, by indexes only.
     ///
+    /// - Parameter app: whose ids alone; nil for all apps'.
     /// - Throws: `PostgresError`.
-    package func meanings(of id: String) async throws -> [Meaning] {
+    package func meanings(of id: String, app: String? = nil) async throws -> [Meaning] {
         try await pool.withTransaction { connection in
             try await connection.executeScript(InspectionStore.settings)
-            var statements = [Self.rows(id), Self.purchases(id), Self.accounts(id)]
-            if let uuid = UUID(uuidString: id) { statements.insert(Self.uuids(uuid), at: 2) }
+            var statements = [Self.rows(id, app), Self.purchases(id, app), Self.accounts(id, app)]
+            if let uuid = IntentId.uuid(id) { statements.insert(Self.uuids(uuid, app), at: 2) }
             var meanings: [Meaning] = []
             for statement in statements { meanings += try await connection.query(statement).map(Meaning.init) }
             return meanings
         }
     }
 
+    /// Whether a row is of the app that is asked for.
+    private static func isMeant(_ column: SQL, _ app: SQL) -> SQL { "(\(app) IS NULL OR \(column) = \(app))" }
+
     /// Rows that have the id themselves.
-    static func rows(_ id: String) -> SQL {
-        let id = SQL.once(id)
+    static func rows(_ id: String, _ app: String?) -> SQL {
+        let spend = SpendId.number(id)
+        let (id, app) = (SQL.once(id), SQL.once(app))
+        let isMeant = Self.isMeant("app", app)
         return """
             SELECT 'submission' AS kind, NULL::text AS environment, app, nullif(account, '') AS account, id AS leads_to
-            FROM submissions WHERE id = \(id)
+            FROM submissions WHERE id = \(id) AND \(isMeant)
             UNION ALL
-            SELECT 'event', environment, app, account, id FROM events WHERE id = \(id)
+            SELECT 'event', environment, app, account, id FROM events WHERE id = \(id) AND \(isMeant)
             UNION ALL
-            SELECT 'forget_request', NULL, app, account, NULL FROM forget_requests WHERE id = \(id)
+            SELECT 'forget_request', NULL, app, account, NULL FROM forget_requests WHERE id = \(id) AND \(isMeant)
             UNION ALL
             SELECT 'spend', environment, app, account, NULL FROM spends
-            WHERE id = CASE WHEN \(id) ~ '^spend_[0-9]{1,18}$' THEN substr(\(id), 7)::bigint END
+            WHERE id = \(spend) AND \(isMeant)
             UNION ALL
             (SELECT 'intent', o.environment, i.app, i.account, o.transaction_id
             FROM purchase_intents i LEFT JOIN orders o ON o.app_account_token = i.id AND o.app = i.app
-            WHERE i.reference = \(id) ORDER BY i.created_at DESC LIMIT \(Limit.each))
+            WHERE i.reference = \(id) AND \(Self.isMeant("i.app", app)) ORDER BY i.created_at DESC LIMIT \(Limit.each))
             UNION ALL
             (SELECT 'sweep_request', split_part(subject, '/', 1), app, NULL, split_part(subject, '/', 2)
-            FROM sweep_requests CROSS JOIN LATERAL unnest(subjects) AS subject WHERE id = \(id) LIMIT \(Limit.each))
+            FROM sweep_requests CROSS JOIN LATERAL unnest(subjects) AS subject
+            WHERE id = \(id) AND \(isMeant) LIMIT \(Limit.each))
+            UNION ALL
+            (SELECT 'request', NULL, app, nullif(account, ''), id FROM submissions
+            WHERE correlation_id = \(id) AND \(isMeant) LIMIT \(Limit.each))
             UNION ALL
             (SELECT 'posted_number', NULL, app, nullif(account, ''), id FROM submissions
-            WHERE coalesce(named_transaction_id, partition_key) = \(id)
+            WHERE coalesce(named_transaction_id, partition_key) = \(id) AND \(isMeant)
                 AND (named_transaction_id IS NOT NULL OR kind IN ('transaction_id', 'order_id'))
                 AND NOT EXISTS (SELECT FROM order_transactions
                     WHERE environment IN ('production', 'sandbox') AND transaction_id = \(id))
@@ -96,8 +108,9 @@ package struct IdentifierStore: Sendable {
     }
 
     /// Apple's ids of purchases.
-    static func purchases(_ id: String) -> SQL {
-        let id = SQL.once(id)
+    static func purchases(_ id: String, _ app: String?) -> SQL {
+        let (id, app) = (SQL.once(id), SQL.once(app))
+        let isMeant = Self.isMeant("o.app", app)
         return """
             WITH RECURSIVE environments AS (SELECT unnest(ARRAY['production', 'sandbox']) AS environment),
             apps AS (
@@ -111,30 +124,31 @@ package struct IdentifierStore: Sendable {
             SELECT 'transaction' AS kind, o.environment, o.app, o.account, i.transaction_id AS leads_to
             FROM order_transactions i JOIN orders o
                 ON (o.environment, o.transaction_id) = (i.environment, i.order_transaction_id)
-            WHERE i.environment IN ('production', 'sandbox') AND i.transaction_id = \(id)
+            WHERE i.environment IN ('production', 'sandbox') AND i.transaction_id = \(id) AND \(isMeant)
             UNION ALL
             (SELECT 'original_transaction', o.environment, o.app, o.account, o.transaction_id
             FROM orders o JOIN lineages USING (environment, original_transaction_id)
-            WHERE environment IN ('production', 'sandbox') AND original_transaction_id = \(id)
+            WHERE environment IN ('production', 'sandbox') AND original_transaction_id = \(id) AND \(isMeant)
             ORDER BY o.purchase_date DESC LIMIT \(Limit.each))
             UNION ALL
             (SELECT 'original_transaction', o.environment, o.app, o.account, o.transaction_id
             FROM lineage_members m JOIN orders o
                 ON (o.environment, o.original_transaction_id) = (m.environment, m.lineage_id)
-            WHERE m.environment IN ('production', 'sandbox') AND m.original_transaction_id = \(id)
+            WHERE m.environment IN ('production', 'sandbox') AND m.original_transaction_id = \(id) AND \(isMeant)
             ORDER BY o.purchase_date DESC LIMIT \(Limit.each))
             UNION ALL
             (SELECT 'web_order_line_item', o.environment, o.app, o.account, o.transaction_id
             FROM apps a JOIN orders o ON (o.environment, o.app) = (a.environment, a.app)
-            WHERE o.web_order_line_item_id = \(id) LIMIT \(Limit.each))
+            WHERE o.web_order_line_item_id = \(id) AND \(isMeant) LIMIT \(Limit.each))
             """
     }
 
     /// What has the id as a UUID.
     ///
     /// Tokens and notifications are found by their app first, of which there are few.
-    static func uuids(_ uuid: UUID) -> SQL {
-        let id = SQL.once(uuid)
+    static func uuids(_ uuid: UUID, _ app: String?) -> SQL {
+        let (id, app) = (SQL.once(uuid), SQL.once(app))
+        let isMeant = Self.isMeant("app", app)
         return """
             WITH RECURSIVE token_apps AS (
                 (SELECT app FROM account_tokens ORDER BY app LIMIT 1)
@@ -148,40 +162,46 @@ package struct IdentifierStore: Sendable {
                 FROM notification_apps a WHERE a.app IS NOT NULL
             ), bought AS (
                 SELECT environment, app, account, transaction_id FROM orders
-                WHERE app_account_token = \(id) AND app_account_token IS NOT NULL
+                WHERE app_account_token = \(id) AND app_account_token IS NOT NULL AND \(isMeant)
                 ORDER BY purchase_date DESC LIMIT \(Limit.each)
             ), intents AS (
-                SELECT app, account FROM purchase_intents WHERE id = \(id)
+                SELECT app, account FROM purchase_intents WHERE id = \(id) AND \(isMeant)
             ), tokens AS (
                 SELECT t.app, t.account FROM token_apps a JOIN account_tokens t ON t.app = a.app AND t.token = \(id)
             )
             SELECT 'intent' AS kind, NULL::text AS environment, app, account, NULL::text AS leads_to FROM intents
             UNION ALL
-            SELECT 'account_token', NULL, app, account, NULL FROM tokens WHERE NOT EXISTS (SELECT FROM intents)
+            SELECT 'account_token', NULL, app, account, NULL FROM tokens
+            WHERE NOT EXISTS (SELECT FROM intents) AND \(isMeant)
             UNION ALL
             SELECT CASE WHEN EXISTS (SELECT FROM intents) THEN 'intent' ELSE 'account_token' END, environment, app, account,
                 transaction_id FROM bought
             UNION ALL
             SELECT 'notification', n.environment, n.app, NULL, n.submission_id
             FROM notification_apps a JOIN apple_notifications n ON n.app = a.app AND n.notification_uuid = \(id)::text
+            WHERE \(Self.isMeant("n.app", app))
             """
     }
 
+    /// The tables in which accounts are found by name.
+    private static let accountTables = [
+        "account_sequences", "balances", "orders", "submissions", "entitlements", "account_tokens", "purchase_intents",
+        "lineage_shares", "account_consents",
+    ]
+
     /// Whether it is the name of an account, in which apps.
-    static func accounts(_ id: String) -> SQL {
-        let id = SQL.once(id)
+    static func accounts(_ id: String, _ app: String?) -> SQL {
+        let name = SQL.once(id)
+        let ofApp: SQL = app.map { "AND app = \($0)" } ?? ""
+        // An entry for each app, of an account that has a great many rows, too.
+        let apps = accountTables.map { table -> SQL in
+            app == nil
+                ? "SELECT app FROM \(unescaped: table) WHERE account = \(name) AND account <> ''"
+                : "(SELECT app FROM \(unescaped: table) WHERE account = \(name) AND account <> '' \(ofApp) LIMIT 1)"
+        }
         return """
-            SELECT 'account' AS kind, NULL::text AS environment, app, \(id) AS account, NULL::text AS leads_to FROM (
-                SELECT app FROM account_sequences WHERE account = \(id)
-                UNION SELECT app FROM balances WHERE account = \(id)
-                UNION SELECT app FROM orders WHERE account = \(id)
-                UNION SELECT app FROM submissions WHERE account = \(id) AND account <> ''
-                UNION SELECT app FROM entitlements WHERE account = \(id)
-                UNION SELECT app FROM account_tokens WHERE account = \(id)
-                UNION SELECT app FROM purchase_intents WHERE account = \(id)
-                UNION SELECT app FROM lineage_shares WHERE account = \(id)
-                UNION SELECT app FROM account_consents WHERE account = \(id)
-            ) apps ORDER BY app LIMIT \(Limit.each)
+            SELECT 'account' AS kind, NULL::text AS environment, app, \(name) AS account, NULL::text AS leads_to
+            FROM (\(apps.joined(separator: " UNION "))) apps ORDER BY app LIMIT \(Limit.each)
             """
     }
 }

@@ -107,7 +107,7 @@ package struct RevokedCertificateStore: Sendable {
                 "DELETE FROM revoked_certificates WHERE sha256 = decode(\(sha256), 'hex') RETURNING 1 AS one")
             guard !removed.rows.isEmpty else { return nil }
             return try await AuditLog.write(
-                "trust_certificate", of: sha256, actor: actor, reason: reason, on: connection
+                "trust_certificate", of: sha256, app: .noApp, actor: actor, reason: reason, on: connection
             ).id
         }
     }

@@ -74,7 +74,7 @@ package struct ServerActivityStore: Sendable {
             try row.decode((String, String, String, Bool, Date, Int64, Int64, Int64, Bool).self)
         return Server(
             version: version, database: database, user: user, standby: isStandby, startedAt: startedAt,
-            schemaVersion: try await Migrator(pool: pool).schemaVersion(), databaseBytes: bytes,
+            schemaVersion: try await Migrator(pool: pool).state().version, databaseBytes: bytes,
             connections: connections, connectionsMaximum: connectionsMaximum, seesAllSessions: seesAllSessions)
     }
 

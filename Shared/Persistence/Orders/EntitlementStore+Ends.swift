@@ -5,9 +5,9 @@ package import PurchaseModel
 
 /// Entitlements that end, and the column `entitlements.end_told_at`: which ends that came by the clock are told.
 extension EntitlementStore {
-    /// What one order gave to one account, and which has ended.
+    /// What one order, or a person, gave to one account, and which has ended.
     package struct Ended: Sendable {
-        /// The order.
+        /// The order; of what a person gave, no order's.
         package let key: OrderKey
         /// The app's bundle id.
         package let app: String
@@ -15,10 +15,10 @@ extension EntitlementStore {
         package let account: Account
         /// What the account may use no more, sorted; not what another order still gives it.
         package let entitlements: [String]
-        /// Of the order.
+        /// Of the order, or of the act.
         package let correlationId: String
-        /// What was bought, without its evidence.
-        package let transaction: Transaction
+        /// What was bought, without its evidence; nil for what a person gave.
+        package let transaction: Transaction?
         /// Whether it is the current period of a subscription, of which the subscription's own events tell.
         package let isCurrentPeriod: Bool
     }
@@ -62,11 +62,11 @@ extension EntitlementStore {
 
     private static func ended(
         _ environment: StoreEnvironment, _ id: String, _ app: String, _ account: Account, _ entitlements: [String],
-        _ correlationId: String, _ transaction: JSONColumn<Transaction>, _ isCurrentPeriod: Bool
+        _ correlationId: String, _ transaction: JSONColumn<Transaction>?, _ isCurrentPeriod: Bool
     ) -> Ended {
         Ended(
             key: OrderKey(environment: environment, transactionId: id), app: app, account: account,
-            entitlements: entitlements, correlationId: correlationId, transaction: transaction.value,
+            entitlements: entitlements, correlationId: correlationId, transaction: transaction?.value,
             isCurrentPeriod: isCurrentPeriod)
     }
 
@@ -84,7 +84,7 @@ extension EntitlementStore {
             UPDATE entitlements e SET end_told_at = now() FROM ended
             WHERE e.environment = ended.environment AND e.transaction_id = ended.transaction_id
                 AND e.app = ended.app AND e.account = ended.account AND e.revoked_at IS NULL
-            RETURNING e.environment, e.transaction_id, e.app, e.account, e.entitlement, e.expires_at
+            RETURNING e.environment, e.transaction_id, e.app, e.account, e.entitlement, e.expires_at, e.audit_id
         )
         \(select(from: "told", at: "e.expires_at"))
         """
@@ -101,11 +101,11 @@ extension EntitlementStore {
         SELECT e.environment, e.transaction_id, e.app, e.account,
             coalesce(array_agg(e.entitlement ORDER BY e.entitlement)
                 FILTER (WHERE \(isOnlyByIt(at: time))), '{}') AS entitlements,
-            o.correlation_id,
+            coalesce(o.correlation_id, 'adjustment_' || max(e.audit_id)) AS correlation_id,
             (o.transaction - 'evidence')::text AS transaction,
-            \(SubscriptionStore.isPeriod) AND o.transaction_id IS NOT DISTINCT FROM s.transaction_id
+            coalesce(\(SubscriptionStore.isPeriod) AND o.transaction_id IS NOT DISTINCT FROM s.transaction_id, false)
                 AS is_current_period
-        FROM \(rows) e JOIN orders o ON o.environment = e.environment AND o.transaction_id = e.transaction_id
+        FROM \(rows) e LEFT JOIN orders o ON o.environment = e.environment AND o.transaction_id = e.transaction_id
         LEFT JOIN subscriptions s ON s.environment = o.environment
             AND s.original_transaction_id = o.original_transaction_id
         GROUP BY e.environment, e.transaction_id, e.app, e.account, o.environment, o.transaction_id, s.transaction_id

@@ -4,7 +4,7 @@ package import PurchaseModel
 
 /// The table `account_tokens`: which account an appAccountToken means, within an app.
 package struct AccountTokenStore: Sendable {
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     /// Works on the database of a pool.
     package init(pool: PostgresPool) {

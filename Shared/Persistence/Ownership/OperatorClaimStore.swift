@@ -70,13 +70,15 @@ package struct OperatorClaimStore: Sendable {
     /// claim says that it was paid for.
     ///
     /// - Parameters:
+    ///   - app: whose orders are meant; nil for every app's.
     ///   - transactionId: any of Apple's transaction ids of the order; claim and audit line name the order's own.
     ///   - account: whose it is.
     ///   - actor: who says so.
     ///   - reason: why, in the operator's words.
     /// - Throws: ``Refusal``; `PostgresError`. Then nothing was written.
     package func claim(
-        environment: StoreEnvironment, transactionId: String, account: String, actor: String, reason: String
+        app: String? = nil, environment: StoreEnvironment, transactionId: String, account: String, actor: String,
+        reason: String
     ) async throws -> Noted {
         for (field, text) in [("account", account), ("actor", actor), ("reason", reason)]
         where !(1...Limit.text).contains(text.count) {
@@ -84,10 +86,10 @@ package struct OperatorClaimStore: Sendable {
         }
         return try await pool.withTransaction { connection in
             let key = try await Self.lockClaimable(
-                OrderKey(environment: environment, transactionId: transactionId), on: connection)
+                OrderKey(environment: environment, transactionId: transactionId), of: app, on: connection)
             let line = try await AuditLog.write(
-                "claim", of: "\(environment.rawValue) \(key.transactionId) \(account)", actor: actor, reason: reason,
-                on: connection)
+                "claim", of: "\(environment.rawValue) \(key.transactionId) \(account)", app: .ofOrder(key),
+                actor: actor, reason: reason, on: connection)
             _ = try await connection.query(
                 """
                 INSERT INTO operator_claims (audit_id, environment, transaction_id, account)
@@ -102,13 +104,14 @@ package struct OperatorClaimStore: Sendable {
     /// - Returns: the order's own key.
     /// - Throws: ``Refusal``; `PostgresError`.
     private static func lockClaimable(
-        _ anyKey: OrderKey, on connection: PostgresConnection
+        _ anyKey: OrderKey, of app: String?, on connection: PostgresConnection
     ) async throws -> OrderKey {
         let result = try await connection.query(
             """
             SELECT o.transaction_id, o.state, o.reason, o.account FROM order_transactions i
             JOIN orders o ON (o.environment, o.transaction_id) = (i.environment, i.order_transaction_id)
-            WHERE i.environment = \(anyKey.environment) AND i.transaction_id = \(anyKey.transactionId) FOR UPDATE OF o
+            WHERE i.environment = \(anyKey.environment) AND i.transaction_id = \(anyKey.transactionId)
+                AND o.app = coalesce(\(app), o.app) FOR UPDATE OF o
             """)
         let found = try result.map {
             (transactionId: String, state: OrderState, reason: ReasonCode?, account: String?) in

@@ -22,6 +22,8 @@ extension AccountStore {
 
     /// One of an account's orders.
     package struct Transaction: Sendable {
+        /// Production or sandbox.
+        package let environment: StoreEnvironment
         /// The order's own id: Apple's transaction id under which it was recorded first.
         package let transactionId: String
         /// The id of the first transaction of its lineage.
@@ -67,12 +69,13 @@ extension AccountStore {
 
         /// The columns that ``init(_:)`` reads.
         static let columns: SQL = """
-            transaction_id, original_transaction_id, product_id, product_type, quantity, state, reason, purchase_date,
+            environment, transaction_id, original_transaction_id, product_id, product_type, quantity, state, reason, purchase_date,
             expires_date, revocation_date, revocation_type, revocation_percentage, revoked_at, ownership,
             price_milliunits, currency, storefront, test_purchase, created_at, granted_at, granted_elsewhere
             """
 
         init(_ row: PostgresRow) throws {
+            environment = try row.environment()
             transactionId = try row.decode("transaction_id")
             originalTransactionId = try row.decode("original_transaction_id")
             productId = try row.decode("product_id")

@@ -19,12 +19,6 @@ package struct OutcomeCountStore: Sendable {
         package let count: Int64
         /// Seconds since the oldest of them was settled.
         package let oldestSeconds: Double
-
-        package init(reason: ReasonCode, count: Int64, oldestSeconds: Double) {
-            self.reason = reason
-            self.count = count
-            self.oldestSeconds = oldestSeconds
-        }
     }
 
     /// Those that were rejected no longer ago than this; of more than ``countMaximum`` the newest.

@@ -21,13 +21,6 @@ extension SubmissionStore {
         package let count: Int64
         /// Seconds since the oldest of them was received, or reopened.
         package let oldestSeconds: Double
-
-        /// Makes a summary.
-        package init(reason: ReasonCode, count: Int64, oldestSeconds: Double) {
-            self.reason = reason
-            self.count = count
-            self.oldestSeconds = oldestSeconds
-        }
     }
 
     /// Rows of a reason that are counted at most; a count of as many means "at least".

@@ -29,11 +29,6 @@ extension SubmissionStore {
         package let submissions: [NewSubmission]
         /// Whether more is due: the bytes or the rows of a claim did not suffice.
         package let isMoreDue: Bool
-
-        package init(submissions: [NewSubmission], isMoreDue: Bool) {
-            self.submissions = submissions
-            self.isMoreDue = isMoreDue
-        }
     }
 
     /// Takes submissions that are due, and gives each a new lease that doubles with every attempt.

@@ -22,7 +22,8 @@ extension SubmissionStore {
                 """)
             let hastened = try result.map { (id: String) in id }.sorted()
             // The word of `redrive`, by which an account that is forgotten is taken out of the log.
-            _ = try await AuditLog.write("redrive", of: hastened, actor: actor, reason: reason, on: connection)
+            _ = try await AuditLog.write(
+                "redrive", of: hastened, app: .ofSubmission, actor: actor, reason: reason, on: connection)
             return hastened
         }
     }

@@ -22,6 +22,8 @@ extension SubmissionStore {
         package let id: String
         /// The state it had.
         package let previousState: String
+        /// The id of its row in `audit_log`.
+        package let auditId: Int64
     }
 
     /// Submissions of one transaction.
@@ -33,14 +35,16 @@ extension SubmissionStore {
     ///
     /// - Parameters:
     ///   - selection: which; those that have no proof any more are always left alone, and fulfilled ones but for notifications.
+    ///   - app: whose; nil for every app's.
     ///   - reason: why, in the operator's words.
     ///   - actor: who.
     ///   - limit: the most to redrive in all.
     /// - Returns: what each transaction changed; it throws `PostgresError`, and what was told before is due all the same.
     package func redriveBatches(
-        _ selection: Selection, reason: String, actor: String, limit: Int
+        _ selection: Selection, app: String? = nil, reason: String, actor: String, limit: Int
     ) -> AsyncThrowingStream<[Redriven], any Error> {
-        let batches = RedriveBatches(store: self, selection: selection, reason: reason, actor: actor, left: limit)
+        let batches = RedriveBatches(
+            store: self, selection: selection, app: app, reason: reason, actor: actor, left: limit)
         return AsyncThrowingStream { try await batches.next() }
     }
 
@@ -48,10 +52,10 @@ extension SubmissionStore {
     ///
     /// - Throws: `PostgresError`.
     package func redrive(
-        _ selection: Selection, reason: String, actor: String, limit: Int
+        _ selection: Selection, app: String? = nil, reason: String, actor: String, limit: Int
     ) async throws -> [Redriven] {
         var redriven: [Redriven] = []
-        for try await batch in redriveBatches(selection, reason: reason, actor: actor, limit: limit) {
+        for try await batch in redriveBatches(selection, app: app, reason: reason, actor: actor, limit: limit) {
             redriven += batch
         }
         return redriven
@@ -83,10 +87,10 @@ extension SubmissionStore {
                 )
                 SELECT id, previous_state FROM changed ORDER BY id
                 """)
-            let redriven = try result.map(Redriven.init)
-            _ = try await AuditLog.write(
-                "redrive", of: redriven.map(\.id), actor: actor, reason: reason, on: connection)
-            return redriven
+            let changed = try result.map { (id: String, state: String) in (id: id, state: state) }
+            let lines = try await AuditLog.write(
+                "redrive", of: changed.map(\.id), app: .ofSubmission, actor: actor, reason: reason, on: connection)
+            return zip(changed, lines).map { Redriven(id: $0.id, previousState: $0.state, auditId: $1.id) }
         }
     }
 }
@@ -95,6 +99,7 @@ extension SubmissionStore {
 private actor RedriveBatches {
     private let store: SubmissionStore
     private let selection: SubmissionStore.Selection
+    private let app: String?
     private let reason: String
     private let actor: String
     private var left: Int
@@ -104,9 +109,13 @@ private actor RedriveBatches {
     private var start: String?
     private var isOver = false
 
-    init(store: SubmissionStore, selection: SubmissionStore.Selection, reason: String, actor: String, left: Int) {
+    init(
+        store: SubmissionStore, selection: SubmissionStore.Selection, app: String?, reason: String, actor: String,
+        left: Int
+    ) {
         self.store = store
         self.selection = selection
+        self.app = app
         self.reason = reason
         self.actor = actor
         self.left = left
@@ -124,7 +133,8 @@ private actor RedriveBatches {
         let (condition, order) = choice(limit)
         let start = try await begun()
         let redriven = try await store.setBack(
-            condition, by: order, limit: limit, before: start, reason: reason, actor: actor)
+            app.map { "\(condition) AND app = \($0)" } ?? condition, by: order, limit: limit, before: start,
+            reason: reason, actor: actor)
         left -= redriven.count
         switch selection {
         case .ids, .notifications: isOver = ids.isEmpty

@@ -36,10 +36,10 @@ package struct RecordedStatements: Sendable {
         let result = try await pool.query(
             """
             SELECT t.environment, t.transaction_id, o.app, o.account IS NULL AS is_nobodys, o.reason,
-                said.body ->> 'app_account_token' AS token, said.body ->> 'expires_date' AS expires_date,
-                said.body ->> 'revocation_date' AS revocation_date,
+                said.body ->> 'app_account_token' AS token, said.body ->> 'expires_at' AS expires_date,
+                said.body ->> 'store_revoked_at' AS revocation_date,
                 (said.body ->> 'revocation_percentage')::int8 AS revocation_percentage,
-                coalesce((said.body ->> 'upgraded')::bool, false) AS is_upgraded, said.body ->> 'signed_date' AS signed_date
+                coalesce((said.body ->> 'upgraded')::bool, false) AS is_upgraded, said.body ->> 'signed_at' AS signed_date
             FROM \(SQL.rows(of: keys)) AS asked (environment, transaction_id)
             JOIN order_transactions t USING (environment, transaction_id)
             JOIN orders o ON (o.environment, o.transaction_id) = (t.environment, t.order_transaction_id)

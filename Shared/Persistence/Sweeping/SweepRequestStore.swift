@@ -31,6 +31,9 @@ package struct SweepRequestStore: Sendable {
     /// The first half of the keys of advisory locks here; intents have another.
     private static let lockClass: Int32 = 0x53_5750
 
+    /// What a subject that is an order id begins with, in place of an environment.
+    private static let orderPrefix = "order/"
+
     /// Whom a backend wants asked about.
     package enum Subject: Sendable, Hashable {
         /// Whoever paid for what this account has.
@@ -39,6 +42,8 @@ package struct SweepRequestStore: Sendable {
         case transaction(String)
         /// Whose appAccountToken this is.
         case token(UUID)
+        /// Whoever has this order id in Apple's e-mail; nothing need be known of him.
+        case order(String)
     }
 
     /// What asking led to.
@@ -70,7 +75,12 @@ package struct SweepRequestStore: Sendable {
             // The lock has a statement of its own: the next one's snapshot must be of a time when it is held.
             _ = try await connection.query(
                 "SELECT pg_advisory_xact_lock(\(Self.lockClass), hashtext(\(app)))")
-            let found = try await Self.customers(subject, app: app, environment: environment, on: connection)
+            let found: (subjects: [String], named: [String]) =
+                if case .order(let id) = subject {
+                    ([Self.orderPrefix + id], [id])
+                } else {
+                    try await Self.customers(subject, app: app, environment: environment, on: connection)
+                }
             guard !found.subjects.isEmpty else { return .unknown }
             if let known = try await Self.underWay(found.subjects, app: app, on: connection) {
                 return .asked(id: known, isNew: false)
@@ -83,7 +93,9 @@ package struct SweepRequestStore: Sendable {
             let place = environment?.rawValue ?? "both"
             // Forgetting an account finds these lines by this text.
             _ = try await AuditLog.write(
-                "sweep", of: found.named.map { "\(place) \(app) \($0)" }, actor: actor, reason: reason, on: connection)
+                "sweep", of: found.named.map { "\(place) \(app) \($0)" }, app: .named(app), actor: actor,
+                reason: reason,
+                on: connection)
             return .asked(id: id, isNew: true)
         }
     }
@@ -109,6 +121,8 @@ package struct SweepRequestStore: Sendable {
                     UNION SELECT b.environment, b.transaction_id FROM account_tokens t JOIN orders b ON b.account = t.account
                     WHERE t.app = \(app) AND t.token = \(token) AND b.app = \(app))
                 """
+            // Apple is asked by the order id itself.
+            case .order: "false"
             }
         let result = try await connection.query(
             """
@@ -184,7 +198,7 @@ extension SweepRequestStore {
         package let found: Int64
         /// Why a question was put off the last time.
         package let lastError: String?
-        /// What was found and has an order by now, at most ``Limit/recovered``.
+        /// What was found and has an order by now, and all purchases of an order id, at most ``Limit/recovered``.
         package let recovered: [Recovered]
     }
 
@@ -211,18 +225,25 @@ extension SweepRequestStore {
             id: id, requestedAt: requestedAt, takenAt: takenAt,
             finishedAt: takenAt != nil && left == 0 ? finishedAt ?? takenAt : nil, questions: questions,
             questionsLeft: left, calls: calls, found: found, lastError: lastError,
-            recovered: found > 0 ? try await recovered(id) : [])
+            recovered: takenAt == nil ? [] : try await recovered(id))
     }
 
     private func recovered(_ id: String) async throws -> [Status.Recovered] {
         let result = try await pool.query(
             """
-            SELECT DISTINCT o.environment, o.transaction_id, o.state, o.reason
+            SELECT o.environment, o.transaction_id, o.state, o.reason
             FROM sweep_requests r JOIN sweep_tasks t ON t.id = ANY(r.task_ids)
             JOIN recoveries v ON v.found_at >= r.taken_at AND (v.app, v.environment) = (t.app, t.environment)
             JOIN order_transactions i ON (i.environment, i.transaction_id) = (v.environment, v.transaction_id)
             JOIN orders o ON (o.environment, o.transaction_id) = (i.environment, i.order_transaction_id)
             WHERE r.id = \(id) AND \(SweepTask.customerSQL) = t.customer
+            UNION
+            SELECT o.environment, o.transaction_id, o.state, o.reason
+            FROM sweep_requests r JOIN sweep_tasks t ON t.id = ANY(r.task_ids) AND t.kind = 'order'
+            CROSS JOIN unnest(string_to_array(t.revision, ',')) AS named (transaction_id)
+            JOIN order_transactions i ON (i.environment, i.transaction_id) = (t.environment, named.transaction_id)
+            JOIN orders o ON (o.environment, o.transaction_id) = (i.environment, i.order_transaction_id) AND o.app = t.app
+            WHERE r.id = \(id)
             ORDER BY 1, 2 LIMIT \(Limit.recovered)
             """)
         return try result.map(Status.Recovered.init)
@@ -266,14 +287,17 @@ extension SweepRequestStore {
         _ = try await SweepTaskStore.ask(
             customersSource(id), kinds: [.history, .statuses, .refunds], cause: .request, readsAll: true,
             on: connection)
+        _ = try await SweepTaskStore.ask(
+            ordersSource(id), kinds: [.order], cause: .request, readsAll: true, on: connection)
         _ = try await connection.query(
             """
             UPDATE sweep_requests r SET taken_at = now(), task_ids = t.ids, calls_before = t.calls, found_before = t.found
             FROM (SELECT coalesce(array_agg(id), '{}') AS ids, coalesce(sum(calls), 0)::int8 AS calls,
                     coalesce(sum(found), 0)::int8 AS found
-                FROM sweep_tasks JOIN (SELECT DISTINCT app, environment, customer FROM (\(customersSource(id))) o) asked
+                FROM sweep_tasks JOIN (SELECT app, environment, customer FROM (\(customersSource(id))) o
+                        UNION SELECT app, environment, customer FROM (\(ordersSource(id))) o) asked
                     USING (app, environment, customer)
-                WHERE kind IN ('history', 'statuses', 'refunds')) t
+                WHERE kind IN ('history', 'statuses', 'refunds', 'order')) t
             WHERE r.id = \(id)
             """)
     }
@@ -284,6 +308,16 @@ extension SweepRequestStore {
         FROM sweep_requests asked CROSS JOIN unnest(asked.subjects) AS subjects (subject)
         JOIN orders o ON (o.environment, o.transaction_id) = (split_part(subject, '/', 1), split_part(subject, '/', 2))
         WHERE asked.id = \(id) AND o.app = asked.app
+        """
+    }
+
+    /// Order ids of a request; the sandbox sends no e-mail.
+    private static func ordersSource(_ id: String) -> SQL {
+        """
+        SELECT asked.app, 'production' AS environment, 'm:' || split_part(subject, '/', 2) AS customer,
+            split_part(subject, '/', 2) AS transaction_id
+        FROM sweep_requests asked CROSS JOIN unnest(asked.subjects) AS subjects (subject)
+        WHERE asked.id = \(id) AND starts_with(subject, \(orderPrefix))
         """
     }
 }

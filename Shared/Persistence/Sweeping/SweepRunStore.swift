@@ -58,8 +58,8 @@ package struct SweepRunStore: Sendable {
                 since: since, app: app, readsAll: isFull, run: id, on: connection)
             guard tasks > 0 else { throw NothingToAsk() }
             _ = try await AuditLog.write(
-                "reconcile", of: "\(app.map { "\($0) " } ?? "")since \(since.ISO8601Format())", actor: actor,
-                reason: reason, on: connection)
+                "reconcile", of: "\(app.map { "\($0) " } ?? "")since \(since.ISO8601Format())", app: .named(app),
+                actor: actor, reason: reason, on: connection)
             return (id, tasks)
         }
     }

@@ -16,6 +16,8 @@ package struct SweepTask: Sendable, Hashable {
         case refunds
         /// Get All Subscription Statuses of a customer.
         case statuses
+        /// Look Up Order ID: the purchases of an order of Apple's e-mail, asked when a person wants it.
+        case order
         /// No question: looks through the orders for customers that are not asked about yet.
         case walk
         /// No question: looks for what is likely lost.
@@ -26,13 +28,13 @@ package struct SweepTask: Sendable, Hashable {
             switch self {
             case .plan, .walk: 1
             case .notifications, .failures: 2
-            case .statuses, .history: 6
+            case .statuses, .history, .order: 6
             case .refunds: 7
             }
         }
 
-        /// Whether it is asked about one customer.
-        package var isOfCustomer: Bool { [.history, .refunds, .statuses].contains(self) }
+        /// Whether it is asked about one customer, or one order of his.
+        package var isOfCustomer: Bool { [.history, .refunds, .statuses, .order].contains(self) }
     }
 
     /// Why it is asked now.
@@ -72,9 +74,10 @@ package struct SweepTask: Sendable, Hashable {
     package let app: String
     /// Nil where nothing is asked.
     package let environment: StoreEnvironment?
-    /// Which customer: `a:` and Apple's id of him in the app, `t:` and a lineage, or `o:` and a transaction; empty for an app.
+    /// Which customer: `a:` and Apple's id of him in the app, `t:` and a lineage, or `o:` and a transaction; `m:` and the order
+    /// id of Apple's e-mail; empty for an app.
     package let customer: String
-    /// A transaction id of the customer.
+    /// A transaction id of the customer, or the order id.
     package let subject: String
     package let cause: Cause
     /// The number of the claim: who has an older one writes nothing.
@@ -87,7 +90,7 @@ package struct SweepTask: Sendable, Hashable {
     package let window: Range<Date>?
     /// Where the round under way goes on.
     package let page: String?
-    /// Apple's mark of what was read of a customer.
+    /// Apple's mark of what was read of a customer; of an order its transaction ids, with commas.
     package let revision: String?
     /// The reconciliation that waits for it; nil for none.
     package let run: Int64?

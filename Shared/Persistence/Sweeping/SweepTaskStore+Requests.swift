@@ -57,8 +57,8 @@ extension SweepTaskStore {
                 source, kinds: [.history, .statuses, .refunds], cause: .request, readsAll: true, on: connection)
             guard tasks > 0 else { return Request(tasks: 0, auditId: nil) }
             let line = try await AuditLog.write(
-                "sweep", of: "\(environment?.rawValue ?? "both") \(app) \(value)", actor: actor, reason: reason,
-                on: connection)
+                "sweep", of: "\(environment?.rawValue ?? "both") \(app) \(value)", app: .named(app), actor: actor,
+                reason: reason, on: connection)
             return Request(tasks: tasks, auditId: line.id)
         }
     }

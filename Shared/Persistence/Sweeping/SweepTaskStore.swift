@@ -181,16 +181,6 @@ extension SweepTaskStore {
         package let overdueSeconds: Double
         /// Why it failed the last time; nil where it did not.
         package let lastError: String?
-
-        package init(
-            app: String, environment: String, coveredSeconds: Double?, overdueSeconds: Double, lastError: String?
-        ) {
-            self.app = app
-            self.environment = environment
-            self.coveredSeconds = coveredSeconds
-            self.overdueSeconds = overdueSeconds
-            self.lastError = lastError
-        }
     }
 
     /// How far the comparison of notifications is, of each app and environment.

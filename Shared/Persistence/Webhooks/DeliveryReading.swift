@@ -1,5 +1,6 @@
 package import Foundation
 package import Postgres
+package import PurchaseModel
 
 /// What callers read of deliveries: which there are, how they stand, and every attempt that was made.
 ///
@@ -13,7 +14,7 @@ package struct DeliveryReading: Sendable {
         package static let rowsPerLook = 1_000
         /// Statements of one question.
         package static let looks = 10
-        /// Attempts of one delivery that are told, the newest.
+        /// Attempts of a page.
         package static let attempts = 1_000
     }
 
@@ -28,6 +29,8 @@ package struct DeliveryReading: Sendable {
     package struct Selection: Sendable, Equatable {
         /// The event's app.
         package var app: String?
+        /// The event's environment.
+        package var environment: StoreEnvironment?
         /// The endpoint's id.
         package var endpoint: String?
         /// The event's id.
@@ -78,11 +81,11 @@ package struct DeliveryReading: Sendable {
     ///   - limit: the most deliveries; there may be fewer although there is a next page.
     /// - Throws: `PostgresError`.
     @inline(never)
-    package func page(_ selection: Selection, before position: Position?, limit: Int) async throws -> Page {
+    package func page(_ selection: Selection, after position: Position?, limit: Int) async throws -> Page {
         var deliveries: [Delivery] = []
         var next = position
         for _ in 1...Limit.looks {
-            let look = try await look(selection, before: next, limit: limit - deliveries.count)
+            let look = try await look(selection, after: next, limit: limit - deliveries.count)
             deliveries += look.deliveries
             next = look.next
             if next == nil || deliveries.count >= limit { break }
@@ -91,8 +94,8 @@ package struct DeliveryReading: Sendable {
     }
 
     @inline(never)
-    private func look(_ selection: Selection, before position: Position?, limit: Int) async throws -> Page {
-        let result = try await pool.query(Self.looking(selection, before: position))
+    private func look(_ selection: Selection, after position: Position?, limit: Int) async throws -> Page {
+        let result = try await pool.query(Self.looking(selection, after: position))
         var deliveries: [Delivery] = []
         for row in result.rows where try row.decode("is_meant") {
             let delivery = try Self.delivery(row)
@@ -111,7 +114,7 @@ package struct DeliveryReading: Sendable {
     /// Down the key of deliveries; of one that was given up, down its own index.
     ///
     /// Of the first page another statement than of those after it: a condition with OR would have each page read all before it.
-    private static func looking(_ selection: Selection, before position: Position?) -> SQL {
+    private static func looking(_ selection: Selection, after position: Position?) -> SQL {
         let ofEvent: SQL = selection.event.map { "event_id = \($0)" } ?? "true"
         let isAbandoned: SQL = selection.state == "abandoned" ? "state = 'abandoned'" : "true"
         let rest: SQL = position.map { "(event_id, endpoint_id) < (\($0.event), \($0.endpoint))" } ?? "true"
@@ -125,7 +128,8 @@ package struct DeliveryReading: Sendable {
                 coalesce(d.due_at = \(DeliveryStore.behind), false) AS waits_for_turn, e.type, e.app, e.environment,
                 (\(selection.endpoint) IS NULL OR d.endpoint_id = \(selection.endpoint))
                     AND (\(selection.state) IS NULL OR d.state = \(selection.state))
-                    AND (\(selection.app) IS NULL OR e.app = \(selection.app)) AS is_meant
+                    AND (\(selection.app) IS NULL OR e.app = \(selection.app))
+                    AND (\(selection.environment) IS NULL OR e.environment = \(selection.environment)) AS is_meant
             FROM looked d CROSS JOIN LATERAL (SELECT * FROM events WHERE id = d.event_id OFFSET 0) e
             ORDER BY d.event_id DESC, d.endpoint_id DESC
             """

@@ -92,7 +92,7 @@ extension DeliveryStore {
     /// The rows of attempts, whatever becomes of their deliveries.
     ///
     /// Why there was no answer is there where no status is.
-    private static func attempts(_ ended: [Ended], _ eventIds: SQL, _ endpointIds: SQL) -> SQL {
+    static func attempts(_ ended: [Ended], _ eventIds: SQL, _ endpointIds: SQL) -> SQL {
         """
         INSERT INTO webhook_attempts (event_id, endpoint_id, attempt, attempted_at, duration_ms, status, error, answer)
         SELECT event_id, endpoint_id, attempt, attempted_at, duration_ms, status, CASE WHEN status IS NULL THEN error END, answer
@@ -111,7 +111,7 @@ extension DeliveryStore {
 /// As columns.
 extension DeliveryStore.AttemptResult {
     /// The delivery's state, unless it waits for its endpoint.
-    fileprivate var state: String {
+    var state: String {
         switch self {
         case .delivered: "delivered"
         case .retry: "pending"
@@ -119,14 +119,14 @@ extension DeliveryStore.AttemptResult {
         }
     }
 
-    fileprivate var status: Int32? {
+    var status: Int32? {
         switch self {
         case .delivered(let status): Int32(clamping: status)
         case .retry(let status, _, _), .exhausted(let status, _, _, _): status.map { Int32(clamping: $0) }
         }
     }
 
-    fileprivate var error: String? {
+    var error: String? {
         switch self {
         case .delivered: nil
         case .retry(_, let error, _), .exhausted(_, let error, _, _): error
@@ -134,7 +134,7 @@ extension DeliveryStore.AttemptResult {
     }
 
     /// After which it is due, unless it waits for its endpoint.
-    fileprivate var delay: Duration? {
+    var delay: Duration? {
         switch self {
         case .delivered: nil
         case .retry(_, _, let delay): delay
@@ -143,7 +143,7 @@ extension DeliveryStore.AttemptResult {
     }
 
     /// After which it is due if it waits for its endpoint; nil where its schedule is not used up.
-    fileprivate var outageDelay: Duration? {
+    var outageDelay: Duration? {
         if case .exhausted(_, _, let delay, _) = self { delay } else { nil }
     }
 }

@@ -100,7 +100,8 @@ package struct DeliveryStore: Sendable {
 
     /// Takes events over from fulfillment: writes a delivery for each endpoint, and the events are due no longer.
     ///
-    /// An event that the database does not know is left out; one that was taken over before stays as it is. A delivery
+    /// An event that the database does not know is left out; one that was taken over before stays as it is. One that is claimed
+    /// is its process's: of it only ordered endpoints get a delivery, which has its place in the order by that. A delivery
     /// with a body is leased only when these are the stored bytes: whatever came by Kafka, what is signed is what
     /// fulfillment wrote.
     ///
@@ -129,6 +130,8 @@ package struct DeliveryStore: Sendable {
                 ) AS new (event_id, endpoint_id, body)
                 -- ANY: the months that they are in, and no other.
                 JOIN events ON events.id = new.event_id AND events.id = ANY(\(ids))
+                WHERE new.endpoint_id = ANY(\(orderedEndpointIds))
+                    OR new.event_id <> ALL(ARRAY(SELECT event_id FROM queued WHERE is_claimed))
                 ORDER BY new.event_id, new.endpoint_id
             ) wanted
             ON CONFLICT DO NOTHING
@@ -137,8 +140,10 @@ package struct DeliveryStore: Sendable {
         let turns: SQL = orderedEndpointIds.isEmpty ? "" : Self.turns(ofMade: ids, orderedEndpointIds)
         return try await pool.query(
             """
-            WITH handed_over AS (
-                \(EventStore.handOver(ids))
+            WITH queued AS (
+                \(EventStore.lockQueued(ids))
+            ), handed_over AS (
+                \(EventStore.remove("SELECT event_id FROM queued WHERE NOT is_claimed"))
             ), made AS (
                 \(made)
             )\(turns)

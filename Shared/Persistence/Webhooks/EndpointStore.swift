@@ -16,12 +16,6 @@ package struct EndpointStore: Sendable {
         package let disabled: Set<String>
         /// Those that were switched on again, and whose deliveries are to be brought back first.
         package let resuming: Set<String>
-
-        /// Makes one.
-        package init(disabled: Set<String>, resuming: Set<String>) {
-            self.disabled = disabled
-            self.resuming = resuming
-        }
     }
 
     /// Makes rows for endpoints that have none.
@@ -96,7 +90,7 @@ package struct EndpointStore: Sendable {
                 """)
             guard !result.rows.isEmpty else { return nil }
             return try await AuditLog.write(
-                "disable_endpoint", of: id, actor: actor, reason: reason, on: connection
+                "disable_endpoint", of: id, app: .ofEndpoint, actor: actor, reason: reason, on: connection
             ).id
         }
     }
@@ -115,7 +109,7 @@ package struct EndpointStore: Sendable {
                 """)
             guard !result.rows.isEmpty else { return nil }
             return try await AuditLog.write(
-                "enable_endpoint", of: id, actor: actor, reason: reason, on: connection
+                "enable_endpoint", of: id, app: .ofEndpoint, actor: actor, reason: reason, on: connection
             ).id
         }
     }

@@ -36,7 +36,7 @@ extension StoredEndpointStore {
             // Without an overlap those before have expired just now.
             try await Self.removeExpired(of: id, on: connection)
             _ = try await AuditLog.write(
-                "rotate_secret", of: id, actor: asker.actor, reason: asker.reason, on: connection)
+                "rotate_secret", of: id, app: .ofEndpoint, actor: asker.actor, reason: asker.reason, on: connection)
             return true
         }
     }
@@ -54,7 +54,7 @@ extension StoredEndpointStore {
             )
             guard !removed.rows.isEmpty else { return 0 }
             _ = try await AuditLog.write(
-                "expire_secret", of: id, actor: asker.actor, reason: asker.reason, on: connection)
+                "expire_secret", of: id, app: .ofEndpoint, actor: asker.actor, reason: asker.reason, on: connection)
             return removed.rows.count
         }
     }

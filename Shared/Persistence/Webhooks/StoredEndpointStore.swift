@@ -96,7 +96,7 @@ package struct StoredEndpointStore: Sendable {
                 """)
             try await Self.add(secrets, to: id, on: connection)
             _ = try await AuditLog.write(
-                "create_endpoint", of: id, actor: asker.actor, reason: asker.reason, on: connection)
+                "create_endpoint", of: id, app: .ofEndpoint, actor: asker.actor, reason: asker.reason, on: connection)
         }
     }
 
@@ -126,7 +126,8 @@ package struct StoredEndpointStore: Sendable {
                 """)
             let changes = new.changes(from: old).joined(separator: ", ")
             _ = try await AuditLog.write(
-                "change_endpoint", of: id, actor: asker.actor, reason: "\(asker.reason) (\(changes))", on: connection)
+                "change_endpoint", of: id, app: .ofEndpoint, actor: asker.actor,
+                reason: "\(asker.reason) (\(changes))", on: connection)
             return true
         }
     }
@@ -147,7 +148,7 @@ package struct StoredEndpointStore: Sendable {
                 """)
             try await WebhookPingStore.remove(of: id, on: connection)
             _ = try await AuditLog.write(
-                "remove_endpoint", of: id, actor: asker.actor, reason: asker.reason, on: connection)
+                "remove_endpoint", of: id, app: .ofEndpoint, actor: asker.actor, reason: asker.reason, on: connection)
             return true
         }
     }

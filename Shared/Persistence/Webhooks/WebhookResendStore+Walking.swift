@@ -60,8 +60,8 @@ extension WebhookResendStore {
                 of: selection, after: outcome.next, limit: min(Limit.rowsPerBatch, walk.limit - outcome.count))
             if let asker, !page.matches.isEmpty {
                 outcome.auditId = try await ask(
-                    for: page.matches, subject: "\(selection); at most \(walk.limit)", asker: asker,
-                    auditId: outcome.auditId)
+                    for: page.matches, subject: "\(selection); at most \(walk.limit)", app: selection.app,
+                    asker: asker, auditId: outcome.auditId)
             }
             outcome.add(page.matches)
             outcome.next = page.next

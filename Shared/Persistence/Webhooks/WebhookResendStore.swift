@@ -106,11 +106,12 @@ package struct WebhookResendStore: Sendable {
     ///
     /// - Parameters:
     ///   - subject: what is asked for, for the audit log.
+    ///   - app: whose events alone; nil for all.
     ///   - auditId: the row of a batch before, of the same act.
     /// - Returns: the id of the row.
     /// - Throws: `PostgresError`.
     package func ask(
-        for matches: [Match], subject: String, asker: Asker, auditId: Int64? = nil
+        for matches: [Match], subject: String, app: String?, asker: Asker, auditId: Int64? = nil
     ) async throws -> Int64 {
         try await pool.withTransaction { connection in
             _ = try await connection.query(
@@ -121,7 +122,8 @@ package struct WebhookResendStore: Sendable {
                 """)
             if let auditId { return auditId }
             return try await AuditLog.write(
-                "resend_webhooks", of: subject, actor: asker.actor, reason: asker.reason, on: connection
+                "resend_webhooks", of: subject, app: .named(app), actor: asker.actor, reason: asker.reason,
+                on: connection
             ).id
         }
     }

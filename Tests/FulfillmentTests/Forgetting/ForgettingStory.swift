@@ -67,6 +67,7 @@ struct ForgettingStory: Sendable {
         try await othersLive()
         try await spendAndAdjust()
         try await askApple()
+        try await look()
         try await tell()
     }
 
@@ -253,6 +254,17 @@ struct ForgettingStory: Sendable {
         for kind in [AppleCallStore.Kind.consumption, .accountToken] {
             let due = try await store.claim(kind, apps: [Bench.app], limit: 1, lease: .seconds(60))
             try await store.record(due.map { AppleCallStore.Outcome(id: $0.id, .done) })
+        }
+    }
+
+    /// Somebody of the studio looks at her, at Carol, and at the other app's account of this name.
+    private func look() async throws {
+        for (account, app) in [(account, Bench.app), (Account(stored: "carol"), Bench.app), (account, Self.anotherApp)]
+        {
+            try await ViewStore(pool: bench.pool).write(
+                .init(
+                    app: app, actor: "eve by key console", route: "GET /v1/accounts/{id}", requestId: "req-look",
+                    subjects: [.init(environment: .production, account: account)]))
         }
     }
 

@@ -64,7 +64,7 @@ struct ForgettingTests {
                     "binding_history", "entitlements",
                     "event_positions", "events", "ledger_entries", "lineage_claims", "lineage_shares", "lineages",
                     "operator_claims",
-                    "orders", "purchase_intents", "spends", "submissions", "subscriptions",
+                    "orders", "purchase_intents", "spends", "submissions", "subscriptions", "views",
                     "webhook_attempts", "webhook_deliveries",
                 ])
             let sums = try await sums(story.bench)
@@ -235,7 +235,8 @@ struct ForgettingTests {
                 "UPDATE spends SET answer = '{}'", "UPDATE spends SET reference = NULL WHERE account = 'carol'",
                 "UPDATE spends SET account = 'ben'",
                 "UPDATE binding_history SET to_account = 'carol'", "UPDATE binding_history SET cause = 'token'",
-                "UPDATE audit_log SET actor = 'nobody'",
+                "UPDATE audit_log SET actor = 'nobody'", "UPDATE views SET actor = 'nobody'",
+                "UPDATE views SET account = 'ben'",
             ] {
                 await #expect(throws: PostgresError.self, "\(statement)") {
                     try await story.bench.pool.query(statement + " RETURNING 1 AS one")

@@ -93,6 +93,10 @@ struct GoldenScenes {
             environment: .production, app: Bench.app, account: Account(stored: "player-1"),
             items: [Catalogue.ItemGrant(item: "gem", amount: 50)], actor: "ada", reason: "a gift",
             pool: bench.bench.pool)
+        _ = try await LedgerStore.adjust(
+            environment: .production, app: Bench.app, account: Account(stored: "tester"), items: [],
+            entitling: .init(given: [.init(entitlement: "beta", expiresAt: nil)]), actor: "ada", reason: "a gift",
+            pool: bench.bench.pool)
     }
 
     private func takenBack() async throws {

@@ -15,19 +15,7 @@ import Testing
 /// at once. More seeds: `COUNTERSIGN_HISTORIES=1000`, others: `COUNTERSIGN_HISTORIES_FROM=5000`.
 @Suite("Shuffled histories", .serialized, .enabled(if: TestDatabase.url != nil, Bench.skipComment))
 struct HistoryTests {
-    /// How many histories share a database: its audit reads all of them.
-    private static let seedsPerDatabase = 20
-
-    private static let seeds: [UInt64] = {
-        let environment = ProcessInfo.processInfo.environment
-        let first = environment["COUNTERSIGN_HISTORIES_FROM"].flatMap { UInt64($0) } ?? 1
-        let count = environment["COUNTERSIGN_HISTORIES"].flatMap { UInt64($0) } ?? 60
-        return Array(first..<first + max(1, count))
-    }()
-
-    private static let portions = stride(from: 0, to: seeds.count, by: seedsPerDatabase).map {
-        Array(seeds[$0..<min($0 + seedsPerDatabase, seeds.count)])
-    }
+    private static let portions = HistorySeeds.portions(of: 20, count: 20)
 
     @Test(arguments: portions)
     func `whatever the order, the end is the same`(seeds: [UInt64]) async throws {

@@ -29,7 +29,7 @@ struct MemoryOrders {
     }
 
     mutating func settle(_ verdicts: [VerdictMessage]) {
-        for part in ClaimedLineages.cut(verdicts, transactionsMaximum: .max) {
+        for part in FulfillVerdicts.commits(of: verdicts, transactionsMaximum: .max) {
             settle(
                 part.enumerated().map { place, verdict in
                     let row = SubmissionStore.Row(

@@ -14,17 +14,7 @@ import Testing
 /// Whatever the order, the same lineages and the same ledger. More seeds: `COUNTERSIGN_HISTORIES=1000`.
 @Suite("Shuffled histories of moving ids", .serialized, .enabled(if: TestDatabase.url != nil, Bench.skipComment))
 struct MovingHistoryTests {
-    private static let seedsPerDatabase = 10
-
-    private static let portions: [[UInt64]] = {
-        let environment = ProcessInfo.processInfo.environment
-        let first = environment["COUNTERSIGN_HISTORIES_FROM"].flatMap { UInt64($0) } ?? 1
-        let count = environment["COUNTERSIGN_HISTORIES"].flatMap { UInt64($0) } ?? 40
-        let seeds = Array(first..<first + max(1, count))
-        return stride(from: 0, to: seeds.count, by: seedsPerDatabase).map {
-            Array(seeds[$0..<min($0 + seedsPerDatabase, seeds.count)])
-        }
-    }()
+    private static let portions = HistorySeeds.portions(of: 10, count: 20)
 
     @Test(arguments: portions)
     func `whatever the order, the end is the same`(seeds: [UInt64]) async throws {

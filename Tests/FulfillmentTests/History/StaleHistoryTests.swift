@@ -15,14 +15,7 @@ import Testing
 /// Every second seed is of an app about which Apple can be asked. More seeds: `COUNTERSIGN_HISTORIES`, as of `HistoryTests`.
 @Suite("Stale and strange histories", .serialized, .enabled(if: TestDatabase.url != nil, Bench.skipComment))
 struct StaleHistoryTests {
-    private static let seeds: [UInt64] = {
-        let count = ProcessInfo.processInfo.environment["COUNTERSIGN_HISTORIES"].flatMap { UInt64($0) } ?? 24
-        return Array(20_001...20_000 + max(1, count))
-    }()
-
-    private static let portions = stride(from: 0, to: seeds.count, by: 12).map {
-        Array(seeds[$0..<min($0 + 12, seeds.count)])
-    }
+    private static let portions = HistorySeeds.portions(of: 12, count: 24, from: 20_001)
 
     @Test(arguments: portions)
     func `whatever the order, the end is the same, and no refund is undone by a device`(seeds: [UInt64]) async throws {

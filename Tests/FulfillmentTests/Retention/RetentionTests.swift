@@ -257,6 +257,24 @@ struct RetentionTests {
         }
     }
 
+    @Test func `views go when their time is over`() async throws {
+        try await RetentionBench.with { (shop) async throws in
+            for days in [399, 401] {
+                try await shop.execute(
+                    """
+                    INSERT INTO views (app, actor, route, request_id, created_at)
+                    VALUES ('a', 'kim', 'GET /v1/orders', '\(days)', now() - interval '\(days) days')
+                    """)
+            }
+            var retention = Retention()
+            retention.views = nil
+            try await shop.look(retention)
+            #expect(try await shop.bench.number("SELECT count(*) FROM views") == 2)
+            try await shop.look()
+            #expect(try await shop.bench.answers("SELECT request_id FROM views") == ["399"])
+        }
+    }
+
     @Test func `rejected submissions go when their time is over, and what is posted again is judged again`()
         async throws
     {
