@@ -4,9 +4,9 @@ package import Postgres
 import ServiceLifecycle
 package import ServiceRuntime
 
-/// Keeps a process from working on a schema that it does not know.
+/// Keeps a process from working on a schema that it does not work with.
 ///
-/// It stands in front of everything that uses the database. A schema that is too old or too new ends the process with a
+/// It stands in front of everything that uses the database. A schema that is too old, or too new for this program, ends the process with a
 /// sentence that says what to do; a database that does not answer is waited for, and the process is not ready meanwhile.
 package struct DatabaseGuard: Service {
     private let pool: PostgresPool
@@ -36,13 +36,13 @@ package struct DatabaseGuard: Service {
 
     /// Checks the schema, then waits for graceful shutdown.
     ///
-    /// - Throws: `SchemaError`, for a schema that this program does not know.
+    /// - Throws: `SchemaError`, for a schema that this program does not work with.
     package func run() async throws {
         try await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 do {
-                    try await Migrator(pool: pool).requireCurrentSchema()
-                    health.set(ready: true, detail: "version \(Migrator.newestVersion)")
+                    let schema = try await Migrator(pool: pool).requireUsableSchema()
+                    health.set(ready: true, detail: "version \(schema.version)")
                     break
                 } catch let error as PostgresError where error.isRetriable {
                     health.set(ready: false, detail: "the database does not answer")

@@ -9,15 +9,12 @@ package enum KafkaSettings {
     /// - Throws: `SettingError`.
     package static func read(_ settings: SettingReader, clientId: String) throws -> KafkaConfiguration {
         KafkaConfiguration(
+            // brokers, `host:port,…`
             bootstrapServers: try settings.requiredString("kafka.bootstrap_servers"), clientId: clientId,
             properties: try properties(settings))
     }
 
     /// A consumer of one topic.
-    ///
-    /// `kafka.session_timeout` (`COUNTERSIGN_KAFKA_SESSION_TIMEOUT`, seconds, default 10) says after how long the others
-    /// take over the partitions of a process that died; brokers allow no less than 6 by default. For
-    /// `kafka.fetch_wait` see `fetchWait`.
     ///
     /// - Parameter batchMaximum: the most records a handler gets at once; four batches may wait.
     /// - Throws: `SettingError`.
@@ -25,6 +22,7 @@ package enum KafkaSettings {
         _ settings: SettingReader, group: String, topic: String, batchMaximum: Int
     ) throws -> KafkaConsumerSettings {
         var consumer = KafkaConsumerSettings(groupId: group, topics: [topic])
+        // seconds until the others take over from a process that died; brokers allow no less than 6 by default
         consumer.sessionTimeout = try settings.duration(
             "kafka.session_timeout", default: .seconds(10), in: .seconds(1)...(.seconds(300)))
         consumer.fetchWaitMaximum = try fetchWait(settings)
@@ -35,17 +33,17 @@ package enum KafkaSettings {
 
     /// How long a broker may keep a fetch open while it has nothing.
     ///
-    /// `kafka.fetch_wait` (`COUNTERSIGN_KAFKA_FETCH_WAIT`, seconds, default 0.5). Apache Kafka answers as soon as there is
-    /// something; for a broker that does not, as Tansu, 0.01 suits.
-    ///
     /// - Throws: `SettingError`.
     package static func fetchWait(_ settings: SettingReader) throws -> Duration {
+        // seconds a broker may keep a fetch open that finds nothing; Apache Kafka answers as soon as there is something, Tansu
+        // wants 0.01
         try settings.duration(
             "kafka.fetch_wait", default: .milliseconds(500), in: .milliseconds(1)...(.seconds(30)))
     }
 
     /// The lines `key=value` of a file; empty lines and those that begin with `#` are passed over.
     private static func properties(_ settings: SettingReader) throws -> [String: String] {
+        // more librdkafka properties (SASL, TLS), one `key=value` a line
         guard let path = try settings.string("kafka.properties_file") else { return [:] }
         guard let data = FileManager.default.contents(atPath: path) else {
             throw SettingsFileError(path: path, problem: "it cannot be read")

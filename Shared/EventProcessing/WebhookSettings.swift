@@ -7,6 +7,9 @@ package enum WebhookSettings {
     ///
     /// - Throws: `SettingError`, which does not show it.
     package static func seal(_ settings: SettingReader) throws(SettingError) -> SecretSeal? {
+        // seals the secrets of endpoints in the database, the same for intake and notification: base64 of 32 random
+        // bytes, after it keys of before; or `webhooks.key_file`
+        // Default: none: no endpoint can be made, those of the database wait
         guard let text = try settings.secret("webhooks.key", isOptional: true) else { return nil }
         do {
             return try SecretSeal(text.value)
@@ -22,6 +25,7 @@ package enum WebhookSettings {
     ///
     /// - Throws: `SettingError`.
     package static func allowsPrivateAddresses(_ settings: SettingReader) throws(SettingError) -> Bool {
+        // `allowed`: endpoints of the database may be at plain HTTP and in the own network, for development
         try settings.choice("webhooks.private_addresses", default: PrivateAddresses.refused) == .allowed
     }
 

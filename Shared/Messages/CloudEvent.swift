@@ -28,22 +28,9 @@ package struct CloudEvent: Sendable, Hashable {
     /// Further attributes, by their names without `ce_`: lower-case letters and digits, 20 at most.
     ///
     /// Source: github.com/cloudevents/spec, spec.md, "Extension Context Attributes".
-    package var extensions: [Extension]
+    package var extensions: [String: String]
     /// JSON, where the content type does not say otherwise.
     package var data: [UInt8]
-
-    /// A further attribute.
-    package struct Extension: Sendable, Hashable {
-        /// Its name without `ce_`.
-        package let name: String
-        /// Its value.
-        package let value: String
-
-        package init(name: String, value: String) {
-            self.name = name
-            self.value = value
-        }
-    }
 
     /// The content type of JSON.
     package static let json = "application/json"
@@ -51,7 +38,7 @@ package struct CloudEvent: Sendable, Hashable {
     /// Makes a message.
     package init(
         id: String, type: String, source: String, time: Date, subject: String? = nil, traceParent: String? = nil,
-        key: String, isOrdered: Bool = false, contentType: String = Self.json, extensions: [Extension] = [],
+        key: String, isOrdered: Bool = false, contentType: String = Self.json, extensions: [String: String] = [:],
         data: [UInt8]
     ) {
         self.id = id
@@ -84,7 +71,9 @@ package struct CloudEvent: Sendable, Hashable {
         if let subject { list.append((name: "ce_subject", value: subject)) }
         if carryingKey { list.append((name: Self.partitionKeyHeader, value: key)) }
         if let traceParent { list.append((name: TraceContext.header, value: traceParent)) }
-        for attribute in extensions { list.append((name: Self.prefix + attribute.name, value: attribute.value)) }
+        for (name, value) in extensions.sorted(by: { $0.key < $1.key }) {
+            list.append((name: Self.prefix + name, value: value))
+        }
         return list
     }
 
@@ -109,7 +98,8 @@ package struct CloudEvent: Sendable, Hashable {
             case Self.partitionKeyHeader: headerKey = headerKey ?? value
             default:
                 guard name.hasPrefix(Self.prefix) else { continue }
-                extensions.append(Extension(name: String(name.dropFirst(Self.prefix.utf8.count)), value: value))
+                let attribute = String(name.dropFirst(Self.prefix.utf8.count))
+                extensions[attribute] = extensions[attribute] ?? value
             }
         }
         guard let id, let type else { return nil }

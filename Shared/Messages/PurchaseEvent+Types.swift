@@ -26,6 +26,8 @@ extension PurchaseEvent {
     /// say which.
     package static let adjusted = "iap.account.adjusted"
 
+    /// `iap.entitlement.granted`: a person gave it, or moved its end.
+    package static let entitlementGranted = "iap.entitlement.granted"
     /// `iap.entitlement.expired`: the end came by the clock, or an upgrade took its place, and nothing else gives it; of a
     /// subscription's current period see below.
     package static let entitlementExpired = "iap.entitlement.expired"

@@ -20,6 +20,8 @@ package struct PurchaseEvent: Codable, Sendable, Hashable {
     package var timestamp: Date
     /// The date of the body's shape.
     package var schemaVersion: String
+    /// Whose purchases it is about.
+    package var store: Store
     /// Production or sandbox.
     package var environment: StoreEnvironment
     /// The app's bundle id.
@@ -48,7 +50,7 @@ package struct PurchaseEvent: Codable, Sendable, Hashable {
 
     /// The content of an event.
     package struct Payload: Codable, Sendable, Hashable {
-        /// The transaction, without its evidence; nil only where an operator adjusted an account.
+        /// The transaction, without its evidence; nil only of what a person did by hand.
         package var transaction: Transaction?
         /// The order's state after the event.
         package var state: OrderState?
@@ -116,6 +118,7 @@ package struct PurchaseEvent: Codable, Sendable, Hashable {
         self.type = type
         self.timestamp = timestamp
         self.schemaVersion = Self.schemaVersion
+        store = .appStore
         self.environment = environment
         self.app = app
         self.customer = customer
@@ -124,7 +127,7 @@ package struct PurchaseEvent: Codable, Sendable, Hashable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case id, type, timestamp, environment, app, customer, data
+        case id, type, timestamp, store, environment, app, customer, data
         case schemaVersion = "schema_version"
         case correlationId = "correlation_id"
     }

@@ -57,6 +57,8 @@ package struct TransactionOutcome: Codable, Sendable, Hashable {
     package var transactionId: String
     /// The id of the first transaction of its lineage.
     package var originalTransactionId: String
+    /// The store that sold it.
+    package var store = Store.appStore
     /// Production or sandbox; nil where Apple's data names none.
     package var environment: StoreEnvironment?
     /// The product's id.
@@ -89,12 +91,12 @@ package struct TransactionOutcome: Codable, Sendable, Hashable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case environment, quantity, state, reason
+        case store, environment, quantity, state, reason
         case transactionId = "transaction_id"
         case originalTransactionId = "original_transaction_id"
         case productId = "product_id"
-        case purchaseDate = "purchase_date"
-        case expiresDate = "expires_date"
+        case purchaseDate = "purchased_at"
+        case expiresDate = "expires_at"
         case testPurchase = "test_purchase"
     }
 }

@@ -123,80 +123,78 @@ extension SubmissionMessage: EventMessage {
         }
     }
 
-    /// The names of the attributes; those that an event has anyway are not among them.
-    private enum Attribute {
-        static let app = "app"
-        static let account = "account"
-        static let kind = "kind"
-        static let attempt = "attempt"
-        static let correlationId = "correlationid"
-        static let namedTransactionId = "transactionid"
-        static let expectedEnvironment = "expectedenvironment"
-        static let isClaimCheck = "claimcheck"
-        static let isAwaited = "awaited"
-        static let notFoundCount = "notfoundcount"
-        static let notFoundSeconds = "notfoundseconds"
-        /// Seconds since 1970.
-        static let receivedAt = "receivedat"
-        static let isTrue = "true"
-    }
+    /// A member as an attribute: its name, its text, and what a text means.
+    private struct Attribute: Sendable {
+        let name: String
+        let isRequired: Bool
+        /// Nil leaves it out.
+        let text: @Sendable (SubmissionMessage) -> String?
+        let take: @Sendable (inout SubmissionMessage, String) throws -> Void
 
-    /// Everything but the id, which is the event's subject, and the proof.
-    package var extensions: [CloudEvent.Extension] {
-        var list = [
-            CloudEvent.Extension(name: Attribute.app, value: app),
-            CloudEvent.Extension(name: Attribute.account, value: account),
-            CloudEvent.Extension(name: Attribute.kind, value: kind.rawValue),
-            CloudEvent.Extension(name: Attribute.correlationId, value: correlationId),
-        ]
-        func add(_ name: String, _ value: String?) {
-            if let value { list.append(CloudEvent.Extension(name: name, value: value)) }
+        init(
+            _ name: String, isRequired: Bool = false, _ text: @escaping @Sendable (SubmissionMessage) -> String?,
+            _ take: @escaping @Sendable (inout SubmissionMessage, String) throws -> Void
+        ) {
+            (self.name, self.isRequired, self.text, self.take) = (name, isRequired, text, take)
         }
-        add(Attribute.attempt, attempt == 0 ? nil : String(attempt))
-        add(Attribute.namedTransactionId, namedTransactionId)
-        add(Attribute.expectedEnvironment, expectedEnvironment?.rawValue)
-        add(Attribute.isClaimCheck, isClaimCheck ? Attribute.isTrue : nil)
-        add(Attribute.isAwaited, isAwaited ? Attribute.isTrue : nil)
-        add(Attribute.notFoundCount, notFound.map { String($0.count) })
-        add(Attribute.notFoundSeconds, notFound.map { String($0.seconds) })
-        add(Attribute.receivedAt, receivedAt.map { String($0.timeIntervalSince1970) })
-        return list
     }
 
-    /// Reads a submission.
-    ///
-    /// An attribute that this version does not know is ignored, and an environment that it does not know is no hint.
+    /// Everything but the id, which is the event's subject, and the proof, which is its data.
+    private static let attributes = [
+        Attribute("app", isRequired: true, { $0.app }, { $0.app = $1 }),
+        Attribute("account", isRequired: true, { $0.account }, { $0.account = $1 }),
+        Attribute("kind", isRequired: true, { $0.kind.rawValue }, { $0.kind = ProofKind(rawValue: $1) }),
+        Attribute("correlationid", isRequired: true, { $0.correlationId }, { $0.correlationId = $1 }),
+        Attribute("attempt", { $0.attempt == 0 ? nil : String($0.attempt) }, { $0.attempt = try number($1) }),
+        Attribute("transactionid", { $0.namedTransactionId }, { $0.namedTransactionId = $1 }),
+        // One that this version does not know is no hint.
+        Attribute(
+            "expectedenvironment", { $0.expectedEnvironment?.rawValue },
+            { $0.expectedEnvironment = StoreEnvironment(rawValue: $1) }),
+        Attribute("claimcheck", { $0.isClaimCheck ? "true" : nil }, { $0.isClaimCheck = $1 == "true" }),
+        Attribute("awaited", { $0.isAwaited ? "true" : nil }, { $0.isAwaited = $1 == "true" }),
+        Attribute(
+            "notfoundcount", { $0.notFound.map { String($0.count) } },
+            { $0.notFound = NotFoundAnswers(count: try number($1), seconds: 0) }),
+        Attribute(
+            "notfoundseconds", { $0.notFound.map { String($0.seconds) } }, { $0.notFound?.seconds = try number($1) }),
+        // Seconds since 1970.
+        Attribute(
+            "receivedat", { $0.receivedAt.map { String($0.timeIntervalSince1970) } },
+            { $0.receivedAt = Date(timeIntervalSince1970: try number($1)) }),
+    ]
+
+    /// The attributes of the event.
+    package var extensions: [String: String] {
+        Self.attributes.reduce(into: [:]) { $0[$1.name] = $1.text(self) }
+    }
+
+    /// Reads a submission; an attribute that this version does not know is ignored.
     ///
     /// - Throws: `DecodingError`.
     package static func read(_ event: CloudEvent) throws -> Self {
-        let values = Dictionary(event.extensions.map { ($0.name, $0.value) }) { first, _ in first }
-        func required(_ name: String) throws -> String {
-            guard let value = values[name] else { throw unreadable("the attribute \(name) is missing") }
-            return value
-        }
-        func number<Number: LosslessStringConvertible>(_ name: String, _ type: Number.Type) throws -> Number? {
-            try values[name].map { text in
-                guard let number = Number(text) else { throw unreadable("the attribute \(name) is no number") }
-                return number
-            }
-        }
         guard let id = event.subject else { throw unreadable("the subject is missing") }
         guard let proof = String(validating: event.data, as: UTF8.self) else {
             throw unreadable("the proof is no UTF-8")
         }
-        let count = try number(Attribute.notFoundCount, Int.self)
-        let seconds = try number(Attribute.notFoundSeconds, Double.self)
-        let received = try number(Attribute.receivedAt, Double.self)
-        return Self(
-            submissionId: id, app: try required(Attribute.app), account: try required(Attribute.account),
-            kind: ProofKind(rawValue: try required(Attribute.kind)), proof: proof,
-            attempt: try number(Attribute.attempt, Int.self) ?? 0, correlationId: try required(Attribute.correlationId),
-            namedTransactionId: values[Attribute.namedTransactionId],
-            expectedEnvironment: values[Attribute.expectedEnvironment].flatMap { StoreEnvironment(rawValue: $0) },
-            isClaimCheck: values[Attribute.isClaimCheck] == Attribute.isTrue,
-            isAwaited: values[Attribute.isAwaited] == Attribute.isTrue,
-            notFound: count.flatMap { count in seconds.map { NotFoundAnswers(count: count, seconds: $0) } },
-            receivedAt: received.map { Date(timeIntervalSince1970: $0) })
+        var message = Self(
+            submissionId: id, app: "", account: "", kind: ProofKind(rawValue: ""), proof: proof, attempt: 0,
+            correlationId: "")
+        for attribute in attributes {
+            if let value = event.extensions[attribute.name] {
+                do { try attribute.take(&message, value) } catch {
+                    throw unreadable("the attribute \(attribute.name) is no number")
+                }
+            } else if attribute.isRequired {
+                throw unreadable("the attribute \(attribute.name) is missing")
+            }
+        }
+        return message
+    }
+
+    private static func number<Number: LosslessStringConvertible>(_ text: String) throws -> Number {
+        guard let number = Number(text) else { throw unreadable("no number") }
+        return number
     }
 
     private static func unreadable(_ why: String) -> DecodingError {

@@ -69,7 +69,7 @@ package struct VerdictMessage: EventMessage, Codable, Hashable {
 
         enum CodingKeys: String, CodingKey {
             case type, subtype, uuid, environment
-            case signedDate = "signed_date"
+            case signedDate = "signed_at"
             case consumptionRequestReason = "consumption_request_reason"
             case status
             case storeType = "store_type"
@@ -103,7 +103,7 @@ package struct VerdictMessage: EventMessage, Codable, Hashable {
     enum CodingKeys: String, CodingKey {
         case app, account, attempt, verdict, transactions, reason, detail, claims, renewals, notification
         case claimsAreUnproven = "claims_unproven"
-        case proofSignedDate = "proof_signed_date"
+        case proofSignedDate = "proof_signed_at"
         case rescindedConsents = "rescinded_consents"
         case submissionId = "submission_id"
         case correlationId = "correlation_id"

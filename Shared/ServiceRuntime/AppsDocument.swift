@@ -82,8 +82,9 @@ struct AppsDocument: NamedFields {
         let name: String
         let sha256: String
         let scopes: [String]
+        let environment: String?
 
-        enum CodingKeys: String, CodingKey, CaseIterable { case name, sha256, scopes }
+        enum CodingKeys: String, CodingKey, CaseIterable { case name, sha256, scopes, environment }
     }
 
     struct Token: NamedFields {

@@ -9,6 +9,8 @@ import Foundation
 ///   jwt: { hs256_secret_file: /run/secrets/jwt, issuer: game-backend, audience: countersign }
 ///   api_keys:                   # two of a name at a time, so that one can take the other's place
 ///     - { name: backend, scopes: [post, read], sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae }
+///     - { name: ci, scopes: [post, read], environment: sandbox, # a test key: it sees and changes the sandbox alone
+///         sha256: fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9 }
 ///   api_keys_sha256: []         # keys without a name: post, read, spend
 /// apps:
 ///   - bundle_id: com.example.game

@@ -17,27 +17,27 @@ extension AppsReader {
             guard !keys.contains(where: { $0.sha256 == key.sha256 }) else {
                 throw place.mistake("a key of \(entry.name) is listed twice", "sha256")
             }
-            guard keys.count(where: { $0.name == key.name }) < ServerKey.Limit.sameNameMaximum else {
+            guard keys.count(where: { $0.name == key.name }) < ServerKey.sameNameMaximum else {
                 throw place.mistake(
-                    "\(entry.name) has more than \(ServerKey.Limit.sameNameMaximum) keys, the one in use and the one that "
+                    "\(entry.name) has more than \(ServerKey.sameNameMaximum) keys, the one in use and the one that "
                         + "takes its place; remove one that is not used any more", "name")
             }
             keys.append(key)
         }
-        guard keys.count <= ServerKey.Limit.keysMaximum else {
-            throw place.mistake("there are more than \(ServerKey.Limit.keysMaximum) server API keys")
+        guard keys.count <= ServerKey.keysMaximum else {
+            throw place.mistake("there are more than \(ServerKey.keysMaximum) server API keys")
         }
         return keys
     }
 
     private func serverKey(_ entry: AppsDocument.NamedKey, _ place: Place) throws(SettingsFileError) -> ServerKey {
         let isName =
-            ServerKey.Limit.nameLength.contains(entry.name.utf8.count)
+            ServerKey.nameLength.contains(entry.name.utf8.count)
             && entry.name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
         guard isName else {
             throw place.mistake(
-                "the `name` of a key has \(ServerKey.Limit.nameLength.lowerBound) to "
-                    + "\(ServerKey.Limit.nameLength.upperBound) letters, digits and . _ -", "name")
+                "the `name` of a key has \(ServerKey.nameLength.lowerBound) to "
+                    + "\(ServerKey.nameLength.upperBound) letters, digits and . _ -", "name")
         }
         guard let hash = Self.hash(entry.sha256) else {
             throw place.mistake("the `sha256` of a key of \(entry.name) is not 64 hexadecimal digits", "sha256")
@@ -54,7 +54,12 @@ extension AppsReader {
             }
             scopes.insert(scope)
         }
-        return ServerKey(name: entry.name, sha256: hash, scopes: scopes)
+        guard entry.environment == nil || entry.environment == "sandbox" else {
+            throw place.mistake(
+                "the `environment` of a key of \(entry.name) is sandbox, which makes it a test key, or is left out",
+                "environment")
+        }
+        return ServerKey(name: entry.name, sha256: hash, scopes: scopes, isTest: entry.environment != nil)
     }
 
     /// The digits in lower case; nil for what is no SHA-256.

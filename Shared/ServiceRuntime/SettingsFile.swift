@@ -2,20 +2,22 @@ import Foundation
 import Yams
 
 /// Reads a settings file in YAML; what is wrong with it comes back as one sentence.
-enum SettingsFile {
+package enum SettingsFile {
     /// The most a settings file may hold: far above any real catalogue.
     static let bytesMaximum = 4 << 20
 
     /// What a file says, and where each part of it stands.
-    struct Loaded<Value> {
-        let value: Value
-        let lines: SettingsLines
+    package struct Loaded<Value> {
+        /// What it says.
+        package let value: Value
+        /// Where.
+        package let lines: SettingsLines
     }
 
     /// Reads a file.
     ///
     /// - Throws: `SettingsFileError` with the line, where the mistake has one.
-    static func load<Value: Decodable>(
+    package static func load<Value: Decodable>(
         _ type: Value.Type, path: String
     ) throws(SettingsFileError) -> Loaded<Value> {
         let text = try text(path: path)

@@ -1,7 +1,7 @@
 import Yams
 
 /// Where the parts of a settings file stand, so that a mistake is told with its line.
-struct SettingsLines {
+package struct SettingsLines {
     private let root: Node?
 
     /// Reads the YAML.
@@ -14,7 +14,7 @@ struct SettingsLines {
     /// The line of a part, or of the nearest part around it that is there; counted from 1.
     ///
     /// - Parameter path: names of fields, and numbers of entries of lists from 0, from the outside in.
-    func line(of path: [any CodingKey]) -> Int? {
+    package func line(of path: [any CodingKey]) -> Int? {
         var node = root
         var line: Int?
         for step in path {
@@ -46,22 +46,22 @@ struct SettingsLines {
 }
 
 /// A step of the way to a part of a settings file: a field's name, or an entry's number.
-struct SettingsStep: CodingKey, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
-    let stringValue: String
-    let intValue: Int?
+package struct SettingsStep: CodingKey, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
+    package let stringValue: String
+    package let intValue: Int?
 
-    init(stringValue: String) {
+    package init(stringValue: String) {
         self.stringValue = stringValue
         intValue = nil
     }
 
-    init(intValue: Int) {
+    package init(intValue: Int) {
         stringValue = "\(intValue)"
         self.intValue = intValue
     }
 
-    init(stringLiteral: String) { self.init(stringValue: stringLiteral) }
-    init(integerLiteral: Int) { self.init(intValue: integerLiteral) }
+    package init(stringLiteral: String) { self.init(stringValue: stringLiteral) }
+    package init(integerLiteral: Int) { self.init(intValue: integerLiteral) }
 }
 
 /// A field that has no meaning where it stands.

@@ -1,13 +1,14 @@
 /// Something in a settings file whose fields have known names.
-protocol NamedFields: Decodable {
+package protocol NamedFields: Decodable {
     associatedtype CodingKeys: CodingKey, CaseIterable
 }
 
 /// A mapping of a settings file that has no other fields than those with a meaning.
 ///
 /// A typing error in a name must not leave a default in force: `sandbx: refuse` would accept the sandbox.
-struct StrictlyNamed<Value: NamedFields>: Decodable {
-    let value: Value
+package struct StrictlyNamed<Value: NamedFields>: Decodable {
+    /// What it says.
+    package let value: Value
 
     private struct AnyName: CodingKey {
         let stringValue: String
@@ -17,7 +18,7 @@ struct StrictlyNamed<Value: NamedFields>: Decodable {
         init?(intValue: Int) { nil }
     }
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let known = Value.CodingKeys.allCases.map(\.stringValue)
         let names = try decoder.container(keyedBy: AnyName.self).allKeys.map(\.stringValue)
         if let unknown = names.sorted().first(where: { !known.contains($0) }) {

@@ -2,14 +2,6 @@ package import AppStore
 package import ServiceRuntime
 
 /// Reads whom a process believes.
-///
-/// | key | meaning | default |
-/// |---|---|---|
-/// | `trusted.roots` | SHA-256 fingerprints of the roots of signed data, in place of Apple's | Apple Root CA – G3 |
-/// | `receipt.roots` | the same, of receipts | Apple Root CA |
-/// | `trusted.denied_certificates` | SHA-256 fingerprints of certificates that no chain may have, of either | none |
-/// | `trusted.foreign_roots` | `allowed`: roots that are not Apple's may be among them | `refused` |
-/// | `xcode.certificates` | development servers: SHA-256 fingerprints of certificates of Xcode whose purchases are taken | none |
 package enum TrustedRootSettings {
     /// Whether a process starts with a root that is not Apple's.
     package enum ForeignRoots: String, Sendable, CaseIterable {
@@ -24,6 +16,7 @@ package enum TrustedRootSettings {
     /// - Throws: `SettingError`; ``ForeignRootError`` for a root that is not Apple's, unless such are allowed.
     package static func trusted(_ settings: SettingReader, for use: RootUse) throws -> TrustedRoots {
         let roots = try configured(settings, for: use)
+        // `allowed`: a root that is not Apple's may be trusted
         let foreignRoots: ForeignRoots = try settings.choice("trusted.foreign_roots", default: .refused)
         if foreignRoots == .refused, let root = roots.foreign.min() { throw ForeignRootError(use: use, root: root) }
         return roots
@@ -52,6 +45,8 @@ package enum TrustedRootSettings {
     ///
     /// - Throws: `SettingError`.
     package static func configuredXcode(_ settings: SettingReader) throws(SettingError) -> TrustedRoots? {
+        // development servers: SHA-256 fingerprints of certificates of Xcode whose signed transactions are taken, as
+        // the sandbox's; refuses the start where a root of Apple's is trusted
         let fingerprints = try settings.stringList("xcode.certificates")
         guard !fingerprints.isEmpty else { return nil }
         do {
@@ -78,6 +73,7 @@ package enum TrustedRootSettings {
         } catch {
             throw SettingError.invalid(use.key, expected: "SHA-256 fingerprints of 64 hexadecimal digits", found: nil)
         }
+        // SHA-256 fingerprints of certificates that no chain may have
         let denied = try settings.stringList("trusted.denied_certificates")
         do {
             return try roots.denying(denied)

@@ -156,7 +156,9 @@ private actor AccountServer: ServerTransport {
         case .away: throw URLError(.notConnectedToInternet)
         case .unchanged:
             return ServerAnswer(
-                status: 409, body: Data(#"{"type":"/problems/version-not-reached","title":"not yet"}"#.utf8))
+                status: 409,
+                body: Data(
+                    #"{"type":"/problems/version-not-reached","code":"version-not-reached","title":"not yet"}"#.utf8))
         case .account(let name, let version, let gems):
             let body = """
                 {"app":"com.example.game","environment":"sandbox","account":"\(name)","version":\(version),

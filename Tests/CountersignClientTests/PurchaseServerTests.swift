@@ -101,12 +101,12 @@ struct PurchaseServerTests {
 
     @Test("every other status is what it is")
     func statuses() async throws {
-        let slug = #"{"type":"/problems/field-invalid","title":"t","detail":"d"}"#
+        let problem = #"{"type":"/problems/field-invalid","code":"field-invalid","title":"t","detail":"d"}"#
         for status in [400, 413, 415, 422] {
-            #expect(try await result(status, slug) == .failed(.refused(problem: "field-invalid", detail: "d")))
+            #expect(try await result(status, problem) == .failed(.refused(problem: "field-invalid", detail: "d")))
         }
         for status in [204, 301, 302, 404, 405, 408, 500, 502, 503, 504] {
-            guard case .failed(.unavailable) = try await result(status, slug) else {
+            guard case .failed(.unavailable) = try await result(status, problem) else {
                 Issue.record("\(status)")
                 continue
             }
@@ -118,7 +118,7 @@ struct PurchaseServerTests {
         #expect(
             try await result(429, "", retryAfter: "Wed, 21 Oct 2026 07:28:00 GMT")
                 == .failed(.limited(retryAfter: nil)))
-        let unknown = #"{"type":"urn:countersign:problem:not-found"}"#
+        let unknown = #"{"type":"/problems/not-found","code":"not-found"}"#
         #expect(try await result(404, unknown, submission: "sub_1") == .failed(.submissionUnknown))
         guard case .failed(.unavailable) = try await result(404, unknown) else {
             Issue.record("a post that finds nothing is no unknown submission")

@@ -54,7 +54,7 @@ struct MessageCodingTests {
     @Test func `whether a claim is proven, and when the proof was signed`() throws {
         var message = verdict(.genuine([transaction]))
         let plain = String(decoding: try MessageCoding.encode(message), as: UTF8.self)
-        #expect(!plain.contains("claims_unproven") && !plain.contains("proof_signed_date"))
+        #expect(!plain.contains("claims_unproven") && !plain.contains("proof_signed_at"))
         message.claims.areUnproven = true
         message.proofSignedDate = Date(timeIntervalSince1970: 1_600_000_000)
         let bytes = try MessageCoding.encode(message)

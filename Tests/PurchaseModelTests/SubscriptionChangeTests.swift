@@ -1,6 +1,7 @@
 import Foundation
-import PurchaseModel
 import Testing
+
+@testable import PurchaseModel
 
 @Suite("What a subscription's step is told as")
 struct SubscriptionChangeTests {

@@ -61,7 +61,7 @@ struct HTTPTests {
             #expect(own.status == 409 && own.headers["x-request-id"] == "abc-1" && own.headers["retry-after"] == "7")
             #expect(own.headers["content-type"] == "application/problem+json")
             #expect(
-                own.body == #"{"account":"a/1","detail":"It is another's.","status":409,"#
+                own.body == #"{"account":"a/1","code":"taken","detail":"It is another's.","status":409,"#
                     + #""title":"Taken","type":"/problems/taken"}"#)
 
             let forbidden = try document(try await ask(port, "/forbidden"))

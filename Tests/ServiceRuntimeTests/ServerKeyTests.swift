@@ -41,6 +41,19 @@ struct ServerKeyTests {
         #expect(keys.last?.fingerprint == "bbbbbbbb")
     }
 
+    @Test("a key of the sandbox is a test key, and no other environment is a key's")
+    func test() throws {
+        func entry(_ environment: String) -> String {
+            "api_keys: [{ name: ci, sha256: \(Self.hash("a")), scopes: [post], environment: \(environment) }]"
+        }
+        #expect(
+            try keys(entry("sandbox")) == [ServerKey(name: "ci", sha256: Self.hash("a"), scopes: [.post], isTest: true)]
+        )
+        #expect(
+            problem(entry("production"))
+                == "line 1: the `environment` of a key of ci is sandbox, which makes it a test key, or is left out")
+    }
+
     @Test("a name has two keys at a time: the one in use, and the one that takes its place")
     func rotation() throws {
         let two = [Self.entry("backend", "a"), Self.entry("backend", "b"), Self.entry("desk", "c")]
@@ -56,10 +69,13 @@ struct ServerKeyTests {
         "a mistake is told in a sentence",
         arguments: [
             ("[\(entry("b", "a")), \(entry("c", "a"))]", "a key of c is listed twice"),
-            ("[\(entry("b", "a", "[]"))]", "a key of b has no `scopes`; there are post, read, spend, sign, operate"),
+            (
+                "[\(entry("b", "a", "[]"))]",
+                "a key of b has no `scopes`; there are post, read, spend, sign, operate, staff"
+            ),
             (
                 "[\(entry("b", "a", "[post, write]"))]",
-                "a scope of b is \"write\", not one of post, read, spend, sign, operate"
+                "a scope of b is \"write\", not one of post, read, spend, sign, operate, staff"
             ),
             ("[{ name: b, key: csk_hunter2 }]", "`key` has no meaning here"),
             ("[\(entry("\"\"", "a"))]", "the `name` of a key has 1 to 64 letters"),

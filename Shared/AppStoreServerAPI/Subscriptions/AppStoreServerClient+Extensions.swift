@@ -58,7 +58,9 @@ public struct ExtendRenewalDateRequest: Encodable, Sendable, Hashable {
     public var extendByDays: Int
     /// Why.
     public var extendReasonCode: ExtendReasonCode
-    /// The caller's name for the request: the same again does not extend again; up to 128 characters, best a UUID.
+    /// The caller's name for the request; up to 128 characters, best a UUID.
+    ///
+    /// Apple does not say that the same again changes nothing.
     public var requestIdentifier: String
 
     /// Takes the fields.

@@ -133,10 +133,8 @@ package struct ProductDuration: Sendable, Hashable, CustomStringConvertible {
         case year = "Y"
     }
 
-    enum Limit {
-        /// Above any real duration, and far below where dates end.
-        static let count = 1...1_000
-    }
+    /// Above any real duration, and far below where dates end.
+    static let countRange = 1...1_000
 
     /// How many units, 1 to 1,000.
     package let count: Int
@@ -154,7 +152,7 @@ package struct ProductDuration: Sendable, Hashable, CustomStringConvertible {
         guard text.first == "P", let last = text.last, let unit = Unit(rawValue: last) else { return nil }
         let digits = text.dropFirst().dropLast()
         guard !digits.isEmpty, digits.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains),
-            let count = Int(digits), Limit.count.contains(count)
+            let count = Int(digits), Self.countRange.contains(count)
         else { return nil }
         self.count = count
         self.unit = unit

@@ -65,3 +65,8 @@ package enum StoreEnvironment: String, Codable, Sendable, Hashable, CaseIterable
         }
     }
 }
+
+/// The store that sold a purchase, as answers and events name it; there may be others one day.
+package enum Store: String, Codable, Sendable, Hashable {
+    case appStore = "app_store"
+}

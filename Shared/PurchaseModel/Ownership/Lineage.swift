@@ -106,18 +106,6 @@ package struct LineageClaim: Sendable, Hashable {
     /// Why the account got nothing; nil where it has, or had, the lineage.
     package let refused: ReasonCode?
 
-    package init(
-        lineage: LineageKey, account: Account, transactionId: String, signedDate: Date, submissionId: String,
-        refused: ReasonCode?
-    ) {
-        self.lineage = lineage
-        self.account = account
-        self.transactionId = transactionId
-        self.signedDate = signedDate
-        self.submissionId = submissionId
-        self.refused = refused
-    }
-
     package var identity: Identity {
         Identity(account: account, transactionId: transactionId, signedDate: signedDate)
     }

@@ -23,6 +23,6 @@ package struct RescindedConsent: Codable, Sendable, Hashable {
         case environment
         case bundleId = "bundle_id"
         case appTransactionId = "app_transaction_id"
-        case signedDate = "signed_date"
+        case signedDate = "signed_at"
     }
 }

@@ -66,7 +66,7 @@ extension StatementPart {
         [
             // What every statement tells.
             original, StatementPart("product_id", \.productId), StatementPart("quantity", \.quantity),
-            StatementPart("purchase_date", \.purchaseDate),
+            StatementPart("purchased_at", \.purchaseDate),
             StatementPart(
                 name: "product_type", isPresent: { $0.productType != .unstated },
                 isBefore: { $0.productType.rawValue < $1.productType.rawValue },
@@ -74,14 +74,14 @@ extension StatementPart {
         ] + [
             StatementPart("environment", \.environment) { $0.rawValue },
             StatementPart("previous_original_transaction_id", \.previousOriginalTransactionId),
-            StatementPart("original_purchase_date", \.originalPurchaseDate),
-            StatementPart("expires_date", \.expiresDate), StatementPart("token", \.appAccountToken) { $0.uuidString },
+            StatementPart("original_purchased_at", \.originalPurchaseDate),
+            StatementPart("expires_at", \.expiresDate), StatementPart("token", \.appAccountToken) { $0.uuidString },
             StatementPart("ownership", \.ownership), StatementPart("storefront", \.storefront),
             StatementPart("upgraded", \.isUpgraded) { $0 ? 1 : 0 },
             StatementPart("subscription_group_id", \.subscriptionGroupId),
             StatementPart("transaction_reason", \.transactionReason),
             StatementPart("web_order_line_item_id", \.webOrderLineItemId),
-            StatementPart("refund_reversed_date", \.refundReversedDate),
+            StatementPart("refund_reversed_at", \.refundReversedDate),
             StatementPart("app_transaction_id", \.appTransactionId),
             StatementPart("bundle_field", \.bundleField),
             StatementPart("test_purchase", \.testPurchase) { $0.rawValue },

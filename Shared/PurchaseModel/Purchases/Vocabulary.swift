@@ -46,10 +46,8 @@ package enum Vocabulary {
         }
     }
 
-    enum Limit {
-        /// Characters of a word that are kept.
-        static let characters = 64
-    }
+    /// Characters of a word that are kept.
+    static let charactersMaximum = 64
 
     static let type = Field(
         "type", ["Consumable", "Non-Consumable", "Auto-Renewable Subscription", "Non-Renewing Subscription"],
@@ -155,7 +153,7 @@ package enum Vocabulary {
         guard let text, !field.known.contains(text) else { return nil }
         let printable = text.unicodeScalars.filter { $0.isASCII && $0.value > 0x1F && $0.value < 0x7F }
         return Value(
-            field: field.name, text: String(String.UnicodeScalarView(printable.prefix(Limit.characters))),
+            field: field.name, text: String(String.UnicodeScalarView(printable.prefix(Self.charactersMaximum))),
             isNamed: field.undecided.contains(text), effect: field.effect)
     }
 }

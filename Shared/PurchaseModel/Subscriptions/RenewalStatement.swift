@@ -75,16 +75,16 @@ package struct RenewalStatement: Codable, Sendable, Hashable {
         case expirationIntent = "expiration_intent"
         case isInBillingRetry = "in_billing_retry"
         case priceIncreaseStatus = "price_increase_status"
-        case gracePeriodExpiresDate = "grace_period_expires_date"
+        case gracePeriodExpiresDate = "grace_period_expires_at"
         case offerType = "offer_type"
-        case offerIdentifier = "offer_identifier"
-        case recentSubscriptionStartDate = "recent_subscription_start_date"
-        case renewalDate = "renewal_date"
+        case offerIdentifier = "offer_id"
+        case recentSubscriptionStartDate = "recent_subscription_started_at"
+        case renewalDate = "renews_at"
         case renewalPriceMilliunits = "renewal_price_milliunits"
         case renewalBillingPlan = "renewal_billing_plan"
         case appAccountToken = "app_account_token"
         case unknownFields = "unknown_fields"
-        case signedDate = "signed_date"
+        case signedDate = "signed_at"
     }
 
     /// What comes after a commitment.
@@ -120,7 +120,7 @@ package struct RenewalStatement: Codable, Sendable, Hashable {
         enum CodingKeys: String, CodingKey {
             case willRenew = "will_renew"
             case productId = "product_id"
-            case renewalDate = "renewal_date"
+            case renewalDate = "renews_at"
             case priceMilliunits = "price_milliunits"
             case billingPlan = "billing_plan"
         }

@@ -72,19 +72,6 @@ package struct SubscriptionStanding: Codable, Sendable, Hashable {
     /// What comes after that commitment.
     package var commitmentRenewal: RenewalStatement.Commitment?
 
-    /// Makes a standing from its required parts; the rest is set afterwards.
-    package init(
-        originalTransactionId: String, transactionId: String, productId: String, state: SubscriptionState,
-        purchaseDate: Date, expiresDate: Date
-    ) {
-        self.originalTransactionId = originalTransactionId
-        self.transactionId = transactionId
-        self.productId = productId
-        self.state = state
-        self.purchaseDate = purchaseDate
-        self.expiresDate = expiresDate
-    }
-
     /// Until when what it brings may be used: the period's end, or that of grace.
     package var accessUntil: Date { max(expiresDate, gracePeriodExpiresDate ?? expiresDate) }
 
@@ -102,21 +89,21 @@ package struct SubscriptionStanding: Codable, Sendable, Hashable {
         case transactionId = "transaction_id"
         case productId = "product_id"
         case subscriptionGroupId = "subscription_group_id"
-        case purchaseDate = "purchase_date"
-        case expiresDate = "expires_date"
-        case gracePeriodExpiresDate = "grace_period_expires_date"
+        case purchaseDate = "purchased_at"
+        case expiresDate = "expires_at"
+        case gracePeriodExpiresDate = "grace_period_expires_at"
         case willRenew = "will_renew"
         case renewalProductId = "renewal_product_id"
-        case renewalDate = "renewal_date"
+        case renewalDate = "renews_at"
         case renewalPriceMilliunits = "renewal_price_milliunits"
         case renewalCurrency = "renewal_currency"
         case renewalOfferType = "renewal_offer_type"
-        case renewalOfferIdentifier = "renewal_offer_identifier"
+        case renewalOfferIdentifier = "renewal_offer_id"
         case renewalBillingPlan = "renewal_billing_plan"
         case expirationIntent = "expiration_intent"
         case priceIncreaseStatus = "price_increase_status"
         case offerType = "offer_type"
-        case offerIdentifier = "offer_identifier"
+        case offerIdentifier = "offer_id"
         case offerDiscountType = "offer_discount_type"
         case commitmentRenewal = "commitment_renewal"
     }

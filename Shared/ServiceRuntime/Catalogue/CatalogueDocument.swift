@@ -39,8 +39,8 @@ struct CatalogueDocument {
                 mistakes.add(key.mark?.line, "an app has a list of products")
                 continue
             }
-            if !(1...CatalogueEntry.Limit.name).contains(app.utf8.count) {
-                mistakes.add(key.mark?.line, "a bundle id is a text of 1 to \(CatalogueEntry.Limit.name) bytes")
+            if !(1...CatalogueEntry.nameLengthMaximum).contains(app.utf8.count) {
+                mistakes.add(key.mark?.line, "a bundle id is a text of 1 to \(CatalogueEntry.nameLengthMaximum) bytes")
             }
             products[app] = read(list, of: app)
         }

@@ -47,9 +47,10 @@ extension CatalogueEntry {
         }
         return RestoreRule(
             policy: policy,
-            transfersMaximum: count(.transfers, of: mapping, id, in: Limit.transfers) ?? RestoreRule.Default.transfers,
+            transfersMaximum: count(.transfers, of: mapping, id, in: Self.transfersRange)
+                ?? RestoreRule.Default.transfers,
             period: period(of: mapping, id) ?? RestoreRule.Default.period,
-            accountsMaximum: count(.accounts, of: mapping, id, in: Limit.accounts) ?? RestoreRule.Default.accounts)
+            accountsMaximum: count(.accounts, of: mapping, id, in: Self.accountsRange) ?? RestoreRule.Default.accounts)
     }
 
     /// The policies of `take_back`: one for every item that the product grants, or a mapping of some of them.

@@ -9,18 +9,16 @@ struct CatalogueEntry {
         case newPurchase = "new_purchase"
     }
 
-    enum Limit {
-        /// Items, entitlements or prices of one product.
-        static let entries = 1_000
-        /// Characters of a name; Apple's product ids have up to 255.
-        static let name = 255
-        /// A thousand million units of a currency, in milliunits.
-        static let price: ClosedRange<Int64> = 0...1_000_000_000_000
-        /// Transfers in a period: above any that a studio would let pass.
-        static let transfers = 1...1_000
-        /// Accounts that share a lineage, the owner among them; one alone would share with nobody.
-        static let accounts = 2...1_000
-    }
+    /// Items, entitlements or prices of one product.
+    static let entriesMaximum = 1_000
+    /// Characters of a name; Apple's product ids have up to 255.
+    static let nameLengthMaximum = 255
+    /// A thousand million units of a currency, in milliunits.
+    static let priceRange: ClosedRange<Int64> = 0...1_000_000_000_000
+    /// Transfers in a period: above any that a studio would let pass.
+    static let transfersRange = 1...1_000
+    /// Accounts that share a lineage, the owner among them; one alone would share with nobody.
+    static let accountsRange = 2...1_000
 
     let node: Node
     let app: String
@@ -68,7 +66,8 @@ struct CatalogueEntry {
             mistakes.add(node.mark?.line, "a product of \(app) lacks `id`")
             return
         }
-        mistakes.add(written.mark?.line, "the `id` of a product of \(app) is no text of 1 to \(Limit.name) bytes")
+        mistakes.add(
+            written.mark?.line, "the `id` of a product of \(app) is no text of 1 to \(Self.nameLengthMaximum) bytes")
     }
 
     func field(_ field: Field) -> Node? {
@@ -76,7 +75,9 @@ struct CatalogueEntry {
     }
 
     func name(_ node: Node?) -> String? {
-        guard let text = node?.scalar?.string, (1...Limit.name).contains(text.utf8.count) else { return nil }
+        guard let text = node?.scalar?.string, (1...Self.nameLengthMaximum).contains(text.utf8.count) else {
+            return nil
+        }
         return text
     }
 
@@ -101,7 +102,7 @@ struct CatalogueEntry {
     }
 
     private mutating func prices(of id: String) -> [String: Int64] {
-        let prices = numbers(.prices, of: id, in: Limit.price, "a price is a whole number of milliunits")
+        let prices = numbers(.prices, of: id, in: Self.priceRange, "a price is a whole number of milliunits")
         guard let mapping = field(.prices)?.mapping else { return prices }
         for (key, _) in mapping {
             guard let currency = name(key),
@@ -117,7 +118,7 @@ struct CatalogueEntry {
         _ name: Field, of id: String, in range: ClosedRange<Int64>, _ expected: String
     ) -> [String: Int64] {
         guard let value = field(name) else { return [:] }
-        guard let mapping = value.mapping, mapping.count <= Limit.entries else {
+        guard let mapping = value.mapping, mapping.count <= Self.entriesMaximum else {
             mistakes.add(value.mark?.line, "`\(name.rawValue)` of \(id) of \(app) is not a mapping of names to numbers")
             return [:]
         }
@@ -137,7 +138,7 @@ struct CatalogueEntry {
 
     private mutating func entitlements(of id: String) -> [String] {
         guard let value = field(.entitlements) else { return [] }
-        guard let list = value.sequence, list.count <= Limit.entries else {
+        guard let list = value.sequence, list.count <= Self.entriesMaximum else {
             mistakes.add(value.mark?.line, "`entitlements` of \(id) of \(app) is not a list of names")
             return []
         }

@@ -1,9 +1,7 @@
 /// Everything that is wrong with a catalogue, as far as it could be read.
 struct CatalogueMistakes: Error, CustomStringConvertible {
-    enum Limit {
-        /// Mistakes that are told; whoever mends these may look again.
-        static let told = 20
-    }
+    /// Mistakes that are told; whoever mends these may look again.
+    static let toldMaximum = 20
 
     /// One mistake.
     struct Mistake: Sendable, Hashable {
@@ -21,10 +19,10 @@ struct CatalogueMistakes: Error, CustomStringConvertible {
     /// In a sentence each, by line.
     var description: String {
         let sorted = mistakes.sorted { ($0.line ?? 0) < ($1.line ?? 0) }
-        var told = sorted.prefix(Limit.told).map { mistake in
+        var told = sorted.prefix(Self.toldMaximum).map { mistake in
             mistake.line.map { "line \($0): \(mistake.problem)" } ?? mistake.problem
         }
-        if sorted.count > Limit.told { told.append("and \(sorted.count - Limit.told) more") }
+        if sorted.count > Self.toldMaximum { told.append("and \(sorted.count - Self.toldMaximum) more") }
         return told.joined(separator: "; ")
     }
 }

@@ -1,8 +1,6 @@
 import Foundation
 
 extension SettingReader {
-    /// The most bytes a file that a setting names may have: a catalogue of thousands of products is far smaller.
-    package static let fileBytesMaximum = 4 << 20
     /// The most bytes a file with a secret may have.
     package static let secretFileBytesMaximum = 64 << 10
 
@@ -41,22 +39,6 @@ extension SettingReader {
     package func requiredSecret(_ key: String, expected: String = "") throws(SettingError) -> Redacted<String> {
         guard let secret = try secret(key) else { throw .missing(key, expected: expected) }
         return secret
-    }
-
-    /// The text of the file that a setting names, or `nil` when the setting is not set.
-    package func fileText(_ key: String) throws(SettingError) -> String? {
-        guard let path = try text(key) else { return nil }
-        return try contents(of: path, key: key, bytesMaximum: Self.fileBytesMaximum)
-    }
-
-    /// The text of the file that a setting must name.
-    ///
-    /// - Parameters:
-    ///   - key: The dotted key.
-    ///   - expected: What the file must hold, for the error's sentence.
-    package func requiredFileText(_ key: String, expected: String = "") throws(SettingError) -> String {
-        guard let text = try fileText(key) else { throw .missing(key, expected: expected) }
-        return text
     }
 
     /// The host and port a server of this process listens on: `<name>.host` and `<name>.port`.
@@ -101,10 +83,4 @@ package struct ListenAddress: Sendable, Hashable {
     package var host: String
     /// A port; 0 lets the system choose one.
     package var port: Int
-
-    /// Makes an address from its parts.
-    package init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
 }

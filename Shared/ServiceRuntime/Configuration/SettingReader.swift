@@ -111,6 +111,19 @@ package struct SettingReader: Sendable {
         return entries.map(Self.trimmed).filter { !$0.isEmpty }
     }
 
+    /// A list of addresses and networks; none where it is not set.
+    package func addressRanges(_ key: String) throws(SettingError) -> [AddressRange] {
+        var ranges: [AddressRange] = []
+        for text in try stringList(key) {
+            guard let range = AddressRange(text) else {
+                throw .invalid(
+                    key, expected: "addresses or networks such as 10.0.0.0/8, with commas", found: text)
+            }
+            ranges.append(range)
+        }
+        return ranges
+    }
+
     /// The text of a scalar, whatever type its provider keeps it in; `nil` when it is not set or blank.
     func text(_ key: String, isSecret: Bool = false) throws(SettingError) -> String? {
         let name = ConfigKey(key)

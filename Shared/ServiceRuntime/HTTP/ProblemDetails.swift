@@ -8,17 +8,19 @@ import NIOCore
 ///
 /// Throw one from a request handler to answer with it; everything in it is shown to the caller.
 package struct ProblemDetails: Codable, Sendable, Equatable, HTTPResponseError {
-    /// What the type of every problem begins with; the slug follows, and intake serves a page there.
+    /// What the type of every problem begins with; the code follows, and intake serves a page there.
     ///
     /// The reference is relative to the address that was asked, as RFC 9457, 3.1.1 allows.
     package static let typePrefix = "/problems/"
     /// The content type of a problem document.
     package static let contentType = "application/problem+json"
-    /// The members RFC 9457 defines, which no extension may be named like.
-    static let definedMembers: Set<String> = ["type", "title", "status", "detail", "instance"]
+    /// The members that every document may have, which no extension may be named like.
+    static let definedMembers: Set<String> = ["type", "code", "title", "status", "detail", "instance"]
 
+    /// The stable name of the kind of problem: lower case with hyphens.
+    package var code: String
     /// A URI that names the kind of problem and never changes.
-    package var type: String
+    package var type: String { Self.typePrefix + code }
     /// A short sentence, the same for every problem of the type.
     package var title: String
     /// The HTTP status.
@@ -37,17 +39,17 @@ package struct ProblemDetails: Codable, Sendable, Equatable, HTTPResponseError {
     /// Makes a problem.
     ///
     /// - Parameters:
-    ///   - slug: The last part of the type, lower case with hyphens: `unknown-app`.
-    ///   - title: A short sentence, the same for every problem of this slug.
+    ///   - code: The last part of the type, lower case with hyphens: `unknown-app`.
+    ///   - title: A short sentence, the same for every problem of this code.
     ///   - status: The HTTP status.
     ///   - detail: What happened this time.
     ///   - instance: A URI reference that names this occurrence.
     ///   - extensions: Further members of the document.
     package init(
-        _ slug: String, title: String, status: HTTPResponse.Status, detail: String? = nil, instance: String? = nil,
+        _ code: String, title: String, status: HTTPResponse.Status, detail: String? = nil, instance: String? = nil,
         extensions: [String: String] = [:]
     ) {
-        self.type = Self.typePrefix + slug
+        self.code = code
         self.title = title
         self.status = status
         self.detail = detail
@@ -58,8 +60,8 @@ package struct ProblemDetails: Codable, Sendable, Equatable, HTTPResponseError {
     /// The problem that says no more than an HTTP status: 404 is `not-found`, "Not Found".
     package init(status: HTTPResponse.Status, detail: String? = nil) {
         let title = status.reasonPhrase.isEmpty ? "Status \(status.code)" : status.reasonPhrase
-        let slug = title.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "-" }
-        self.init(String(slug), title: title, status: status, detail: detail)
+        let code = title.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "-" }
+        self.init(String(code), title: title, status: status, detail: detail)
     }
 
     /// The same problem with one more header in its answer.
@@ -74,7 +76,10 @@ package struct ProblemDetails: Codable, Sendable, Equatable, HTTPResponseError {
         try response()
     }
 
-    func response() throws -> Response {
+    /// The same without a request.
+    ///
+    /// - Throws: `EncodingError`.
+    package func response() throws -> Response {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var fields = headers
@@ -96,11 +101,11 @@ extension ProblemDetails {
     /// Reads a document; extension members that are no text are left out.
     package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
-        type = try members.decodeIfPresent(String.self, forKey: Member(stringValue: "type")) ?? "about:blank"
+        code = try members.decodeIfPresent(String.self, forKey: Member(stringValue: "code")) ?? ""
         title = try members.decodeIfPresent(String.self, forKey: Member(stringValue: "title")) ?? ""
         // Only three digits make a status; Status(code:) traps on anything else.
-        let code = try members.decodeIfPresent(Int.self, forKey: Member(stringValue: "status")) ?? 0
-        status = (100...999).contains(code) ? HTTPResponse.Status(code: code) : .internalServerError
+        let number = try members.decodeIfPresent(Int.self, forKey: Member(stringValue: "status")) ?? 0
+        status = (100...999).contains(number) ? HTTPResponse.Status(code: number) : .internalServerError
         detail = try members.decodeIfPresent(String.self, forKey: Member(stringValue: "detail"))
         instance = try members.decodeIfPresent(String.self, forKey: Member(stringValue: "instance"))
         extensions = [:]
@@ -114,6 +119,7 @@ extension ProblemDetails {
     package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Member.self)
         try members.encode(type, forKey: Member(stringValue: "type"))
+        try members.encode(code, forKey: Member(stringValue: "code"))
         try members.encode(title, forKey: Member(stringValue: "title"))
         try members.encode(status.code, forKey: Member(stringValue: "status"))
         try members.encodeIfPresent(detail, forKey: Member(stringValue: "detail"))

@@ -10,6 +10,10 @@ package enum LogKey: String, Sendable, CaseIterable {
     case account
     /// Name and fingerprint of a server API key; never the key.
     case apiKey = "api_key"
+    /// Who of the studio's people: the name that intake's `audit_log` has.
+    case person
+    /// What that person is in the console: viewer, support, operator, admin.
+    case role
     /// Apple's transaction id.
     case transaction
     /// Apple's original transaction id.

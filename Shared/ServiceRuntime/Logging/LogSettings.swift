@@ -2,12 +2,6 @@ import Foundation
 import Logging
 
 /// How a process logs.
-///
-/// | key | variable | meaning | default |
-/// |---|---|---|---|
-/// | `log.format` | `COUNTERSIGN_LOG_FORMAT` | `json` or `text` | `text` on a terminal, else `json` |
-/// | `log.level` | `COUNTERSIGN_LOG_LEVEL` | `trace` to `critical` | `info` |
-/// | `log.priorities` | `COUNTERSIGN_LOG_PRIORITIES` | `true`: lines begin with `<4>` and the like | `true` into a journal |
 struct LogSettings: Sendable {
     var format: LogFormat
     var level: Logger.Level

@@ -6,25 +6,22 @@ import PurchaseModel
 /// The notification service looks the host up before each connection and refuses what is not of the public internet. What can be
 /// seen without that is refused here, with a sentence.
 package struct WebhookEndpointRules: Sendable {
-    /// The limits of what is chosen.
-    package enum Limit {
-        /// Bytes of an address.
-        package static let urlBytes = 2_048
-        /// Characters of a description.
-        package static let description = 255
-        /// Patterns of events.
-        package static let events = 50
-        /// Bytes of a pattern.
-        package static let eventBytes = 128
-        /// Apps that are named.
-        package static let apps = 50
-        /// Below these, the only port is that of https: others are of services that must not be spoken to.
-        package static let portMinimum = 1_024
-        /// The seconds for which secrets may sign after newer ones took their place: 30 days.
-        package static let overlapSeconds = 0...(30 * 86_400)
-        /// That, when nobody says: a day.
-        package static let overlapSecondsDefault = 86_400
-    }
+    /// Bytes of an address.
+    package static let urlBytesMaximum = 2_048
+    /// Characters of a description.
+    package static let descriptionMaximum = 255
+    /// Patterns of events.
+    package static let eventsMaximum = 50
+    /// Bytes of a pattern.
+    package static let eventBytesMaximum = 128
+    /// Apps that are named.
+    package static let appsMaximum = 50
+    /// Below these, the only port is that of https: others are of services that must not be spoken to.
+    package static let portMinimum = 1_024
+    /// The seconds for which secrets may sign after newer ones took their place: 30 days.
+    package static let overlapSeconds = 0...(30 * 86_400)
+    /// That, when nobody says: a day.
+    package static let overlapSecondsDefault = 86_400
 
     /// What cannot be chosen.
     package struct Mistake: Error, Sendable, Equatable, CustomStringConvertible {
@@ -49,8 +46,9 @@ package struct WebhookEndpointRules: Sendable {
     /// - Throws: `Mistake`, which does not repeat the address.
     package func check(url: String) throws(Mistake) {
         func mistake(_ expected: String) -> Mistake { Mistake(field: "url", expected: expected) }
-        guard (1...Limit.urlBytes).contains(url.utf8.count), url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw mistake("an address of at most \(Limit.urlBytes) bytes, in ASCII and without spaces")
+        guard (1...Self.urlBytesMaximum).contains(url.utf8.count), url.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw mistake("an address of at most \(Self.urlBytesMaximum) bytes, in ASCII and without spaces")
         }
         // What programs read differently is how one of them is led astray.
         guard !url.contains("\\"), let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
@@ -62,8 +60,8 @@ package struct WebhookEndpointRules: Sendable {
         guard parts.fragment == nil else { throw mistake("an address without a fragment (#…)") }
         guard !allowsPrivateAddresses else { return }
         guard scheme == "https" else { throw mistake("an address with https") }
-        if let port = parts.port, port != 443, !(Limit.portMinimum...65_535).contains(port) {
-            throw mistake("an address with the port 443, or one from \(Limit.portMinimum) to 65535")
+        if let port = parts.port, port != 443, !(Self.portMinimum...65_535).contains(port) {
+            throw mistake("an address with the port 443, or one from \(Self.portMinimum) to 65535")
         }
         if let refusal = Self.refusal(ofHost: host.trimmingCharacters(in: CharacterSet(charactersIn: "[]"))) {
             throw mistake("an address in the public internet: its host is \(refusal)")
@@ -96,10 +94,10 @@ package struct WebhookEndpointRules: Sendable {
     ///
     /// - Throws: `Mistake`.
     package func check(description: String) throws(Mistake) {
-        guard description.isEmpty || PrintableText.isOne(description, lengthMaximum: Limit.description) else {
+        guard description.isEmpty || PrintableText.isOne(description, lengthMaximum: Self.descriptionMaximum) else {
             throw Mistake(
                 field: "description",
-                expected: "at most \(Limit.description) characters, without line breaks and control characters")
+                expected: "at most \(Self.descriptionMaximum) characters, without line breaks and control characters")
         }
     }
 
@@ -108,8 +106,8 @@ package struct WebhookEndpointRules: Sendable {
     /// - Parameter prefix: what the types of all events begin with.
     /// - Throws: `Mistake`.
     package func check(events: [String], prefix: String) throws(Mistake) {
-        guard events.count <= Limit.events, Set(events).count == events.count else {
-            throw Mistake(field: "events", expected: "at most \(Limit.events) patterns, each once")
+        guard events.count <= Self.eventsMaximum, Set(events).count == events.count else {
+            throw Mistake(field: "events", expected: "at most \(Self.eventsMaximum) patterns, each once")
         }
         for pattern in events {
             let isPlain = pattern.utf8.allSatisfy { byte in
@@ -119,7 +117,8 @@ package struct WebhookEndpointRules: Sendable {
             let meansSomething =
                 pattern.hasSuffix("*")
                 ? prefix.hasPrefix(pattern.dropLast()) || pattern.hasPrefix(prefix) : pattern.hasPrefix(prefix)
-            guard pattern.utf8.count <= Limit.eventBytes, isPlain, EventPattern(pattern) != nil, meansSomething else {
+            guard pattern.utf8.count <= Self.eventBytesMaximum, isPlain, EventPattern(pattern) != nil, meansSomething
+            else {
                 throw Mistake(
                     field: "events",
                     expected: "a list of event types such as iap.refund.granted, or of beginnings with a * at the end "
@@ -142,7 +141,7 @@ package struct WebhookEndpointRules: Sendable {
     ///
     /// - Throws: `Mistake`.
     package static func check(overlapSeconds: Int) throws(Mistake) {
-        let range = Limit.overlapSeconds
+        let range = Self.overlapSeconds
         guard range.contains(overlapSeconds) else {
             throw Mistake(
                 field: "expires_in",

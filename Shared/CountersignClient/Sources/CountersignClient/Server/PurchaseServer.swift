@@ -29,7 +29,7 @@ struct PurchaseServer: Sendable {
             guard let intent = try? JSONDecoder().decode(IntentAnswer.self, from: answer.body) else {
                 return .unavailable("the answer is no intent")
             }
-            return .opened(intent.id)
+            return .opened(intent.token)
         case .failure(.unavailable(let detail, _)): return .unavailable(detail)
         case .failure(.limited): return .unavailable("too many requests or intents (429)")
         case .failure(let other): return .refused("\(other)")
@@ -113,7 +113,7 @@ struct PurchaseServer: Sendable {
             guard answer.status == 401 || answer.status == 403 else {
                 return Self.result(answer, problem, isQuestion: method == "GET")
             }
-            detail = "\(answer.status) \(problem.slug)"
+            detail = "\(answer.status) \(problem.code)"
         }
         return .failure(.credentialsRefused(detail))
     }
@@ -137,15 +137,15 @@ struct PurchaseServer: Sendable {
     }
 
     private static func result(
-        _ answer: ServerAnswer, _ problem: (slug: String, detail: String), isQuestion: Bool
+        _ answer: ServerAnswer, _ problem: (code: String, detail: String), isQuestion: Bool
     ) -> Result<ServerAnswer, PostFailure> {
         switch answer.status {
         case 200...202: .success(answer)
-        case 404 where isQuestion && problem.slug == "not-found": .failure(.submissionUnknown)
+        case 404 where isQuestion && problem.code == "not-found": .failure(.submissionUnknown)
         case 429: .failure(.limited(retryAfter: retryAfter(answer)))
-        case 400, 413, 415, 422: .failure(.refused(problem: problem.slug, detail: problem.detail))
+        case 400, 413, 415, 422: .failure(.refused(problem: problem.code, detail: problem.detail))
         // Everything else, redirects and pages of a proxy too, says nothing about the purchase.
-        default: .failure(.unavailable("\(answer.status) \(problem.slug)", retryAfter: retryAfter(answer)))
+        default: .failure(.unavailable("\(answer.status) \(problem.code)", retryAfter: retryAfter(answer)))
         }
     }
 
@@ -154,13 +154,11 @@ struct PurchaseServer: Sendable {
         answer.headers["retry-after"].flatMap(Int.init).map { Double(max($0, 0)) }
     }
 
-    private static func problem(_ answer: ServerAnswer) -> (slug: String, detail: String) {
+    private static func problem(_ answer: ServerAnswer) -> (code: String, detail: String) {
         guard answer.status >= 400,
             let document = try? JSONDecoder().decode(ProblemBody.self, from: answer.body)
         else { return ("status-\(answer.status)", "no problem document") }
-        // Before 0.1.0 the type was a URN; the slug is its last part in either form.
-        let slug = document.type.split { $0 == ":" || $0 == "/" }.last.map(String.init) ?? document.type
-        return (slug, document.detail ?? document.title ?? "")
+        return (document.code, document.detail ?? document.title ?? "")
     }
 }
 
@@ -177,7 +175,19 @@ private struct IntentBody: Encodable {
 }
 
 private struct IntentAnswer: Decodable {
-    let id: UUID
+    let token: UUID
+
+    enum CodingKeys: String, CodingKey {
+        case id
+        case appAccountToken = "app_account_token"
+    }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        // Servers of before 0.2.0 have the UUID as the id alone.
+        token =
+            try members.decodeIfPresent(UUID.self, forKey: .appAccountToken) ?? members.decode(UUID.self, forKey: .id)
+    }
 }
 
 private struct PurchaseBody: Encodable {
@@ -210,7 +220,7 @@ private struct AnswerBody: Decodable {
 }
 
 private struct ProblemBody: Decodable {
-    let type: String
+    let code: String
     let title: String?
     let detail: String?
 }
