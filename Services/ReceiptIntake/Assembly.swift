@@ -1,5 +1,6 @@
 import EventProcessing
 import Hummingbird
+import JSONWebKeys
 import Kafka
 import Logging
 import Messages

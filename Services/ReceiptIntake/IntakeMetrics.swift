@@ -28,7 +28,7 @@ enum IntakeMetrics {
         .counter(
             "countersign_requests_limited_total", ["limit", "result"],
             help: "Requests of which one sender had too many, by limit and result: refused, held or hastened."),
-        .counter("countersign_problems_total", ["slug"], help: "Requests that were refused, by the problem's name."),
+        .counter("countersign_problems_total", ["code"], help: "Requests that were refused, by the problem's code."),
         .counter(
             "countersign_connections_closed_total", ["reason"],
             help: "Connections that were closed: slow_request, it took too long to arrive; room, too many were open."),
@@ -37,6 +37,9 @@ enum IntakeMetrics {
         .counter(
             "countersign_spends_total", ["result"],
             help: "Spends, by result: spent, repeated, insufficient or key_reused."),
+        .counter(
+            "countersign_repeated_acts_total", ["result"],
+            help: "Acts whose Idempotency-Key was known, by result: repeated, key_reused or under_way."),
         .gauge("countersign_event_streams", help: "Streams of events that are open."),
         .counter(
             "countersign_event_streams_ended_total", ["reason"],

@@ -23,6 +23,10 @@ struct IntakeRoutes: Sendable {
     let deliveries: DeliveryRoutes
     let events: EventRoutes
     let sweeps: SweepRoutes
+    let desk: DeskRoutes
+    let acts: Acts
+    let lists: ListRoutes
+    let seen: Views
 
     /// - Parameters:
     ///   - held: the requests that are held before they are refused.
@@ -37,7 +41,8 @@ struct IntakeRoutes: Sendable {
             bytesMaximum: configuration.heldBytesMaximum, bodyBytesMaximum: configuration.bodyBytesMaximum)
         let body = JSONBody(bytesMaximum: configuration.bodyBytesMaximum, budget: budget)
         let limits = AccountLimits(configuration, held: held) { authenticator.backendPosts(app: $0) }
-        let waits = AccountWaits(maximum: configuration.accountWaitsMaximum, networks: Self.networks(configuration))
+        let waits = AccountWaits(
+            maximum: configuration.limits.accountWaitsMaximum, networks: Self.networks(configuration))
         let turns = ReadingTurns(limits: limits, connections: configuration.postgres.poolSizeMaximum)
         purchases = PurchaseRoutes(
             authenticator: authenticator, submissions: submissions, accountTokens: accountTokens,
@@ -56,7 +61,7 @@ struct IntakeRoutes: Sendable {
         orders = OrderRoutes(authenticator: authenticator, store: stores.orders, turns: turns)
         intents = IntentRoutes(
             authenticator: authenticator, store: stores.intents, body: body, turns: turns,
-            perDay: configuration.intentsPerDay)
+            perDay: configuration.limits.intentsPerDay)
         self.notifications = Self.notificationRoutes(configuration, authenticator, signatures, notifications)
         spends = SpendRoutes(authenticator: authenticator, store: stores.spends, body: body)
         resends = ResendRoutes(authenticator: authenticator, store: stores.resends, body: body)
@@ -74,10 +79,16 @@ struct IntakeRoutes: Sendable {
             reading: EventReading(store: events.feed, tail: events.tail, turns: turns),
             places: events.places,
             pace: EventStream.Pace(
-                heartbeat: configuration.streamHeartbeat, writing: configuration.streamStallTime),
+                heartbeat: configuration.limits.streamHeartbeat, writing: configuration.limits.streamStallTime),
             accountWaits: waits, connections: connections)
         sweeps = SweepRoutes(
-            authenticator: authenticator, store: stores.sweeps, body: body, perDay: configuration.sweepsPerDay)
+            authenticator: authenticator, store: stores.sweeps, body: body, perDay: configuration.limits.sweepsPerDay)
+        desk = DeskRoutes(authenticator, pool: stores.pool, body: body, turns: turns)
+        acts = Acts(
+            authenticator: authenticator, body: body, turns: turns, pool: stores.pool,
+            memory: ActMemory(store: RememberedActStore(pool: stores.pool), seal: configuration.seal))
+        lists = ListRoutes(authenticator: authenticator, stores: stores.lists, turns: turns)
+        seen = Views(authenticator: authenticator, store: stores.views, turns: turns)
     }
 
     /// The route for Apple, with bounds of its own.
@@ -91,7 +102,7 @@ struct IntakeRoutes: Sendable {
                 bytesMaximum: JSONBody.shortBytesMaximum,
                 budget: BodyBudget(bytesMaximum: NotificationSubmissions.Limit.heldBytesMaximum)),
             bodyTime: configuration.notificationTime,
-            networks: NetworkPlaces(maximum: configuration.addressNotificationsMaximum))
+            networks: NetworkPlaces(maximum: configuration.limits.addressNotificationsMaximum))
     }
 
     /// What the players of one network may have of the places to wait.
@@ -100,52 +111,101 @@ struct IntakeRoutes: Sendable {
             .outcome: configuration.waitersMaximum, .version: VersionWaits.waitersMaximum,
             .event: EventTail.Limit.waiters,
         ]
-        return places.mapValues { NetworkPlaces(percent: configuration.addressWaitsPercent, of: $0) }
+        return places.mapValues { NetworkPlaces(percent: configuration.limits.addressWaitsPercent, of: $0) }
     }
 
     /// Every route, each with who may call it; the OpenAPI document and deploy/ACCESS.md say the same, which tests make sure of.
     var all: [IntakeRoute] {
         let (document, pages) = (OpenAPIRoutes(), PageRoutes())
         return [
-            IntakeRoute(.post, "/v1/purchases", .playersAndServers(.post), purchases.post),
-            IntakeRoute(.get, "/v1/purchases/{id}", .playersAndServers(.post), purchases.get),
+            IntakeRoute(.post, "/v1/purchases", .playersAndServers(.post, testKeys: true), purchases.post),
+            IntakeRoute(.get, "/v1/purchases/{id}", .playersAndServers(.post, testKeys: true), purchases.get),
             IntakeRoute(.put, "/v1/account-tokens/{uuid}", .servers(.post), accountTokens.put),
-            IntakeRoute(.post, "/v1/intents", .playersAndServers(.post), intents.post),
-            IntakeRoute(.get, "/v1/intents/{id}", .playersAndServers(.post), intents.get),
+            IntakeRoute(.post, "/v1/intents", .playersAndServers(.post, testKeys: true), intents.post),
+            IntakeRoute(.get, "/v1/intents/{id}", .playersAndServers(.post, testKeys: true), intents.get),
             IntakeRoute(.post, "/v1/offer-signatures", .playersAndServers(.sign), offers.post),
             IntakeRoute(.post, "/v1/notifications", .everybody, notifications.post),
-            IntakeRoute(.get, "/v1/accounts/{id}", .playersAndServers(.read), accounts.account),
-            IntakeRoute(.get, "/v1/accounts/{id}/transactions", .playersAndServers(.read), accounts.transactions),
-            IntakeRoute(.get, "/v1/accounts/{id}/events", .playersAndServers(.read), events.accountEvents),
-            IntakeRoute(.get, "/v1/events", .servers(.read), events.events),
-            IntakeRoute(.post, "/v1/accounts/{id}/spend", .servers(.spend), spends.post),
-            IntakeRoute(.get, "/v1/accounts/{id}/export", .servers(.read), exports.get),
+            IntakeRoute(
+                .get, "/v1/accounts/{id}", .playersAndServers(.read, testKeys: true), seen.noted(accounts.account)),
+            IntakeRoute(
+                .get, "/v1/accounts/{id}/transactions", .playersAndServers(.read, testKeys: true),
+                seen.noted(accounts.transactions)
+            ),
+            IntakeRoute(
+                .get, "/v1/accounts/{id}/events", .playersAndServers(.read, testKeys: true),
+                seen.noted(events.accountEvents)),
+            IntakeRoute(.get, "/v1/events", .servers(.read, testKeys: true), seen.noted(events.events)),
+            IntakeRoute(.post, "/v1/accounts/{id}/spend", .servers(.spend, testKeys: true), spends.post),
+            IntakeRoute(.get, "/v1/accounts/{id}/export", .servers(.read), seen.noted(exports.get)),
             IntakeRoute(.put, "/v1/accounts/{id}/consent", .playersAndServers(.post), consents.put),
-            IntakeRoute(.post, "/v1/accounts/{id}/forget", .servers(.operate), forgets.post),
+            IntakeRoute(.post, "/v1/accounts/{id}/forget", .servers(.operate), acts.once(forgets.post)),
             IntakeRoute(.get, "/v1/forget-requests/{id}", .servers(.operate), forgets.get),
-            IntakeRoute(.post, "/v1/sweeps", .servers(.operate), sweeps.post),
+            IntakeRoute(.post, "/v1/sweeps", .servers(.operate), acts.once(sweeps.post)),
             IntakeRoute(.get, "/v1/sweeps/{id}", .servers(.operate), sweeps.get),
-            IntakeRoute(.post, "/v1/webhooks/resend", .servers(.operate), resends.post),
-            IntakeRoute(.post, "/v1/webhooks/endpoints", .servers(.operate), endpoints.post),
+            IntakeRoute(.post, "/v1/webhooks/resend", .servers(.operate), acts.once(resends.post, .hasDryRun)),
+            IntakeRoute(
+                .post, "/v1/webhooks/endpoints", .servers(.operate), acts.once(endpoints.post, .tellsSecret)),
             IntakeRoute(.get, "/v1/webhooks/endpoints", .servers(.read), endpoints.list),
             IntakeRoute(.get, "/v1/webhooks/endpoints/{endpoint}", .servers(.read), endpoints.get),
             IntakeRoute(.patch, "/v1/webhooks/endpoints/{endpoint}", .servers(.operate), endpoints.patch),
             IntakeRoute(.delete, "/v1/webhooks/endpoints/{endpoint}", .servers(.operate), endpoints.delete),
-            IntakeRoute(.post, "/v1/webhooks/endpoints/{endpoint}/enable", .servers(.operate), endpoints.enable),
-            IntakeRoute(.post, "/v1/webhooks/endpoints/{endpoint}/disable", .servers(.operate), endpoints.disable),
-            IntakeRoute(.post, "/v1/webhooks/endpoints/{endpoint}/ping", .servers(.operate), endpoints.ping),
-            IntakeRoute(.post, "/v1/webhooks/endpoints/{endpoint}/rotate", .servers(.operate), endpoints.rotate),
             IntakeRoute(
-                .post, "/v1/webhooks/endpoints/{endpoint}/secrets/expire", .servers(.operate), endpoints.expireSecrets),
-            IntakeRoute(.get, "/v1/webhooks/deliveries", .servers(.read), deliveries.deliveries),
+                .post, "/v1/webhooks/endpoints/{endpoint}/enable", .servers(.operate), acts.once(endpoints.enable)),
             IntakeRoute(
-                .get, "/v1/webhooks/deliveries/{event}/{endpoint}/attempts", .servers(.read), deliveries.attempts),
-            IntakeRoute(.get, "/v1/orders/{transaction_id}", .playersAndServers(.read), orders.order),
-            IntakeRoute(.get, "/v1/orders/{transaction_id}/why", .playersAndServers(.read), orders.why),
+                .post, "/v1/webhooks/endpoints/{endpoint}/disable", .servers(.operate), acts.once(endpoints.disable)),
+            IntakeRoute(
+                .post, "/v1/webhooks/endpoints/{endpoint}/ping", .servers(.operate), acts.once(endpoints.ping)),
+            IntakeRoute(
+                .post, "/v1/webhooks/endpoints/{endpoint}/rotate", .servers(.operate),
+                acts.once(endpoints.rotate, .tellsSecret)),
+            IntakeRoute(
+                .post, "/v1/webhooks/endpoints/{endpoint}/secrets/expire", .servers(.operate),
+                acts.once(endpoints.expireSecrets)),
+            IntakeRoute(.get, "/v1/webhooks/deliveries", .servers(.read, testKeys: true), deliveries.deliveries),
+            IntakeRoute(
+                .get, "/v1/webhooks/deliveries/{event}/{endpoint}/attempts", .servers(.read, testKeys: true),
+                deliveries.attempts),
+            IntakeRoute(
+                .get, "/v1/orders/{transaction_id}", .playersAndServers(.read, testKeys: true), seen.noted(orders.order)
+            ),
+            IntakeRoute(
+                .get, "/v1/orders/{transaction_id}/why", .playersAndServers(.read, testKeys: true),
+                seen.noted(orders.why)),
+            IntakeRoute(
+                .post, "/v1/orders/{transaction_id}/assign", .servers(.operate, testKeys: true),
+                acts.once(desk.assignments.post, .hasDryRun)),
+            IntakeRoute(
+                .post, "/v1/accounts/{id}/adjustments", .servers(.operate, testKeys: true),
+                acts.once(desk.adjustments.post, [.hasDryRun, .needsKey])),
+            IntakeRoute(.post, "/v1/submissions/retry", .servers(.operate), acts.once(desk.retries.post, .hasDryRun)),
+            IntakeRoute(
+                .post, "/v1/subscriptions/{original_transaction_id}/extend", .servers(.operate, testKeys: true),
+                acts.once(desk.extensions.post, [.hasDryRun, .needsKey])),
+            IntakeRoute(
+                .get, "/v1/subscriptions/{original_transaction_id}/extensions", .servers(.read, testKeys: true),
+                desk.extensions.list),
+            IntakeRoute(.get, "/v1/find", .servers(.read, testKeys: true), seen.noted(lists.find)),
+            IntakeRoute(.get, "/v1/orders", .servers(.read, testKeys: true), seen.noted(lists.orders)),
+            IntakeRoute(.get, "/v1/submissions", .servers(.read), seen.noted(lists.submissions)),
+            IntakeRoute(.get, "/v1/submissions/{id}", .servers(.read), seen.noted(lists.submission)),
+            IntakeRoute(.get, "/v1/undelivered", .servers(.read), seen.noted(lists.undelivered)),
+            IntakeRoute(.get, "/v1/undelivered/reasons", .servers(.read), lists.undeliveredReasons),
+            IntakeRoute(.get, "/v1/overview", .servers(.read), lists.overview),
+            IntakeRoute(.get, "/v1/apple-notifications", .servers(.read, testKeys: true), lists.notifications),
+            IntakeRoute(.get, "/v1/refund-requests", .servers(.read, testKeys: true), seen.noted(lists.refundRequests)),
+            IntakeRoute(
+                .get, "/v1/refund-requests/{id}", .servers(.read, testKeys: true), seen.noted(lists.refundRequest)),
+            IntakeRoute(.get, "/v1/audit-log", .servers(.read), seen.noted(lists.auditLog)),
+            IntakeRoute(.get, "/v1/views", .servers(.read, testKeys: true), seen.noted(lists.views)),
+            IntakeRoute(.get, "/v1/revenue", .servers(.read), lists.revenue),
+            IntakeRoute(.get, "/v1/subscription-figures", .servers(.read), lists.subscriptionFigures),
+            IntakeRoute(.get, "/v1/catalogue", .servers(.read), lists.catalogue),
+            IntakeRoute(.get, "/v1/accounts/{id}/ledger", .servers(.read, testKeys: true), seen.noted(lists.ledger)),
+            IntakeRoute(.get, "/v1/accounts/{id}/tokens", .servers(.read), seen.noted(lists.accountTokens)),
             IntakeRoute(.get, "/openapi.yaml", .everybody, document.yaml),
             IntakeRoute(.get, "/openapi.json", .everybody, document.json),
             IntakeRoute(.get, "/problems", .everybody, pages.problems),
-            IntakeRoute(.get, "/problems/{slug}", .everybody, pages.problem),
+            IntakeRoute(.get, "/problems/{code}", .everybody, pages.problem),
             IntakeRoute(.get, "/reasons", .everybody, pages.reasons),
             IntakeRoute(.get, "/reasons/{code}", .everybody, pages.reason),
             IntakeRoute(.get, "/schemas/events.json", .everybody, pages.schema),
@@ -159,6 +219,8 @@ struct IntakeRoutes: Sendable {
     ) -> Router<IntakeContext> {
         let router = Router(context: IntakeContext.self)
         router.add(middleware: CorrelationMiddleware())
+        router.add(middleware: VersionMiddleware())
+        router.add(middleware: RateNotesMiddleware())
         router.add(middleware: ProblemMiddleware())
         router.add(middleware: ClientAddressMiddleware(reader: addresses))
         router.add(middleware: IntakeProblemMiddleware(pause: pause))

@@ -37,7 +37,7 @@ struct IntakeServer: Service, CustomStringConvertible {
         addresses = ClientAddressReader(
             trusted: configuration.trustedProxies, header: configuration.clientAddressHeader)
         addressLimit = AddressLimit(
-            perMinute: configuration.addressRequestsPerMinute, authenticator: authenticator)
+            perMinute: configuration.limits.addressRequestsPerMinute, authenticator: authenticator)
         openConnections = OpenConnections(
             maximum: Self.connectionsMaximum(configuration.connectionsMaximum, logger),
             requestTime: configuration.requestTime)

@@ -13,7 +13,9 @@ struct IntakeStores: Sendable {
     let consents: AccountConsentStore
     let endpoints: EndpointRoutes.Stores
     let sweeps: SweepRequestStore
-    private let pool: PostgresPool
+    let views: ViewStore
+    let lists: ListRoutes.Stores
+    let pool: PostgresPool
 
     init(pool: PostgresPool) {
         self.pool = pool
@@ -26,6 +28,8 @@ struct IntakeStores: Sendable {
         consents = AccountConsentStore(pool: pool)
         endpoints = EndpointRoutes.Stores(pool: pool)
         sweeps = SweepRequestStore(pool: pool)
+        views = ViewStore(pool: pool)
+        lists = ListRoutes.Stores(pool: pool)
     }
 
     /// All that is known of an account.

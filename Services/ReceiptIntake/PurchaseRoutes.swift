@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Logging
+import Messages
 import Persistence
 import PurchaseModel
 import ServiceRuntime
@@ -49,7 +50,7 @@ struct PurchaseRoutes: Sendable {
         if let player {
             try await limits.admitPost(by: player)
         } else {
-            try await limits.admitPost(byBackendOf: callers.serverApps)
+            try await limits.admitPost(byBackendOf: callers.serverApps, isTest: callers.isTest)
         }
         let place = waits.enter(player, wait: wait, for: .outcome, from: context.client)
         defer { waits.leave(place) }
@@ -70,6 +71,7 @@ struct PurchaseRoutes: Sendable {
         let account = try Self.account(of: caller, body: purchase.account)
         let proof = try purchase.proof()
         let environment = try purchase.expectedEnvironment()
+        if caller.isTest, !proof.saysSandbox { throw ProblemDetails.liveKeyRequired }
         try limits.admit(proof, by: callers.player)
         // Before the proof is accepted, so that fulfillment knows whose token Apple signed.
         if case .account(let app, let name, let accountToken?) = caller {
@@ -107,6 +109,9 @@ struct PurchaseRoutes: Sendable {
             return viewers.first(where: \.isServer) ?? viewers.first
         }
         guard let answer else { throw ProblemDetails.notFound }
+        if callers.contains(where: \.isTest), answer.transactions.contains(where: { $0.environment != .sandbox }) {
+            throw ProblemDetails.notFound
+        }
         return try response(answer, route: .get, since: start, logger: context.logger)
     }
 
@@ -116,7 +121,7 @@ struct PurchaseRoutes: Sendable {
         case .account(_, let name, _):
             if let body, Account(body) != name { throw ProblemDetails.accountForbidden }
             return name
-        case .server:
+        case .server, .testServer:
             guard let body else { throw ProblemDetails.fieldMissing("account") }
             guard let name = Account(body) else {
                 throw ProblemDetails.fieldInvalid(

@@ -14,10 +14,16 @@ URL, URL_LENGTH_MAXIMUM = "https://hooks.example.com/iap", 2_048
 WAITS = {str(seconds) for seconds in range(1, 31)}
 # A cursor is out of an answer before; what is made up is none. The longest that the schema takes, by path.
 CURSORS = {
-    "/v1/events": 60, "/v1/accounts/{id}/events": 60, "/v1/accounts/{id}/transactions": 200,
-    "/v1/webhooks/deliveries": 2_000, "/v1/webhooks/resend": 2_000,
+    "/v1/events": 60, "/v1/accounts/{id}/events": 60, "/v1/accounts/{id}/transactions": 2_000,
+    "/v1/webhooks/deliveries": 2_000, "/v1/webhooks/deliveries/{event}/{endpoint}/attempts": 2_000,
+    "/v1/webhooks/endpoints": 2_000, "/v1/webhooks/resend": 2_000,
 }
 ITEM_BYTES = 255
+CURSORS |= dict.fromkeys((
+    "/v1/orders", "/v1/submissions", "/v1/undelivered", "/v1/apple-notifications", "/v1/refund-requests", "/v1/audit-log",
+    "/v1/accounts/{id}/ledger", "/v1/accounts/{id}/tokens", "/v1/views"), 2_000)
+ACTS = {"/v1/submissions/retry", "/v1/orders/{transaction_id}/assign", "/v1/accounts/{id}/adjustments",
+        "/v1/subscriptions/{original_transaction_id}/extend"}
 NAMES_AN_ACCOUNT = {"/v1/purchases", "/v1/intents"}
 
 
@@ -33,8 +39,12 @@ def mend(members, path):
             members[name] = APP
         elif name == "url" and value.startswith("https://") and len(value) <= URL_LENGTH_MAXIMUM:
             members[name] = URL
-        elif name in ("after", "before") and re.fullmatch("[A-Za-z0-9_-]+", value) and len(value) <= CURSORS.get(path, 0):
+        elif name == "after" and re.fullmatch("[A-Za-z0-9_-]+", value) and len(value) <= CURSORS.get(path, 0):
             del members[name]
+        elif name in ("since", "until", "from", "to") and re.fullmatch("[0-9]{4}(-[0-9]{2}){2}([Tt].+)?", value):
+            members[name] = "2026-11-01"
+        elif path == "/v1/submissions" and name == "state" and value == "fulfilled":
+            members.setdefault("account", "player-1")
         elif any(unicodedata.category(character) == "Cn" for character in value):
             # No schema can say which characters Unicode has not assigned yet.
             members[name] = "".join("x" if unicodedata.category(each) == "Cn" else each for each in value)
@@ -54,7 +64,7 @@ def mend_body(body, path):
     if path in NAMES_AN_ACCOUNT:
         body.setdefault("account", "player-1")
     # Only a dry run needs none.
-    if path == "/v1/webhooks/resend" and not body.get("dry_run"):
+    if (path == "/v1/webhooks/resend" or path in ACTS) and not body.get("dry_run"):
         body.setdefault("reason", "a test")
     items = body.get("items")
     if path == "/v1/accounts/{id}/spend" and isinstance(items, list) and all(isinstance(each, dict) for each in items):

@@ -1,5 +1,5 @@
 # A stack for the commands of this folder, and Python packages in environments of their own. Sourced, not run.
-# Sets `root`, and after start_stack: `intake`, `api_key`, `simulator`, `webhooks`.
+# Sets `root`, and after start_stack: `intake`, `api_key`, `simulator`, and `value_of NAME` for what else `deploy/stack env` prints.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export COUNTERSIGN_BIN_DIR="${COUNTERSIGN_BIN_DIR:-$root/.build/release}"
@@ -33,7 +33,8 @@ start_stack() {
     mkdir "$folder/templates"
     cp "$root"/deploy/configuration/*.{yaml,json} "$folder/templates/"
     # A key with every scope: the stack's usual one may not sign offers, nor do what an operator does.
-    sed -i 's/^  api_keys_sha256: .*/  api_keys:\n    - { name: all, sha256: "@API_KEY_SHA256@", scopes: [post, read, spend, sign, operate] }/' \
+    sed -i -e '/^  api_keys_sha256: /d' \
+        -e 's/^  api_keys: .*/&\n    - { name: all, sha256: "@API_KEY_SHA256@", scopes: [post, read, spend, sign, operate] }/' \
         "$folder/templates/apps.yaml"
     # And a key that signs offers, for every app.
     sed -i 's/^apps:$/subscription_offers: { issuer_id: "@APP_STORE_ISSUER_ID@", key_id: "@APP_STORE_KEY_ID@", private_key_file: "@APP_STORE_KEY_FILE@" }\napps:/' \
@@ -41,10 +42,9 @@ start_stack() {
     COUNTERSIGN_STACK_TEMPLATES="$folder/templates" "$root/deploy/stack" --dir "$folder/stack" up
     # From here on the folder of the stack is what is removed.
     trap 'status=$?; "$root/deploy/stack" --dir "$folder/stack" destroy >/dev/null 2>&1; rm -rf "$folder"; exit $status' EXIT
-    local values
+
     values=$("$root/deploy/stack" --dir "$folder/stack" env)
     value_of() { sed -n "s/^$1=//p" <<<"$values" | tr -d "'\""; }
     intake=$(value_of COUNTERSIGN_RECEIPT_INTAKE_URL) api_key=$(value_of COUNTERSIGN_API_KEY)
     simulator=$(value_of COUNTERSIGN_SIMULATOR_URL)
-    webhooks=$(value_of COUNTERSIGN_WEBHOOK_RECEIVER_OUTPUT)
 }

@@ -195,6 +195,8 @@ struct BackendRateTests {
             let now = ContinuousClock.now
             let taken = (0..<atOnce + 1).count { _ in (try? turns.take(BackendRate.name(apps), now: now)) != nil }
             #expect(taken == atOnce)
+            let tests = try #require(rate.turns(apps: apps, isTest: true))
+            #expect(tests !== turns && (try? tests.take(BackendRate.name(apps, true), now: now)) == .zero)
         }
     }
 

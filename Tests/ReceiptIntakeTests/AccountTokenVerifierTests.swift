@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HTTPTypes
+import JSONWebKeys
 import PurchaseModel
 import Synchronization
 import Testing

@@ -105,7 +105,7 @@ struct RefusalPauseTests {
         async let later = pause.answer(problem, to: client)
         while held.count < 1 { await Task.yield() }
         let closed = await pause.answer(problem, to: client)
-        #expect(closed.headers[.connection] == "close" && closed.slug == problem.slug)
+        #expect(closed.headers[.connection] == "close" && closed.code == problem.code)
         #expect(await pause.answer(problem, to: other) == problem, "another address")
         #expect(await pause.answer(.notFound, to: client) == .notFound, "no refusal")
         #expect(await pause.answer(problem, to: nil) == problem)

@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOCore
+import ServiceRuntime
 import Testing
 
 @testable import ReceiptIntake

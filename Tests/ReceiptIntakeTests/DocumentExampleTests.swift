@@ -68,13 +68,55 @@ struct DocumentExampleTests {
         #expect(examples.count > 25)
     }
 
-    @Test func `it lists every reason and every type of problem, and no marked place stays empty`() throws {
+    @Test func `it lists every reason and every kind of problem, and no marked place stays empty`() throws {
         let schemas = try #require((try document()["components"] as? Object)?["schemas"] as? [String: Object])
-        let type = (schemas["Problem"]?["properties"] as? [String: Object])?["type"]
+        let code = (schemas["Problem"]?["properties"] as? [String: Object])?["code"]
         #expect(schemas["Reason"]?["x-extensible-enum"] as? [String] == Reason.all.map(\.code.rawValue))
-        #expect(type?["x-extensible-enum"] as? [String] == ProblemPage.all.map { ProblemDetails.typePrefix + $0.slug })
+        #expect(code?["x-extensible-enum"] as? [String] == ProblemKind.all.map(\.code))
         #expect(schemas["TransactionFulfilledEvent"] != nil)
         #expect(!OpenAPIDocument.text.contains("#["))
+    }
+
+    @Test func `a request that names no environment means production, except for lists of an app`() throws {
+        let document = try document()
+        let checker = SchemaChecker(document: document)
+        func resolved(_ value: Object?) throws -> Object? {
+            try value?["$ref"].map { try checker.resolve($0) } ?? value
+        }
+        var count = 0
+        for (path, item) in try #require(document["paths"] as? [String: [String: Object]]) {
+            for (method, operation) in item {
+                let parameters = try (operation["parameters"] as? [Object] ?? []).map { try resolved($0) }
+                let query = parameters.first { $0?["name"] as? String == "environment" }??["schema"] as? Object
+                let body = (operation["requestBody"] as? Object)?["content"] as? [String: Object]
+                let schema = try resolved(body?["application/json"]?["schema"] as? Object)
+                let member = (schema?["properties"] as? [String: Object])?["environment"]
+                guard let environment = query ?? member else { continue }
+                count += 1
+                // What is worked out of rows is of one environment.
+                let figures = ["/v1/overview", "/v1/subscription-figures", "/v1/catalogue"]
+                let isListOfApp = method == "get" && !path.contains("{") && !figures.contains(path)
+                #expect((environment["default"] as? String == "production") != isListOfApp, "\(method) \(path)")
+            }
+        }
+        #expect(count >= 9)
+    }
+
+    @Test func `every time is named alike`() throws {
+        let document = try document()
+        let schemas = try #require((document["components"] as? Object)?["schemas"] as? [String: Object])
+        // What Standard Webhooks names so, what a sentence or an attempt has, and what has no end yet.
+        let others: Set = ["timestamp", "at", "failing_since"]
+        var count = 0
+        for (name, schema) in schemas {
+            for (member, value) in schema["properties"] as? [String: Object] ?? [:] where !others.contains(member) {
+                let isTime = ["Time", "EventTime"].contains { value["$ref"] as? String == "#/components/schemas/\($0)" }
+                #expect(isTime == member.hasSuffix("_at"), "\(name).\(member)")
+                #expect(value["format"] as? String != "date-time", "\(name).\(member)")
+                if isTime { count += 1 }
+            }
+        }
+        #expect(count > 60)
     }
 
     @Test func `no schema is closed to added members`() throws {

@@ -110,7 +110,16 @@ struct EndpointRoutesTests {
                 #expect(try await intake.makeEndpoint(["url": url]).status == 201, "\(url)")
             }
             let listed = try await intake.send(.get, EndpointSamples.path + Self.query, token: TestIntake.key(.read))
-            #expect((listed.fields["endpoints"] as? [Any])?.count == 3)
+            let all = try #require(listed.fields["data"] as? [[String: Any]]).compactMap { $0["id"] as? String }
+            #expect(all.count == 3)
+            var (pages, after) = ([String](), "")
+            repeat {
+                let page = try await intake.send(
+                    .get, "\(EndpointSamples.path)\(Self.query)&limit=2\(after)", token: TestIntake.key(.read))
+                pages += (page.fields["data"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? String }
+                after = (page.fields["next"] as? String).map { "&after=\($0)" } ?? ""
+            } while !after.isEmpty && pages.count < all.count
+            #expect(pages == all && after.isEmpty)
         }
     }
 
@@ -140,7 +149,7 @@ struct EndpointRoutesTests {
                     url: "https://hooks.example.com/", apps: [TestIntake.app, TestIntake.otherApp],
                     schemaVersion: "2026-11-01"), secrets: [], asker: .init(actor: "ada", reason: "both"))
             let listed = try await intake.send(.get, EndpointSamples.path + Self.query, token: TestIntake.key(.read))
-            let ids = (listed.fields["endpoints"] as? [[String: Any]])?.compactMap { $0["id"] as? String }
+            let ids = (listed.fields["data"] as? [[String: Any]])?.compactMap { $0["id"] as? String }
             #expect(ids == [own])
             let before = try await store.list(.all)
             for id in [other, shared] {
@@ -190,7 +199,7 @@ struct EndpointRoutesTests {
             #expect(secrets.compactMap { $0["scheme"] as? String } == ["v1", "v1", "v1a"])
             #expect(secrets[0]["expires_at"] == nil && secrets[1]["expires_at"] != nil)
             let refused = try await intake.act(.post, made.id, "/rotate")
-            #expect(refused.slug == "secret-rotating" && refused.fields["until"] != nil)
+            #expect(refused.slug == "secret-rotating" && refused.fields["expires_at"] != nil)
             let expired = try await intake.act(.post, made.id, "/secrets/expire")
             #expect((expired.fields["secrets"] as? [Any])?.count == 2)
             #expect(try await intake.act(.post, made.id, "/rotate", ["expires_in": 0]).status == 200)

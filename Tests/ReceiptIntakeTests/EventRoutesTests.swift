@@ -1,12 +1,12 @@
 import Foundation
 import HTTPTypes
 import Messages
-import Persistence
 import Postgres
 import PurchaseModel
 import ServiceRuntime
 import Testing
 
+@testable import Persistence
 @testable import ReceiptIntake
 
 /// Events are pulled in one order, by whom they concern, and no reader misses one.
@@ -49,7 +49,7 @@ struct EventRoutesTests {
         try await Self.with { (intake, rows) async throws in
             try await rows.tell(EventRows.draft())
             let stored = try await rows.pool.query("SELECT body FROM events").rows[0].decode("body", as: String.self)
-            #expect(try await intake.pull().text.hasPrefix(#"{"events":[\#(stored)],"more":false,"next":""#))
+            #expect(try await intake.pull().text.hasPrefix(#"{"data":[\#(stored)],"has_more":false,"next":""#))
         }
     }
 

@@ -67,9 +67,9 @@ extension TestIntake.Answer {
     /// Ids of the events of a page.
     var eventIds: [String] { events.compactMap { $0["id"] as? String } }
     /// The events of a page.
-    var events: [[String: Any]] { fields["events"] as? [[String: Any]] ?? [] }
+    var events: [[String: Any]] { fields["data"] as? [[String: Any]] ?? [] }
     var next: String { fields["next"] as? String ?? "" }
-    var isMore: Bool? { fields["more"] as? Bool }
+    var isMore: Bool? { fields["has_more"] as? Bool }
 }
 
 /// Requests for events, well and badly, with what really came back.

@@ -57,7 +57,7 @@ struct ForgetRoutesTests {
             let log = try await rows.pool.query("SELECT concat_ws('|', actor, action, reason) AS line FROM audit_log")
             #expect(
                 try log.rows.map { try $0.decode("line", as: String.self) } == [
-                    "a server API key of \(TestIntake.app)|forget|wrote a letter"
+                    "key only-operate|forget|wrote a letter"
                 ])
         }
     }
@@ -111,7 +111,7 @@ struct ForgetRoutesTests {
         try await WalletRows.with { intake, rows, _ in
             let pseudonym = Account.pseudonym(UUID()).text
             #expect(try await ask(intake, account: pseudonym).status == 404)
-            let long = Self.body(more: #","reason":"\#(String(repeating: "x", count: 256))""#)
+            let long = Self.body(more: #","reason":"\#(String(repeating: "x", count: 501))""#)
             #expect(try await ask(intake, body: long).status == 422)
             let posted = try await intake.send(
                 .post, "/v1/intents", token: TestIntake.serverKey,

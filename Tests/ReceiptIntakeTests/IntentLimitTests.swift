@@ -118,7 +118,7 @@ struct IntentLimitTests {
     @Test("the limit is a number of the configuration, and none is no number", arguments: ["0", "-1", "x", "1000001"])
     func setting(value: String) throws {
         let settings = ["postgres.url": "postgresql://a@b/c", "kafka.bootstrap_servers": "a:1", "apps.file": "x"]
-        #expect(try Configuration(SettingReader(settings)).intentsPerDay == 1000)
+        #expect(try Configuration(SettingReader(settings)).limits.intentsPerDay == 1000)
         #expect(throws: (any Error).self) {
             try Configuration(SettingReader(settings.merging(["intake.intents_per_day": value]) { $1 }))
         }

@@ -20,7 +20,10 @@ struct IntentRoutesTests {
                 #expect(answer.status == 201, "\(answer.text)")
                 #expect(answer.headers[.contentType] == "application/json")
                 #expect(answer.headers[.cacheControl] == "no-store")
-                #expect(Set(answer.fields.keys) == ["id", "app", "account", "product_id", "created_at", "state"])
+                #expect(
+                    Set(answer.fields.keys)
+                        == ["id", "app_account_token", "app", "account", "product_id", "created_at", "state"])
+                #expect(answer.fields["app_account_token"] as? String == answer.id)
                 #expect(answer.fields["app"] as? String == TestIntake.app)
                 #expect(answer.fields["account"] as? String == "player-1")
                 #expect(answer.fields["product_id"] as? String == "gems100")

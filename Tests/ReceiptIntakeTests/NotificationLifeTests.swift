@@ -77,7 +77,7 @@ struct NotificationLifeTests {
                 let path = "/v1/accounts/player-1"
                 let transactions = try await intake.send(
                     .get, path + "/transactions?app=\(TestIntake.app)", token: player)
-                #expect((transactions.fields["transactions"] as? [Any])?.isEmpty == true)
+                #expect((transactions.fields["data"] as? [Any])?.isEmpty == true)
                 let account = try await intake.send(.get, path + "?app=\(TestIntake.app)", token: player)
                 #expect(account.fields["version"] as? Int == 0)
             }

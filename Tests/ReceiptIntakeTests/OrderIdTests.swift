@@ -32,7 +32,7 @@ struct OrderIdTests {
     func malformed(text: String) throws {
         let request = try request("\"order_id\":\"\(text)\"")
         let problem = try #require(throws: ProblemDetails.self) { try request.proof() }
-        #expect(problem.slug == "field-invalid" && problem.extensions["field"] == "order_id")
+        #expect(problem.code == "field-invalid" && problem.extensions["field"] == "order_id")
     }
 
     @Test("64 characters are the most; an id of digits and one of a letter are ids as well")
@@ -52,7 +52,7 @@ struct OrderIdTests {
     func ambiguous(other: String, field: String) throws {
         let request = try request("\"order_id\":\"MV7K\",\(other)")
         let problem = try #require(throws: ProblemDetails.self) { try request.proof() }
-        #expect(problem.slug == "proof-ambiguous" && problem.extensions["field"] == "order_id")
+        #expect(problem.code == "proof-ambiguous" && problem.extensions["field"] == "order_id")
         #expect(problem.detail?.contains("`\(field)` or `order_id`") == true)
         #expect(try self.request("\"order_id\":null,\(other)").proof().kind != .orderId)
     }
@@ -60,7 +60,7 @@ struct OrderIdTests {
     @Test("no proof at all is told with all four names")
     func missing() throws {
         let problem = try #require(throws: ProblemDetails.self) { try request("\"order_id\":null").proof() }
-        #expect(problem.slug == "field-missing")
+        #expect(problem.code == "field-missing")
         #expect(problem.detail?.contains("`order_id`") == true)
     }
 

@@ -20,28 +20,20 @@ struct PageTests {
         return try paths.map { try String(contentsOf: $0, encoding: .utf8) }
     }
 
-    @Test func `every type of problem that intake makes has a page, with its status`() throws {
-        let pages = Dictionary(uniqueKeysWithValues: ProblemPage.all.map { ($0.slug, $0.statuses) })
-        let names = [
-            "badRequest": 400, "unauthorized": 401, "forbidden": 403, "notFound": 404, "methodNotAllowed": 405,
-            "requestTimeout": 408,
-            "conflict": 409, "gone": 410, "contentTooLarge": 413, "unsupportedMediaType": 415,
-            "unprocessableContent": 422, "tooManyRequests": 429, "serviceUnavailable": 503,
-        ]
-        var made: Set<String> = []
-        for text in try Self.sources("Services/ReceiptIntake") {
-            for match in text.matches(of: /ProblemDetails\(\s*"([a-z-]+)",\s*title:\s*[^,]+,\s*status:\s*\.([a-zA-Z]+)/)
-            {
-                let slug = String(match.1)
-                made.insert(slug)
-                let status = try #require(names[String(match.2)], "\(match.2)")
-                #expect(pages[slug]?.contains(status) == true, "\(slug) with \(status) has no page")
-            }
+    @Test func `every kind of problem is in the table, is told by something, and is made of the table alone`() throws {
+        let sources = try Self.sources("Services/ReceiptIntake").joined()
+        let declared = sources.matches(of: /static let (\w+) = ProblemKind\(\s*"([a-z-]+)"/)
+        #expect(declared.map { String($0.2) }.sorted() == ProblemKind.all.map(\.code))
+        for name in declared.map(\.1) where name != "internalServerError" {
+            // No \b: a dot between letters is none in Unicode's words.
+            let isTold = sources.contains(try Regex("(ProblemDetails\\(\\s*|ProblemKind)\\.\(name)(?![A-Za-z])"))
+            #expect(isTold, "nothing tells \(name)")
         }
-        #expect(made.count > 25)
-        // A type that needs no initialiser of its own: of the middleware, and one with more members.
-        let others: Set = ["internal-server-error", "balance-insufficient"]
-        #expect(Set(pages.keys).subtracting(made) == others, "a page of a problem that nothing makes")
+        #expect(!sources.contains(/ProblemDetails\(\s*"/))
+        // The middleware of every service makes it.
+        let internalError = ProblemDetails(status: .internalServerError)
+        let kind = ProblemKind.internalServerError
+        #expect(internalError.code == kind.code && internalError.title == kind.title)
     }
 
     @Test func `every reason that the code names has a page, and no other`() throws {

@@ -56,11 +56,11 @@ struct ProofChoiceTests {
         let named = try request("\"receipt\":\"\(jws)\",\"transaction_id\":\"20A\"").proof()
         #expect(named.kind == .signedTransaction && named.text == jws && named.namedTransactionId == nil)
         let twice = Data(wrapped.utf8).base64EncodedString()
-        #expect(problem("\"signed_transaction\":\"\(twice)\"")?.slug == "proof-malformed")
+        #expect(problem("\"signed_transaction\":\"\(twice)\"")?.code == "proof-malformed")
         let long = "ab.cd." + String(repeating: "A", count: PostedJWS.bytesMaximum)
         let tooLong = Data(long.utf8).base64EncodedString()
-        #expect(problem("\"signed_transaction\":\"\(tooLong)\"")?.slug == "proof-malformed")
-        #expect(problem("\"receipt\":\"\(long)\"")?.slug == "proof-malformed")
+        #expect(problem("\"signed_transaction\":\"\(tooLong)\"")?.code == "proof-malformed")
+        #expect(problem("\"receipt\":\"\(long)\"")?.code == "proof-malformed")
     }
 
     @Test("fields that are null are fields that are absent")
@@ -106,7 +106,7 @@ struct ProofChoiceTests {
         ])
     func problems(fields: String, slug: String, field: String) throws {
         let found = try #require(problem(fields), "\(fields) was taken")
-        #expect(found.slug == slug, "\(fields): \(found.detail ?? "")")
+        #expect(found.code == slug, "\(fields): \(found.detail ?? "")")
         #expect(found.extensions["field"] == field, "\(fields)")
     }
 

@@ -5,6 +5,7 @@ import Messages
 import Persistence
 import PurchaseModel
 import SchemaTesting
+import ServiceRuntime
 import Testing
 
 @testable import ReceiptIntake
@@ -28,6 +29,29 @@ struct ReadingDocumentTests {
         }
     }
 
+    @Test("every answer says its version, problems too, and a request for another one is refused")
+    func versions() async throws {
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url) { intake in
+                let name = HTTPField.Name.countersignVersion
+                for path in ["/problems", "/v1/events", "/nowhere"] {
+                    for version in [nil] + APIVersion.allCases {
+                        let headers: HTTPFields = version.map { [name: $0.rawValue] } ?? [:]
+                        let answer = try await intake.send(.get, path, token: nil, headers: headers)
+                        #expect(answer.headers[name] == (version ?? .oldest).rawValue, "\(path)")
+                        #expect(answer.slug != "version-unknown", "\(path)")
+                    }
+                    let other = try await intake.send(.get, path, token: nil, headers: [name: "2020-01-01"])
+                    #expect(other.status == 400 && other.slug == "version-unknown", "\(path)")
+                    #expect(other.headers[name] == APIVersion.oldest.rawValue && other.headers[.requestId] != nil)
+                    #expect(other.fields["field"] as? String == "Countersign-Version")
+                }
+                let info = try #require(try await Self.document(intake)["info"] as? Object)
+                #expect(info["version"] as? String == APIVersion.newest.rawValue)
+            }
+        }
+    }
+
     @Test("every path of the document takes its method, and answers each other with 405")
     func methods() async throws {
         try await TestDatabase.with { database in
@@ -35,8 +59,9 @@ struct ReadingDocumentTests {
                 let paths = try #require(try await Self.document(intake)["paths"] as? [String: Object])
                 for (template, item) in paths {
                     let path = template.replacing("{uuid}", with: UUID().uuidString).replacing("{id}", with: "x")
-                        .replacing("{transaction_id}", with: "1").replacing("{endpoint}", with: "we_none")
-                        .replacing("{slug}", with: "not-found").replacing("{code}", with: "unclaimed")
+                        .replacing("{transaction_id}", with: "1").replacing("{original_transaction_id}", with: "1")
+                        .replacing("{endpoint}", with: "we_none")
+                        .replacing("{code}", with: template.hasPrefix("/problems") ? "not-found" : "unclaimed")
                         .replacing("{event}", with: "evt_none")
                     let own = item.keys.map { $0.uppercased() }
                     #expect(!own.isEmpty)
@@ -69,7 +94,8 @@ struct ReadingDocumentTests {
                 #expect(yaml.text.hasPrefix("openapi: 3.1.0\n"))
                 let document = try await Self.document(intake)
                 // A comma in an unquoted sentence begins a member without a value.
-                #expect(!Self.hasNull(document))
+                let hasNull = Self.hasNull(document)
+                #expect(!hasNull)
                 let checker = SchemaChecker(document: document)
                 let references = Self.references(in: document)
                 #expect(references.count > 30)
@@ -86,7 +112,8 @@ struct ReadingDocumentTests {
     }
 
     private static func hasNull(_ value: Any) -> Bool {
-        if let object = value as? Object { return object.values.contains(where: hasNull) }
+        // The `next` of the last page is null.
+        if let object = value as? Object { return object.contains { $0.key != "next" && hasNull($0.value) } }
         if let list = value as? [Any] { return list.contains(where: hasNull) }
         return value is NSNull
     }
@@ -126,7 +153,7 @@ struct ReadingDocumentTests {
                 ] {
                     answers.append(("GET", path, try await intake.send(.get, path, token: nil)))
                 }
-                for (path, name) in [("/problems/{slug}", "not-found"), ("/reasons/{code}", "unclaimed")] {
+                for (path, name) in [("/problems/{code}", "not-found"), ("/reasons/{code}", "unclaimed")] {
                     let asked = path.replacing(/\{.*\}/, with: name)
                     answers.append(("GET", path, try await intake.send(.get, asked, token: nil)))
                     answers.append(("GET", path, try await intake.send(.get, asked + "x", token: nil)))
@@ -148,6 +175,8 @@ struct ReadingDocumentTests {
                 for more in [
                     "POST /v1/purchases 202", "GET /v1/purchases/{id} 202", "GET /v1/accounts/{id} 409",
                     "POST /v1/accounts/{id}/spend 409", "POST /v1/webhooks/resend 202",
+                    "POST /v1/orders/{transaction_id}/assign 202", "POST /v1/orders/{transaction_id}/assign 409",
+                    "POST /v1/accounts/{id}/adjustments 409",
                 ] {
                     #expect(seen.contains(more))
                 }

@@ -1,8 +1,8 @@
 import Foundation
 import Messages
 import Postgres
-import PurchaseModel
 
+@testable import PurchaseModel
 @testable import ReceiptIntake
 
 /// Rows of owners, subscriptions and of what was taken back.

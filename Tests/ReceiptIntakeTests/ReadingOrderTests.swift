@@ -102,7 +102,9 @@ struct ReadingOrderTests {
             try await rows.furtherId("1000002", of: "2000001", submission: "s2", at: 160)
             func told(_ token: String) async throws -> [[String: String]] {
                 let answer = try await intake.send(.get, "/v1/orders/2000001/why\(query)", token: token)
-                let all = answer.fields["sentences"] as? [[String: String]] ?? []
+                let all = (answer.fields["sentences"] as? [[String: Any]] ?? []).map {
+                    $0.compactMapValues { $0 as? String }
+                }
                 return all.filter { $0["text"]?.hasPrefix("Recorded") == true }
             }
             let sentence = "Recorded that Apple's transaction id"
@@ -155,7 +157,7 @@ struct ReadingOrderTests {
             try await rows.storyOfOneOrder()
             let answer = try await intake.send(.get, "/v1/orders/2000001/why\(query)", token: TestIntake.serverKey)
             #expect(answer.headers[.vary] == "Accept")
-            let sentences = (answer.fields["sentences"] as? [[String: String]] ?? []).compactMap { $0["text"] }
+            let sentences = (answer.fields["sentences"] as? [[String: Any]] ?? []).compactMap { $0["text"] as? String }
             #expect(sentences.filter { $0.hasPrefix("An estimate: of 0.99 USD, ") }.count == 1)
             #expect(
                 sentences.filter { !$0.hasPrefix("An estimate:") } == [

@@ -84,7 +84,7 @@ struct ReadingOwnersTests {
             func transactions(_ name: String) async throws -> [Object] {
                 let answer = try await intake.send(
                     .get, "/v1/accounts/\(name)/transactions\(query)", token: ReadingFixture.player(name))
-                return answer.fields["transactions"] as? [Object] ?? []
+                return answer.fields["data"] as? [Object] ?? []
             }
             #expect(try await transactions("player-1").isEmpty)
             #expect(try await transactions("player-3").isEmpty, "who shares has not bought")

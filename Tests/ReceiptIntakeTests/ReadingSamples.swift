@@ -29,6 +29,8 @@ enum SampleRequest {
         samples += try await EndpointSamples.all(intake, database)
         samples += try await EventSamples.all(intake, database)
         samples += try await SweepSamples.all(intake, database)
+        samples += try await ActSamples.all(intake, database)
+        samples += try await ListSamples.all(intake, database)
         return samples
     }
 

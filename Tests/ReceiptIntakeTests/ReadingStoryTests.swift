@@ -16,7 +16,7 @@ struct ReadingStoryTests {
 
     private func sentences(_ intake: TestIntake, _ order: String, token: String) async throws -> [String] {
         let answer = try await intake.send(.get, "/v1/orders/\(order)/why\(query)", token: token)
-        return (answer.fields["sentences"] as? [[String: String]] ?? []).compactMap { $0["text"] }
+        return (answer.fields["sentences"] as? [[String: Any]] ?? []).compactMap { $0["text"] as? String }
     }
 
     @Test("a server is told of everything, by time")
@@ -55,6 +55,33 @@ struct ReadingStoryTests {
         }
     }
 
+    @Test("each sentence is told clause by clause, too, with what stands in its words; the document names the clauses")
+    func clauses() async throws {
+        let document = OpenAPIDocument.text
+        let named = try #require(document.firstMatch(of: #/What a clause says: ([a-z_,\s]+)\./#)).1
+            .split(whereSeparator: { !$0.isLetter && $0 != "_" }).map(String.init)
+        #expect(named.sorted() == StoryCode.allCases.map(\.rawValue).sorted())
+        try await ReadingFixture.with { intake, rows in
+            try await rows.storyOfAChequeredLife()
+            let answer = try await intake.send(.get, "/v1/orders/2000050/why\(query)", token: TestIntake.serverKey)
+            let all = try #require(answer.fields["sentences"] as? [[String: Any]])
+            // Said in words of their own: "as a whole word" in place of the code.
+            let codes: Set<String> = ["kind", "entry", "cause", "product_type", "reason", "tax"]
+            for sentence in all {
+                let parts = try #require(sentence["parts"] as? [[String: Any]])
+                #expect(!parts.isEmpty)
+                for part in parts {
+                    let values = try #require(part["values"] as? [String: String])
+                    for (name, value) in values where !codes.contains(name) {
+                        #expect((sentence["text"] as? String)?.contains(value) == true, "\(name) of \(sentence)")
+                    }
+                }
+            }
+            let first = try #require(all.first?["parts"] as? [[String: Any]])
+            #expect(first.compactMap { $0["code"] as? String } == ["bought", "bought_for", "bought_in_storefront"])
+        }
+    }
+
     @Test("who was given a purchase by a move may use it since the move, and not since it was bought")
     func moved() async throws {
         try await ReadingFixture.with { intake, rows in
@@ -64,7 +91,8 @@ struct ReadingStoryTests {
             try await rows.bind("1", from: "a", to: "b", cause: "transfer", policy: "transfer", at: 120)
             for token in [TestIntake.serverKey, try ReadingFixture.player("b")] {
                 let answer = try await intake.send(.get, "/v1/orders/1/why\(query)", token: token)
-                let all = answer.fields["sentences"] as? [[String: String]] ?? []
+                let sentences = answer.fields["sentences"] as? [[String: Any]] ?? []
+                let all = sentences.map { $0.compactMapValues { $0 as? String } }
                 let move = try #require(all.firstIndex { $0["text"]?.hasPrefix("It went from") == true })
                 let use = try #require(all.firstIndex { $0["text"] == "Account b may use levels for ever." })
                 #expect(move < use, "\(all)")

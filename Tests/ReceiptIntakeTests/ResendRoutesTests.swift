@@ -36,11 +36,11 @@ struct ResendRoutesTests {
             #expect(try await rows.asked() == lost.sorted().map { "\($0) abandoned" })
             let audit = try await rows.pool.query("SELECT actor, action, subject, reason FROM audit_log").rows
             #expect(audit.count == 1)
-            #expect(try audit[0].decode("actor", as: String.self) == "a server key of \(TestIntake.app)")
+            #expect(try audit[0].decode("actor", as: String.self) == "key only-operate")
             #expect(try audit[0].decode("action", as: String.self) == "resend_webhooks")
             #expect(try audit[0].decode("reason", as: String.self) == "restored")
             let subject = try audit[0].decode("subject", as: String.self)
-            #expect(subject == "state abandoned, app \(TestIntake.app); at most 1000")
+            #expect(subject == "state abandoned, app \(TestIntake.app), environment production; at most 1000")
         }
     }
 
@@ -58,10 +58,11 @@ struct ResendRoutesTests {
             let cases: [([String: Any], Int)] = [
                 (["event": refund[0]], 1), (["event": "evt_none"], 0), (["type": "iap.refund.*"], 1),
                 (["account": "alice"], 2), (["endpoint": "stats"], 4), (["state": "delivered"], 8),
-                (["state": "pending"], 16), (["state": "all"], 31), (["environment": "sandbox"], 0),
+                (["state": "pending"], 16), (["state": "all"], 31), (["environment": "sandbox"], 32),
                 (["environment": "production"], 7), (["since": time(15)], 4), (["until": time(25)], 1),
                 (["since": time(25), "until": time(4), "state": "all"], 14), (["until": "2020-01-01"], 0),
             ]
+            try await rows.write(32, environment: "sandbox", hoursAgo: 1)
             for (fields, count) in cases {
                 let answer = try await intake.resend(fields.merging(["dry_run": true]) { $1 })
                 #expect(answer.status == 200, "\(fields): \(answer.text)")
@@ -98,7 +99,7 @@ struct ResendRoutesTests {
                 ("type", "a*b"), ("type", ""), ("state", "lost"), ("environment", "moon"), ("since", "yesterday"),
                 ("until", "2026-13-01"), ("after", "!"), ("after", "YQ"), ("limit", 0), ("limit", 1_001),
                 ("limit", "many"), ("limit", 1.5), ("dry_run", "yes"), ("event", "a\nb"), ("account", "a\u{0}b"),
-                ("endpoint", String(repeating: "x", count: 256)), ("reason", String(repeating: "x", count: 256)),
+                ("endpoint", String(repeating: "x", count: 256)), ("reason", String(repeating: "x", count: 501)),
             ] as [(String, Any)] {
                 let answer = try await intake.resend([field: value])
                 #expect(answer.status == 422 && answer.slug == "field-invalid", "\(field) \(value): \(answer.text)")

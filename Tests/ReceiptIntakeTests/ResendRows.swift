@@ -17,7 +17,8 @@ struct ResendRows: Sendable {
     @discardableResult
     func write(
         _ count: Int, state: String = "abandoned", type: String = "iap.transaction.fulfilled",
-        app: String = TestIntake.app, account: String? = nil, endpoint: String = "backend", hoursAgo: Double = 1
+        app: String = TestIntake.app, environment: String = "production", account: String? = nil,
+        endpoint: String = "backend", hoursAgo: Double = 1
     ) async throws -> [String] {
         let time = Date(timeIntervalSinceNow: -hoursAgo * 3_600)
         let ids = (0..<count).map { _ in EventIdentifier.event(at: time) }
@@ -26,7 +27,7 @@ struct ResendRows: Sendable {
             WITH written AS (
                 INSERT INTO events (id, type, environment, app, account, sequence, transaction_id, partition_key, body,
                     created_at)
-                SELECT id, $2, 'production', $3, $4, CASE WHEN $4::text IS NOT NULL THEN random() * 1000000000 END, '1', '1',
+                SELECT id, $2, $8, $3, $4, CASE WHEN $4::text IS NOT NULL THEN random() * 1000000000 END, '1', '1',
                     '{}', $7 FROM unnest($1::text[]) AS id
                 RETURNING id
             )
@@ -35,7 +36,7 @@ struct ResendRows: Sendable {
             """,
             [
                 .textArray(ids), .text(type), .text(app), .text(account), .text(endpoint), .text(state),
-                .timestamptz(time),
+                .timestamptz(time), .text(environment),
             ])
         return ids
     }
@@ -104,13 +105,13 @@ enum DeliverySamples {
             samples.append(("GET", route, try await intake.send(.get, "\(path)?\(query)", token: token)))
         }
         let app = "app=\(TestIntake.app)"
-        for query in [app, "\(app)&limit=1", "\(app)&state=lost", "\(app)&limit=0", "\(app)&before=x", "limit=1"] {
+        for query in [app, "\(app)&limit=1", "\(app)&state=lost", "\(app)&limit=0", "\(app)&after=x", "limit=1"] {
             try await ask(list, query, list)
         }
         try await ask(list, app, list, token: nil)
         try await ask(list, app, list, token: TestIntake.key(.post))
         let path = "/v1/webhooks/deliveries/\(events[0])/backend/attempts"
-        try await ask(path, app, attempts)
+        for query in [app, "\(app)&limit=1", "\(app)&after=x"] { try await ask(path, query, attempts) }
         try await ask("/v1/webhooks/deliveries/\(events[0])/other/attempts", app, attempts)
         try await ask(path, app, attempts, token: TestTokens.hs256(TestTokens.claims("player-1")))
         return samples

@@ -16,9 +16,9 @@ struct ServerKeyScopeTests {
         _ route: IntakeRoute, to intake: TestIntake, app: String = TestIntake.app, token: String?
     ) async throws -> TestIntake.Answer {
         let path = route.path.replacing("{uuid}", with: UUID().uuidString).replacing("{id}", with: "player-1")
-            .replacing("{transaction_id}", with: "1").replacing("{endpoint}", with: "we_none")
-            .replacing("{event}", with: "evt_none").replacing("{slug}", with: "not-found")
-            .replacing("{code}", with: "unclaimed")
+            .replacing("{transaction_id}", with: "1").replacing("{original_transaction_id}", with: "1")
+            .replacing("{endpoint}", with: "we_none")
+            .replacing("{event}", with: "evt_none").replacing("{code}", with: "unclaimed")
         let hasBody = route.method != .get && route.method != .delete
         return try await intake.send(
             route.method, hasBody ? path : "\(path)?app=\(app)", token: token,
@@ -47,7 +47,7 @@ struct ServerKeyScopeTests {
                         }
                     }
                     let player = try await Self.send(route, to: intake, token: ReadingFixture.player())
-                    #expect((player.slug == "server-key-required") == (route.access == .servers(wanted)), "\(name)")
+                    #expect((player.slug == "server-key-required") == route.access.isForServersAlone, "\(name)")
                 }
             }
         }
@@ -65,9 +65,10 @@ struct ServerKeyScopeTests {
                     let expected: [[String: [String]]] =
                         switch route.access {
                         case .everybody: []
-                        case .servers(let scope): [["server": [scope.rawValue]]]
-                        case .playersAndServers(let scope): [["player": []], ["server": [scope.rawValue]]]
+                        case .servers(let scope, _): [["server": [scope.rawValue]]]
+                        case .playersAndServers(let scope, _): [["player": []], ["server": [scope.rawValue]]]
                         }
+                    #expect((operation["x-test-keys"] as? Bool == true) == route.access.takesTestKeys, "\(route.path)")
                     #expect(security == expected, "\(route.path)")
                     let answers = try #require(operation["responses"] as? [String: Any])
                     #expect((answers["403"] != nil) == (route.access != .everybody), "\(route.path)")
@@ -76,6 +77,10 @@ struct ServerKeyScopeTests {
                 }
             }
         }
+    }
+
+    private static func cell(_ scope: ServerKey.Scope, _ testKeys: Bool) -> String {
+        "`\(scope.rawValue)`" + (testKeys ? ", test" : "")
     }
 
     @Test("the table of deploy/ACCESS.md has every route, with who may call it")
@@ -91,8 +96,8 @@ struct ServerKeyScopeTests {
                     let callers =
                         switch route.access {
                         case .everybody: ["everybody", "everybody"]
-                        case .playersAndServers(let scope): ["own account", "`\(scope.rawValue)`"]
-                        case .servers(let scope): ["no", "`\(scope.rawValue)`"]
+                        case .playersAndServers(let scope, let testKeys): ["own account", Self.cell(scope, testKeys)]
+                        case .servers(let scope, let testKeys): ["no", Self.cell(scope, testKeys)]
                         }
                     return ["`\(route.method) \(route.path)`"] + callers
                 }
@@ -196,10 +201,16 @@ struct ServerKeyScopeTests {
     func denials() {
         let unnamed = ServerKey(unnamed: String(repeating: "a", count: 64))
         let server = Caller.server(app: "one")
-        #expect(RouteAccess.servers(.operate).denial(of: server, with: unnamed)?.slug == "scope-missing")
+        #expect(RouteAccess.servers(.operate).denial(of: server, with: unnamed)?.code == "scope-missing")
         for scope in [ServerKey.Scope.post, .read, .spend] {
             #expect(RouteAccess.servers(scope).denial(of: server, with: unnamed) == nil)
         }
-        #expect(RouteAccess.everybody.denial(of: server, with: unnamed)?.slug == "not-found")
+        #expect(RouteAccess.everybody.denial(of: server, with: unnamed)?.code == "not-found")
+    }
+}
+
+extension RouteAccess {
+    fileprivate var isForServersAlone: Bool {
+        if case .servers = self { true } else { false }
     }
 }

@@ -1,9 +1,9 @@
 import EventProcessing
 import Messages
-import Persistence
 import Synchronization
 import Testing
 
+@testable import Persistence
 @testable import ReceiptIntake
 
 @Suite("Redriving")

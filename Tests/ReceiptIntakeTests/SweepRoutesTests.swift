@@ -40,7 +40,9 @@ struct SweepRoutesTests {
                 try rows.map { try $0.decode("subjects", as: String.self) }
                     == ["production/2000001 production/2000002"])
             let audit = try await pool.query("SELECT actor, action, subject, reason FROM audit_log").rows
-            #expect(try audit.map { try $0.decode("subject", as: String.self) } == ["both \(TestIntake.app) player-1"])
+            #expect(
+                try audit.map { try $0.decode("subject", as: String.self) }
+                    == ["production \(TestIntake.app) player-1"])
             #expect(try audit.map { try $0.decode("reason", as: String.self) } == ["wrote to support"])
             let requests = SweepRequestStore(pool: pool)
             #expect(try await requests.takeUp() == 1)

@@ -24,6 +24,17 @@ struct TestIntake: Sendable {
     static let otherOperatorKey = "csk_of_the_others_operator"
     /// It may post and read for the game, and only read for the other.
     static let sharedKey = "csk_of_both"
+    /// A test key of the game with every scope.
+    static let testKey = "csk_test_of_the_game"
+    /// The same without saying so by its name.
+    static let plainTestKey = "csk_of_the_sandbox"
+    /// The same, which the apps file does not know to be one.
+    static let namedTestKey = "csk_test_by_its_name"
+
+    /// It acts for people.
+    static let deskKey = "csk_of_the_desk"
+    /// It looks for people.
+    static let consoleKey = "csk_of_the_console"
 
     /// A key of the game with one scope alone.
     static func key(_ scope: ServerKey.Scope) -> String { "csk_that_may_\(scope.rawValue)" }
@@ -113,9 +124,15 @@ struct TestIntake: Sendable {
         let scoped = ServerKey.Scope.allCases.map { scope in
             "{ name: only-\(scope.rawValue), sha256: \"\(hash(key(scope)))\", scopes: [\(scope.rawValue)] }"
         }.joined(separator: ", ")
+        let desk = "{ name: desk, sha256: \"\(hash(deskKey))\", scopes: [operate, staff] }"
+        let console = "{ name: console, sha256: \"\(hash(consoleKey))\", scopes: [read, staff] }"
         func shared(_ scopes: String) -> String {
             "{ name: shared, sha256: \"\(hash(sharedKey))\", scopes: [\(scopes)] }"
         }
+        let all = ServerKey.Scope.allCases.map(\.rawValue).joined(separator: ", ")
+        let tests = [(testKey, ", environment: sandbox"), (plainTestKey, ", environment: sandbox"), (namedTestKey, "")]
+            .map { key, rest in "{ name: \(key), sha256: \"\(hash(key))\", scopes: [\(all)]\(rest) }" }
+            .joined(separator: ", ")
         return """
             apps:
               - bundle_id: \(app)
@@ -124,7 +141,7 @@ struct TestIntake: Sendable {
                 authentication:
                   jwt: { hs256_secret: "\(TestTokens.secret)" }
                   api_keys_sha256: [\(hash(serverKey))]
-                  api_keys: [\(scoped), \(shared("post, read"))]
+                  api_keys: [\(scoped), \(shared("post, read")), \(desk), \(console), \(tests)]
               - bundle_id: \(otherApp)
                 authentication:
                   jwt: { hs256_secret: "the secret of the other app of the tests" }
@@ -183,10 +200,10 @@ struct TestIntake: Sendable {
         var headers: HTTPFields { response.headers }
         var text: String { String(buffer: response.body) }
 
-        /// The slug of a problem.
+        /// The code of a problem.
         var slug: String? {
             guard headers[.contentType] == "application/problem+json" else { return nil }
-            return (fields["type"] as? String).map { String($0.dropFirst(ProblemDetails.typePrefix.count)) }
+            return fields["code"] as? String
         }
 
         /// The members of the JSON body.

@@ -1,4 +1,5 @@
 import AppStore
+import JSONText
 
 /// A JWS as it was posted, of which the outer form is right, and no more: three parts of base64url with full stops between.
 ///
@@ -44,6 +45,17 @@ struct PostedJWS: Sendable {
     var payload: [UInt8]? {
         var text = text
         return text.withUTF8 { Base64Decoding.urlSafe(Array($0[parts.payload])[...]) }
+    }
+
+    /// Apple's payloads are flat but for one object.
+    private static let rules = JSONTape.Rules(nestingDepthMaximum: JSONBody.nestingMaximum, allowsNUL: false)
+
+    /// A member of the payload that is a string, as it stands there; nil where there is none.
+    func bytes(of member: String) -> ArraySlice<UInt8>? {
+        guard let payload, let tape = try? JSONTape(payload, rules: Self.rules), tape.kind(of: 0) == .object,
+            let place = tape.member(member, of: 0), tape.kind(of: place) == .string
+        else { return nil }
+        return tape.raw(place)
     }
 
     private static func parts(_ bytes: UnsafeBufferPointer<UInt8>) -> CompactJWS? {

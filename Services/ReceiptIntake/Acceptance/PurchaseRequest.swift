@@ -1,4 +1,3 @@
-import JSONText
 import Messages
 import PurchaseModel
 import ServiceRuntime
@@ -87,6 +86,14 @@ enum PurchaseProof: Sendable {
     /// Nothing but the id of the order in Apple's e-mail: Apple has to be asked about it, too.
     case orderId(OrderId)
 
+    /// Whether it is a signed transaction that says that it is of the sandbox.
+    ///
+    /// Nobody has checked its signature yet; but what is signed says the same, or it is refused.
+    var saysSandbox: Bool {
+        guard case .signedTransaction(let jws) = self, let name = jws.bytes(of: "environment") else { return false }
+        return StoreEnvironment(appleName: String(decoding: name, as: UTF8.self)) == .sandbox
+    }
+
     /// What kind of proof it is.
     var kind: ProofKind {
         switch self {
@@ -136,8 +143,6 @@ extension ProofKind {
 enum PartitionKey {
     /// The longest original transaction id that is believed; Apple's have 15 to 18 digits.
     static let digitsMaximum = 64
-    /// Apple's payloads are flat but for one object.
-    private static let rules = JSONTape.Rules(nestingDepthMaximum: JSONBody.nestingMaximum, allowsNUL: false)
 
     /// The key of a proof.
     ///
@@ -153,12 +158,7 @@ enum PartitionKey {
 
     /// The original transaction id that a JWS says, whoever made it; nil when it is none that Apple would write.
     static func originalTransactionId(in jws: PostedJWS) -> String? {
-        guard let payload = jws.payload, let tape = try? JSONTape(payload, rules: rules),
-            tape.kind(of: 0) == .object, let place = tape.member("originalTransactionId", of: 0),
-            tape.kind(of: place) == .string
-        else { return nil }
-        let digits = tape.raw(place)
-        guard (1...digitsMaximum).contains(digits.count),
+        guard let digits = jws.bytes(of: "originalTransactionId"), (1...digitsMaximum).contains(digits.count),
             digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return nil }
         return String(decoding: digits, as: UTF8.self)

@@ -51,6 +51,9 @@ struct AddressLimit: RouterMiddleware {
             unnamedProxy.note(request.headers, client, context.logger)
             throw RequestsLimited.problemOfAddress(perMinute: rate.perMinute, wait: error.wait)
         }
+        // With a good server key there is no such limit.
+        guard BearerToken(request.headers)?.isServerKey != true else { return }
+        RateNotes.note("address", rate, client.address.network)
     }
 }
 

@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOCore
+import ServiceRuntime
 
 /// Tells where a request comes from, through the proxies that the operator trusts.
 ///

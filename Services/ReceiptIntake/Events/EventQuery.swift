@@ -35,9 +35,13 @@ struct EventQuery: Sendable {
     /// - Parameter account: whose events alone; nil where the query may name one.
     /// - Throws: `ProblemDetails`.
     @inline(never)
-    init(_ request: Request, app: String, account: Account?) throws {
+    init(_ request: Request, of caller: Caller, account: Account?) throws {
         func text(_ name: String) -> String? { ReadingQuery.text(name, in: request) }
-        var filter = EventFilter(app: app, environment: try StoreEnvironment(field: text("environment")))
+        let environment = text("environment")
+        var filter = EventFilter(
+            app: caller.app,
+            environment: account == nil
+                ? try caller.environmentOfRows(environment) : try caller.environment(environment))
         filter.account = account
         if account == nil, let name = text("account") {
             guard let named = Account(name) else {
@@ -98,7 +102,6 @@ struct EventQuery: Sendable {
 
 extension ProblemDetails {
     static let cursorExpired = ProblemDetails(
-        "cursor-expired", title: "The cursor is older than what is there", status: .gone,
-        detail: "Events after it are gone: their retention is over. Read what accounts have now, and begin without one."
-    )
+        .cursorExpired,
+        "Events after it are gone: their retention is over. Read what accounts have now, and begin without one.")
 }

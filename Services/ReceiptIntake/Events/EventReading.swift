@@ -13,8 +13,9 @@ struct EventReaders: Sendable {
         self.feed = feed
         tail = EventTail { try await feed.arrivals(after: $0) }
         places = EventStreamPlaces(
-            maximum: configuration.streamsMaximum, ofAccountMaximum: configuration.accountStreamsMaximum,
-            networks: NetworkPlaces(percent: configuration.addressWaitsPercent, of: configuration.streamsMaximum))
+            maximum: configuration.limits.streamsMaximum, ofAccountMaximum: configuration.limits.accountStreamsMaximum,
+            networks: NetworkPlaces(
+                percent: configuration.limits.addressWaitsPercent, of: configuration.limits.streamsMaximum))
     }
 }
 

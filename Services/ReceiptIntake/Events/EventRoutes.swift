@@ -22,7 +22,8 @@ struct EventRoutes: Sendable {
     @Sendable
     func events(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let caller = try await ReadingCaller.read(request, context, authenticator)
-        let query = try EventQuery(request, app: caller.app, account: nil)
+        let query = try EventQuery(request, of: caller, account: nil)
+        context.tells(of: query.filter.account, in: query.filter.environment)
         return try await page(query, request, context, caller)
     }
 
@@ -35,7 +36,8 @@ struct EventRoutes: Sendable {
         let caller = try await ReadingCaller.read(request, context, authenticator)
         let account = try ReadingQuery.account(context)
         guard caller.maySee(app: caller.app, account: account.text) else { throw ProblemDetails.notFound }
-        let query = try EventQuery(request, app: caller.app, account: account)
+        let query = try EventQuery(request, of: caller, account: account)
+        context.tells(of: account, in: query.filter.environment)
         let last = try EventQuery.start(request.headers[.lastEventId], field: "Last-Event-ID")
         guard Self.wantsStream(request) else { return try await page(query, request, context, caller) }
         return try await stream(query, from: last, context, caller, account, isAllowed(request, context))

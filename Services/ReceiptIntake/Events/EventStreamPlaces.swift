@@ -100,20 +100,16 @@ extension ProblemDetails {
 
     static func streamsOfAccount(maximum: Int) -> ProblemDetails {
         ProblemDetails(
-            "streams-of-account", title: "The account has too many streams", status: .tooManyRequests,
-            detail: "An account may have \(maximum) streams of events at a time; close one, or pull."
-        ).with(header: .retryAfter, "\(streamRetryAfterSeconds)")
+            .streamsOfAccount, "An account may have \(maximum) streams of events at a time; close one, or pull.",
+            retryAfterSeconds: streamRetryAfterSeconds)
     }
 
     static func streamsOfAddress(maximum: Int) -> ProblemDetails {
         ProblemDetails(
-            "streams-of-address", title: "Too many streams are open from this address", status: .tooManyRequests,
-            detail: "Players at one address may have \(maximum) streams of events at a time; pull."
-        ).with(header: .retryAfter, "\(streamRetryAfterSeconds)")
+            .streamsOfAddress, "Players at one address may have \(maximum) streams of events at a time; pull.",
+            retryAfterSeconds: streamRetryAfterSeconds)
     }
 
     static let streamsFull = ProblemDetails(
-        "streams-full", title: "Too many streams are open", status: .serviceUnavailable,
-        detail: "Open it again in a moment, or pull."
-    ).with(header: .retryAfter, "\(streamRetryAfterSeconds)")
+        .streamsFull, "Open it again in a moment, or pull.", retryAfterSeconds: streamRetryAfterSeconds)
 }

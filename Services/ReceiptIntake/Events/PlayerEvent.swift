@@ -14,13 +14,14 @@ struct PlayerEvent: Encodable, Sendable {
     let type: String
     let timestamp: Date
     let schemaVersion: String
+    let store: Store
     let environment: StoreEnvironment
     let app: String
     let customer: Customer?
     let data: Payload
 
     enum CodingKeys: String, CodingKey {
-        case id, type, timestamp, environment, app, customer, data
+        case id, type, timestamp, store, environment, app, customer, data
         case schemaVersion = "schema_version"
     }
 
@@ -75,9 +76,9 @@ struct PlayerEvent: Encodable, Sendable {
             case productId = "product_id"
             case productType = "product_type"
             case quantity
-            case purchaseDate = "purchase_date"
-            case expiresDate = "expires_date"
-            case revocationDate = "revocation_date"
+            case purchaseDate = "purchased_at"
+            case expiresDate = "expires_at"
+            case revocationDate = "store_revoked_at"
             case revocationType = "revocation_type"
             case revocationPercentage = "revocation_percentage"
             case ownership
@@ -108,6 +109,7 @@ struct PlayerEvent: Encodable, Sendable {
         type = event.type
         timestamp = event.timestamp
         schemaVersion = event.schemaVersion
+        store = event.store
         environment = event.environment
         app = event.app
         customer = event.customer.map { Customer(id: $0.id, sequence: $0.sequence) }

@@ -21,7 +21,9 @@ struct ExportRoutes: Sendable {
     @Sendable
     func get(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let caller = try await ReadingCaller.read(request, context, authenticator)
-        let export = export(caller.app, try ReadingQuery.account(context))
+        let account = try ReadingQuery.account(context)
+        context.tells(of: account)
+        let export = export(caller.app, account)
         guard try await export.isKnown() else { throw ProblemDetails.notFound }
         return Response(
             status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],

@@ -17,8 +17,6 @@ struct ForgetRoutes: Sendable {
     let body: JSONBody
 
     enum Limit {
-        /// Characters of the reason.
-        static let reason = 255
         /// After how many seconds to ask how far it is.
         static let retryAfterSeconds = 2
     }
@@ -64,13 +62,10 @@ struct ForgetRoutes: Sendable {
         let callers = try await ProvenCallers(request, context, authenticator)
         let asked = try await body.decode(ForgetRequest.self, from: request)
         let app = try await callers.caller(app: asked.app).app
-        let reason = asked.reason ?? "asked for"
-        guard PrintableText.isOne(reason, lengthMaximum: Limit.reason) else {
-            throw ProblemDetails.fieldInvalid("reason", "1 to \(Limit.reason) printable characters")
-        }
+        let reason = try ActReason.optional(asked.reason)
         let account = try ReadingQuery.account(context)
         let status = try await store.ask(
-            app: app, account: account, actor: "a server API key of \(app)", reason: reason)
+            app: app, account: account, actor: try callers.actor(app: app), reason: reason)
         var response = try ReadingAnswer.response(Answer(status))
         response.status = .accepted
         response.headers[.location] = ReadingAnswer.location("/v1/forget-requests/\(status.id)", app: app)

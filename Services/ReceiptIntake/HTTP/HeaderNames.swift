@@ -3,6 +3,11 @@ import HTTPTypes
 extension HTTPField.Name {
     /// The caller's name of a request, by which a repetition is known.
     static var idempotencyKey: HTTPField.Name { idempotencyKeyName }
+    /// The person who acts, as a key says that speaks for staff.
+    static var actor: HTTPField.Name { actorName }
+
+    /// Which version of the API a request wants, and an answer is of.
+    static var countersignVersion: HTTPField.Name { countersignVersionName }
     /// That an answer is told again.
     static var idempotentReplayed: HTTPField.Name { idempotentReplayedName }
     /// Which limit a caller has met (draft-ietf-httpapi-ratelimit-headers).
@@ -15,8 +20,10 @@ extension HTTPField.Name {
     static var accelBuffering: HTTPField.Name { accelBufferingName }
 }
 
+private let actorName = fieldName("Countersign-Actor")
 private let lastEventIdName = fieldName("Last-Event-ID")
 private let accelBufferingName = fieldName("X-Accel-Buffering")
+private let countersignVersionName = fieldName("Countersign-Version")
 private let idempotencyKeyName = fieldName("Idempotency-Key")
 private let idempotentReplayedName = fieldName("Idempotent-Replayed")
 private let rateLimitPolicyName = fieldName("RateLimit-Policy")

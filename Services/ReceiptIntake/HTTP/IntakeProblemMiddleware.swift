@@ -5,7 +5,7 @@ import Metrics
 import Postgres
 import ServiceRuntime
 
-/// Turns what intake's own parts throw into problems, and counts every problem by its slug.
+/// Turns what intake's own parts throw into problems, and counts every problem by its code.
 struct IntakeProblemMiddleware: RouterMiddleware {
     let pause: RefusalPause
 
@@ -17,7 +17,8 @@ struct IntakeProblemMiddleware: RouterMiddleware {
         } catch {
             let problem = Self.problem(for: error)
             Counter(
-                label: "countersign_problems_total", dimensions: [("slug", problem?.slug ?? "internal-server-error")]
+                label: "countersign_problems_total",
+                dimensions: [("code", (problem?.code ?? ProblemKind.internalServerError.code))]
             )
             .increment()
             if problem?.status == .serviceUnavailable {

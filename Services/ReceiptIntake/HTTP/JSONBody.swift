@@ -35,6 +35,19 @@ struct JSONBody: Sendable {
         return try await short.withValue(type, from: request) { $0 }
     }
 
+    /// The bytes of a request's short body, for who reads them more than once.
+    ///
+    /// - Throws: `ProblemDetails`, `IntakeOverloadedError`.
+    @inline(never)
+    func bytes(of request: Request) async throws -> [UInt8] {
+        let maximum = min(bytesMaximum, Self.shortBytesMaximum)
+        let short = JSONBody(bytesMaximum: maximum, budget: budget, requiresContentType: requiresContentType)
+        try short.admit(request)
+        var held = 0
+        defer { budget.giveBack(held) }
+        return try await short.collect(request.body, of: nil, held: &held)
+    }
+
     /// Runs `body` with the value in a request's body; until it returns, the bytes count as held.
     ///
     /// - Parameter player: whose share of the bytes it is; nil for nobody's.
@@ -43,15 +56,20 @@ struct JSONBody: Sendable {
     func withValue<Value: Decodable & Sendable, Result: Sendable>(
         _ type: Value.Type, from request: Request, of player: Caller? = nil, _ body: (Value) async throws -> Result
     ) async throws -> Result {
+        try admit(request)
+        var held = 0
+        defer { budget.giveBack(held, of: player) }
+        return try await body(try await value(type, in: request.body, of: player, held: &held))
+    }
+
+    /// What the headers say of the body.
+    private func admit(_ request: Request) throws {
         guard !requiresContentType || Self.isJSON(request.headers[.contentType]) else {
             throw ProblemDetails.contentTypeUnsupported
         }
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bytesMaximum {
             throw ProblemDetails.bodyTooLarge(bytesMaximum: bytesMaximum)
         }
-        var held = 0
-        defer { budget.giveBack(held, of: player) }
-        return try await body(try await value(type, in: request.body, of: player, held: &held))
     }
 
     /// A function of its own, so that nothing but the value is left of the bytes.
@@ -165,9 +183,6 @@ final class BodyBudget: Sendable {
         self.bytesMaximum = bytesMaximum
         ofOneMaximum = max(bytesMaximum / Self.partOfOne, bodyBytesMaximum)
     }
-
-    /// The bytes that are held now.
-    var bytesHeld: Int { held.withLock { $0.bytes } }
 
     /// What becomes of bytes that are asked for.
     enum Taking: Sendable {

@@ -26,6 +26,8 @@ struct MethodMiddleware: RouterMiddleware {
 
     private func allowed(_ path: String) -> [HTTPRequest.Method] {
         let asked = Self.parts(path)
+        // A path that is written out comes before one with a part in braces, as in the router.
+        if let own = methods[asked] { return own }
         let found = methods.first { parts, _ in
             parts.count == asked.count && zip(parts, asked).allSatisfy { $0.hasPrefix("{") || $0 == $1 }
         }

@@ -22,6 +22,13 @@ enum WaitParameter {
 }
 
 extension StoreEnvironment {
+    /// The environment that a request is about: production where it names none.
+    ///
+    /// Only a list of an app's rows has both then, and each row of it says its own.
+    ///
+    /// - Throws: `ProblemDetails` for a name that is none.
+    static func meant(by name: String?) throws -> StoreEnvironment { try StoreEnvironment(field: name) ?? .production }
+
     /// What the field `environment` of a request says; nil where there is none.
     ///
     /// - Throws: `ProblemDetails` for a name that is none.

@@ -1,4 +1,5 @@
 import Foundation
+import JSONWebKeys
 import JWTKit
 import PurchaseModel
 import ServiceRuntime

@@ -63,6 +63,12 @@ final class Authenticator: Sendable {
         return entries.contains { token.place(among: $0.app.authentication.serverKeys.map(\.sha256)) != nil }
     }
 
+    /// Which of an app's server API keys a token is; nil for none.
+    func serverKey(_ token: BearerToken, app: String) -> ServerKey? {
+        let keys = entry(app)?.app.authentication.serverKeys ?? []
+        return token.place(among: keys.map(\.sha256)).map { keys[$0] }
+    }
+
     /// What a player of an app has to post.
     func possession(app: String) -> AppsFile.PossessionPolicy { entry(app)?.app.possession ?? .proof }
 
@@ -119,7 +125,9 @@ final class Authenticator: Sendable {
         guard let place = token.place(among: keys.map(\.sha256)) else {
             throw AuthenticationError.rejected("the server API key is not one of this app's")
         }
-        return (.server(app: entry.app.bundleId), (keys[place], entry.uses[place]))
+        let app = entry.app.bundleId
+        let caller = keys[place].isTest || token.isTestKey ? Caller.testServer(app: app) : .server(app: app)
+        return (caller, (keys[place], entry.uses[place]))
     }
 
     /// Counts the use of a key, whatever comes of it: who changes keys wants to know whether the old one is still sent.

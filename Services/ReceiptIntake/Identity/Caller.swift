@@ -11,27 +11,53 @@ import ServiceRuntime
 enum Caller: Sendable, Hashable {
     /// The studio's backend, by an API key of the app; it speaks for any account.
     case server(app: String)
+    /// The same by a test key: it sees and changes the sandbox alone.
+    case testServer(app: String)
     /// A player, by the app's own token.
     case account(app: String, name: Account, accountToken: UUID?)
 
     /// The bundle id of the app.
     var app: String {
         switch self {
-        case .server(let app): app
+        case .server(let app), .testServer(let app): app
         case .account(let app, _, _): app
         }
     }
 
     /// Whether it is the studio's backend.
     var isServer: Bool {
-        if case .server = self { true } else { false }
+        switch self {
+        case .server, .testServer: true
+        case .account: false
+        }
+    }
+
+    /// Whether it is a backend with a test key.
+    var isTest: Bool {
+        if case .testServer = self { true } else { false }
+    }
+
+    /// The environment that a request is about: what it names, else production, and the sandbox for a test key.
+    ///
+    /// - Throws: `ProblemDetails` for a name that is none, and for production with a test key.
+    func environment(_ name: String?) throws -> StoreEnvironment {
+        guard isTest else { return try StoreEnvironment.meant(by: name) }
+        guard try StoreEnvironment(field: name) != .production else { throw ProblemDetails.liveKeyRequired }
+        return .sandbox
+    }
+
+    /// The environment of the rows of a list of an app: what the request names, else both, and the sandbox for a test key.
+    ///
+    /// - Throws: `ProblemDetails` for a name that is none, and for production with a test key.
+    func environmentOfRows(_ name: String?) throws -> StoreEnvironment? {
+        isTest ? try environment(name) : try StoreEnvironment(field: name)
     }
 
     /// Whether the caller may see what this account posted for this app.
     func maySee(app: String, account: String) -> Bool {
         guard self.app == app else { return false }
         switch self {
-        case .server: return true
+        case .server, .testServer: return true
         case .account(_, let name, _): return name.text.utf8.elementsEqual(account.utf8)
         }
     }
@@ -71,6 +97,8 @@ struct BearerToken: Sendable {
     static let bytesMaximum = 8 << 10
     /// What every server API key begins with, so that a scanner finds one that was published by mistake.
     static let serverKeyPrefix = "csk_"
+    /// What every test key begins with; a key that does is one, whatever the apps file says.
+    static let testKeyPrefix = "csk_test_"
 
     /// The token itself: never to be logged.
     let value: String
@@ -89,6 +117,9 @@ struct BearerToken: Sendable {
 
     /// Whether it is a server API key; anything else is taken for a JWT.
     var isServerKey: Bool { value.hasPrefix(Self.serverKeyPrefix) }
+
+    /// Whether it is a test key by its name.
+    var isTestKey: Bool { value.hasPrefix(Self.testKeyPrefix) }
 
     /// The place of its SHA-256 among these, which are in lower-case hexadecimal digits; nil where it is none of them.
     ///
@@ -118,11 +149,18 @@ struct ProvenCallers: Sendable {
     private let authenticator: Authenticator
     private let access: RouteAccess
     private let correlationId: String
+    /// Who acts, as the header says, once for each time that it was sent.
+    private let actors: [String]
 
     /// - Throws: `ProblemDetails` when there are no credentials, or none that the route takes; `AuthenticationError` when
     ///   they prove nothing.
     init(_ request: Request, _ context: IntakeContext, _ authenticator: Authenticator) async throws {
+        if let proven = context.callers {
+            self = proven
+            return
+        }
         guard let token = BearerToken(request.headers) else { throw ProblemDetails.authenticationRequired }
+        actors = request.headers[values: .actor]
         access = context.access
         correlationId = context.correlationId
         callers = try await authenticator.callers(token, access: access, correlationId: correlationId)
@@ -134,6 +172,9 @@ struct ProvenCallers: Sendable {
     var serverApps: [String] {
         callers.filter(\.isServer).map(\.app).sorted()
     }
+
+    /// Whether it is a test key.
+    var isTest: Bool { callers.contains(where: \.isTest) }
 
     /// The player whose token it is, which names one account in whatever app; nil for a backend.
     var player: Caller? {
@@ -149,5 +190,13 @@ struct ProvenCallers: Sendable {
         if let caller = callers.first(where: { $0.app == app }) { return caller }
         // It says why not; or its keys are here by now.
         return try await authenticator.caller(token, app: app, access: access, correlationId: correlationId)
+    }
+
+    /// Who acts, for the audit log.
+    ///
+    /// - Throws: `ProblemDetails` where the key may not say so, or no name was sent; and for a player.
+    func actor(app: String) throws -> String {
+        guard let key = authenticator.serverKey(token, app: app) else { throw ProblemDetails.serverKeyRequired }
+        return try ActorName.of(actors, by: key)
     }
 }

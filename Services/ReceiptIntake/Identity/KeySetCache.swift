@@ -1,3 +1,4 @@
+import JSONWebKeys
 import Synchronization
 
 /// The newest key set of a source; requests read it and never wait for the network.

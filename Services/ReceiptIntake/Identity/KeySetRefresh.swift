@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import BlockingThreads
 import Foundation
+import JSONWebKeys
 import Logging
 import NIOCore
 import NIOHTTP1

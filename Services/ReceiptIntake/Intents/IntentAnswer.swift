@@ -8,8 +8,9 @@ import PurchaseModel
 
 /// What is told of a purchase intent: `Intent` in the OpenAPI document.
 struct IntentAnswer: Encodable, Sendable {
-    /// To be set as appAccountToken or applicationUsername; in lower case, as Apple's data has it.
     let id: String
+    /// To be set as appAccountToken or applicationUsername; in lower case, as Apple's data has it.
+    let appAccountToken: String
     let app: String
     let account: String
     let productId: String
@@ -39,12 +40,14 @@ struct IntentAnswer: Encodable, Sendable {
 
     enum CodingKeys: String, CodingKey {
         case id, app, account, reference, state, transactions
+        case appAccountToken = "app_account_token"
         case productId = "product_id"
         case createdAt = "created_at"
     }
 
-    init(_ intent: IntentStore.Intent, purchases: [IntentStore.Purchase] = []) {
-        id = intent.id.uuidString.lowercased()
+    init(_ intent: IntentStore.Intent, purchases: [IntentStore.Purchase] = [], _ version: APIVersion) {
+        id = version.intentId(intent.id)
+        appAccountToken = intent.id.uuidString.lowercased()
         app = intent.app
         account = intent.account
         productId = intent.productId

@@ -64,7 +64,7 @@ struct IntentRoutes: Sendable {
         switch opening {
         case .opened(let intent):
             Counter(label: "countersign_intents_total").increment()
-            return try IntentAnswer(intent).response(.created)
+            return try IntentAnswer(intent, context.version).response(.created)
         case .exhausted(let seconds):
             throw ProblemDetails.intentsExhausted(perDay: perDay, retryAfterSeconds: seconds)
         }
@@ -77,19 +77,20 @@ struct IntentRoutes: Sendable {
     @Sendable
     func get(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let caller = try await ReadingCaller.read(request, context, authenticator)
-        guard let id = context.parameters.get("id").flatMap(UUID.init(uuidString:)),
+        guard let id = context.parameters.get("id").flatMap(IntentId.uuid),
             let found = try await turns.take(for: caller, { try await store.find(id, app: caller.app) }),
             caller.maySee(app: found.intent.app, account: found.intent.account)
         else { throw ProblemDetails.notFound }
-        return try IntentAnswer(found.intent, purchases: found.purchases).response(.ok)
+        let purchases = found.purchases.filter { !caller.isTest || $0.key.environment == .sandbox }
+        return try IntentAnswer(found.intent, purchases: purchases, context.version).response(.ok)
     }
 }
 
 extension ProblemDetails {
     static func intentsExhausted(perDay: Int, retryAfterSeconds: Int) -> ProblemDetails {
         ProblemDetails(
-            "intents-exhausted", title: "The account has opened too many purchase intents", status: .tooManyRequests,
-            detail: "An account may open \(perDay) within 24 hours. Open one for each purchase, when the player buys."
-        ).with(header: .retryAfter, "\(retryAfterSeconds)")
+            .intentsExhausted,
+            "An account may open \(perDay) within 24 hours. Open one for each purchase, when the player buys.",
+            retryAfterSeconds: retryAfterSeconds)
     }
 }

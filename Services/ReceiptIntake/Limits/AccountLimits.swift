@@ -39,11 +39,12 @@ struct AccountLimits: Sendable {
     /// - Parameter ofApp: the proofs that an app's backends may post a minute; nil where the configuration's number holds.
     init(_ configuration: Configuration, held: HeldRequests, ofApp: @escaping @Sendable (_ app: String) -> Int?) {
         self.init(
-            postsPerMinute: configuration.accountPostsPerMinute, idsPerMinute: configuration.accountIdsPerMinute,
-            readsPerMinute: configuration.accountReadsPerMinute,
-            signaturesPerMinute: configuration.accountSignaturesPerMinute,
+            postsPerMinute: configuration.limits.accountPostsPerMinute,
+            idsPerMinute: configuration.limits.accountIdsPerMinute,
+            readsPerMinute: configuration.limits.accountReadsPerMinute,
+            signaturesPerMinute: configuration.limits.accountSignaturesPerMinute,
             backendPosts: BackendRate(
-                perMinute: configuration.appPostsPerMinute, holdMaximum: Limit.hold, ofApp: ofApp),
+                perMinute: configuration.limits.appPostsPerMinute, holdMaximum: Limit.hold, ofApp: ofApp),
             held: held)
     }
 
@@ -56,17 +57,20 @@ struct AccountLimits: Sendable {
 
     /// Takes a turn for a proof of an app's backend, in the same way.
     ///
-    /// - Parameter apps: whose key it is, sorted.
+    /// - Parameters:
+    ///   - apps: whose key it is, sorted.
+    ///   - isTest: whether it is a test key, whose posts take no turns of live ones.
     /// - Throws: `ProblemDetails`, 429.
     @inline(never)
-    func admitPost(byBackendOf apps: [String]) async throws {
-        guard let turns = backendPosts.turns(apps: apps) else { return }
-        let name = BackendRate.name(apps)
+    func admitPost(byBackendOf apps: [String], isTest: Bool = false) async throws {
+        guard let turns = backendPosts.turns(apps: apps, isTest: isTest) else { return }
+        let name = BackendRate.name(apps, isTest)
         func refusal(_ wait: Duration) -> ProblemDetails {
             RequestsLimited.problemOfBackend(perMinute: turns.perMinute, wait: wait)
         }
         let wait: Duration
         do throws(TurnsExceeded) { wait = try turns.take(name) } catch { throw refusal(error.wait) }
+        RateNotes.note("app", turns, name)
         guard wait > .zero else { return }
         // No player is held by such a name: a key of two apps has a blank in its own.
         guard await held.hold("backend of \(name)", for: wait) else {
@@ -92,6 +96,7 @@ struct AccountLimits: Sendable {
             posts.giveBack(app: app, account: account.text)
             throw RequestsLimited.problem("ids", perMinute: ids.perMinute, wait: error.wait)
         }
+        ids.note("ids", app: app, account: account.text)
     }
 
     /// Takes a turn for something that is read; what comes too fast is held.
@@ -118,6 +123,7 @@ struct AccountLimits: Sendable {
         } catch {
             throw RequestsLimited.problem(name, perMinute: rate.perMinute, wait: error.wait)
         }
+        rate.note(name, app: app, account: account.text)
         guard wait > .zero else { return }
         guard await held.hold("\(app) \(account.text)", for: wait) else {
             rate.giveBack(app: app, account: account.text)
@@ -163,11 +169,13 @@ struct BackendRate: Sendable {
     /// Which of several a request is about stands in its body, which is not read yet: the largest of their limits holds for all
     /// together.
     ///
-    /// - Parameter apps: bundle ids, sorted.
-    func turns(apps: [String]) -> TurnRate<String>? {
+    /// - Parameters:
+    ///   - apps: bundle ids, sorted.
+    ///   - isTest: whether it is a test key, which has turns of its own.
+    func turns(apps: [String], isTest: Bool = false) -> TurnRate<String>? {
         let limits = apps.map { ofApp($0) ?? perMinute }
         guard let perMinute = limits.max(), !limits.contains(0) else { return nil }
-        let name = Self.name(apps)
+        let name = Self.name(apps, isTest)
         return turns.byApps.withLock { turns in
             if let known = turns[name], known.perMinute == perMinute { return known }
             let new = TurnRate<String>(
@@ -179,5 +187,7 @@ struct BackendRate: Sendable {
     }
 
     /// What the turns of a key's apps are known by.
-    static func name(_ apps: [String]) -> String { apps.joined(separator: " ") }
+    static func name(_ apps: [String], _ isTest: Bool = false) -> String {
+        (isTest ? "test " : "") + apps.joined(separator: " ")
+    }
 }

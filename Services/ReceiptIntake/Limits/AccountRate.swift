@@ -14,7 +14,7 @@ struct AccountRate: Sendable {
 
     typealias Exceeded = TurnsExceeded
 
-    private struct Account: Hashable {
+    private struct Account: Hashable, Sendable {
         let app: String
         let name: String
     }
@@ -43,6 +43,11 @@ struct AccountRate: Sendable {
     @discardableResult
     func take(app: String, account: String, now: ContinuousClock.Instant = .now) throws(Exceeded) -> Duration {
         try turns.take(Account(app: app, name: account), now: now)
+    }
+
+    /// Has the answer tell what is left of an account's turns.
+    func note(_ limit: String, app: String, account: String) {
+        RateNotes.note(limit, turns, Account(app: app, name: account))
     }
 
     /// Gives a turn of an account back that led to nothing.

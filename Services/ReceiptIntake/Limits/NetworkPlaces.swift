@@ -1,3 +1,4 @@
+import ServiceRuntime
 import Synchronization
 
 /// How many places of some kind the requests of one network may have at a time, so that who has many accounts cannot take all.

@@ -49,6 +49,7 @@ struct ReadingTurns: Sendable {
     private static func asker(_ caller: Caller) -> String {
         switch caller {
         case .server(let app): "\(app) "
+        case .testServer(let app): "test \(app) "
         case .account(let app, let name, _): "\(app) \(name.text)"
         }
     }
@@ -57,7 +58,5 @@ struct ReadingTurns: Sendable {
 extension ProblemDetails {
     /// 503; not `overloaded`, since no purchase is turned away.
     static let putOff = ProblemDetails(
-        "put-off", title: "Too much is asked at once", status: .serviceUnavailable,
-        detail: "Ask again."
-    ).with(header: .retryAfter, "\(overloadRetryAfterSeconds)")
+        .putOff, "Ask again.", retryAfterSeconds: overloadRetryAfterSeconds)
 }

@@ -23,48 +23,50 @@ enum RequestsLimited {
 
     /// 429 of an account; the app asks again, and nothing is lost.
     static func problem(_ limit: String, perMinute: Int, wait: Duration) -> ProblemDetails {
-        problem(limit, perMinute: perMinute, wait: wait, title: "The account asks too often", who: "A player")
+        problem(limit, perMinute: perMinute, wait: wait, who: "A player")
     }
 
     /// 429 of an app's backends.
     static func problemOfBackend(perMinute: Int, wait: Duration) -> ProblemDetails {
-        problem(
-            "app", perMinute: perMinute, wait: wait, title: "The app's backend posts too often", who: "An app's backend"
-        )
+        problem("app", perMinute: perMinute, wait: wait, who: "An app's backend")
     }
 
     /// 429 of an address.
     static func problemOfAddress(perMinute: Int, wait: Duration) -> ProblemDetails {
-        let title = "Too much comes from this address"
-        return problem("address", perMinute: perMinute, wait: wait, title: title, who: "An address")
+        problem("address", perMinute: perMinute, wait: wait, who: "An address")
     }
 
     /// 429 of a player whose bodies have too many bytes at a time.
     static func problemOfBytes(maximum: Int) -> ProblemDetails {
         count("bytes", .refused)
         return ProblemDetails(
-            "rate-limited", title: "The account sends too much at once", status: .tooManyRequests,
-            detail: "A player's requests may have \(maximum) bytes at a time. Nothing is lost: do not finish a "
-                + "transaction that was posted, and send the same request again."
+            .rateLimited,
+            "A player's requests may have \(maximum) bytes at a time. \(ProblemDetails.nothingIsLost)",
+            retryAfterSeconds: ProblemDetails.overloadRetryAfterSeconds
         )
-        .with(header: .retryAfter, "\(ProblemDetails.overloadRetryAfterSeconds)")
         .with(header: .rateLimitPolicy, "\"bytes\";q=\(maximum);qu=\"content-bytes\"")
         .with(header: .rateLimit, "\"bytes\";r=0;t=\(ProblemDetails.overloadRetryAfterSeconds)")
     }
 
-    private static func problem(
-        _ limit: String, perMinute: Int, wait: Duration, title: String, who: String
-    ) -> ProblemDetails {
+    /// An item of `RateLimit-Policy`.
+    static func policy(_ limit: String, perMinute: Int) -> String {
+        "\"\(limit)\";q=\(perMinute);w=\(TurnRateLimit.window.components.seconds)"
+    }
+
+    /// An item of `RateLimit`.
+    static func standing(_ limit: String, _ left: TurnsLeft) -> String {
+        "\"\(limit)\";r=\(left.count);t=\(left.seconds)"
+    }
+
+    private static func problem(_ limit: String, perMinute: Int, wait: Duration, who: String) -> ProblemDetails {
         count(limit, .refused)
         let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
         let what = ["address": "requests", "app": "posts"][limit] ?? limit
         return ProblemDetails(
-            "rate-limited", title: title, status: .tooManyRequests,
-            detail: "\(who) may have \(perMinute) \(what) a minute. Nothing is lost: do not finish a transaction "
-                + "that was posted, and send the same request again."
+            .rateLimited, "\(who) may have \(perMinute) \(what) a minute. \(ProblemDetails.nothingIsLost)",
+            retryAfterSeconds: Int(seconds)
         )
-        .with(header: .retryAfter, "\(seconds)")
-        .with(header: .rateLimitPolicy, "\"\(limit)\";q=\(perMinute);w=\(TurnRateLimit.window.components.seconds)")
-        .with(header: .rateLimit, "\"\(limit)\";r=0;t=\(seconds)")
+        .with(header: .rateLimitPolicy, policy(limit, perMinute: perMinute))
+        .with(header: .rateLimit, standing(limit, TurnsLeft(count: 0, seconds: Int(seconds))))
     }
 }

@@ -61,6 +61,13 @@ final class TurnRate<Key: Hashable & Sendable>: Sendable {
         return hold
     }
 
+    /// What is left of somebody's turns.
+    func left(_ key: Key, now: ContinuousClock.Instant = .now) -> TurnsLeft {
+        let behind = max(.zero, (state.withLock { $0.even[key] } ?? now) - now)
+        return TurnsLeft(
+            count: max(0, Int((ahead - behind) / interval)), seconds: Int((behind / .seconds(1)).rounded(.up)))
+    }
+
     /// Gives a turn back that led to nothing.
     func giveBack(_ key: Key) {
         state.withLock { state in

@@ -109,30 +109,27 @@ extension NotificationRoutes {
 extension ProblemDetails {
     /// 408, after which Apple comes again; what is left of the body is not read.
     static func bodyTooSlow(_ time: Duration) -> ProblemDetails {
-        ProblemDetails(
-            "body-too-slow", title: "The body came too slowly", status: .requestTimeout,
-            detail: "The body of a notification may take \(time)."
-        ).with(header: .connection, "close")
+        ProblemDetails(.bodyTooSlow, "The body of a notification may take \(time).").with(header: .connection, "close")
     }
 
     /// 503, after which Apple comes again; not `overloaded`, which operators are called for at night.
     static let notificationsPutOff = ProblemDetails(
-        "notifications-put-off", title: "Too many notifications arrive at once", status: .serviceUnavailable,
-        detail: "Nothing is lost: post the same notification again."
-    ).with(header: .retryAfter, "\(overloadRetryAfterSeconds)")
+        .notificationsPutOff, "Nothing is lost: post the same notification again.",
+        retryAfterSeconds: overloadRetryAfterSeconds)
 
     static let notificationMalformed = ProblemDetails(
-        "proof-malformed", title: "The body is no server notification", status: .badRequest,
-        detail: "`signedPayload` must be a notification of version 2: three parts of base64url, whose payload names a "
-            + "bundleId.", extensions: ["field": "signedPayload"])
+        .proofMalformed,
+        "`signedPayload` must be a notification of version 2: three parts of base64url, whose payload names a bundleId.",
+        field: "signedPayload"
+    ).forApple
 
     /// 400, after which Apple comes again, as version 1 or, once somebody has chosen that, as version 2.
     static func notificationVersion1(_ posted: NotificationRequest) -> ProblemDetails {
         var extensions: [String: String] = [:]
         if case .version1(let environment?) = posted { extensions["environment"] = environment.rawValue }
         return ProblemDetails(
-            "notification-version-one", title: "The notification is of version 1", status: .badRequest,
-            detail: "It is not signed, so nothing of it is kept. In App Store Connect, at App Information, App Store "
+            .notificationVersionOne,
+            "It is not signed, so nothing of it is kept. In App Store Connect, at App Information, App Store "
                 + "Server Notifications, choose Version 2 for this address: production and sandbox have one setting each.",
             extensions: extensions)
     }
@@ -140,8 +137,7 @@ extension ProblemDetails {
     /// 400, after which Apple comes again: if it was Apple's, somebody has forgotten its root in the settings.
     static func notificationNotGenuine(_ rejection: SignedDataRejection) -> ProblemDetails {
         ProblemDetails(
-            "notification-not-genuine", title: "The notification is not signed by the App Store", status: .badRequest,
-            detail: "Its signature or its certificates were refused.",
+            .notificationNotGenuine, "Its signature or its certificates were refused.",
             extensions: ["reason": rejection.code.rawValue])
     }
 
@@ -158,6 +154,5 @@ extension ProblemDetails {
 
     /// 404, after which Apple comes again for six days: time to list an app that was forgotten.
     static let notificationAppUnknown = ProblemDetails(
-        "notification-app-unknown", title: "The app is not known", status: .notFound,
-        detail: "No app with the notification's bundle id is configured here.")
+        .notificationAppUnknown, "No app with the notification's bundle id is configured here.")
 }

@@ -56,16 +56,13 @@ extension OfferRequest.Wish {
 
 extension ProblemDetails {
     static let offerMissing = ProblemDetails(
-        "field-missing", title: "A field is missing", status: .unprocessableContent,
-        detail: "One of the fields `offer_id` and `allow_introductory_offer` is required.",
-        extensions: ["field": "offer_id"])
+        .fieldMissing, "One of the fields `offer_id` and `allow_introductory_offer` is required.", field: "offer_id")
 
     static let offerKeyMissing = ProblemDetails(
-        "offer-key-missing", title: "The app has no key for subscription offers", status: .unprocessableContent,
-        detail: "Its entry of the apps file has no `subscription_offers`.")
+        .offerKeyMissing, "Its entry of the apps file has no `subscription_offers`.")
 
     static let offerForbidden = ProblemDetails(
-        "offer-forbidden", title: "The offer is not for every player", status: .forbidden,
-        detail: "Players may have the offers signed that `player_offers` lists; with a server API key the studio's "
+        .offerForbidden,
+        "Players may have the offers signed that `player_offers` lists; with a server API key the studio's "
             + "backend may have any signed.")
 }

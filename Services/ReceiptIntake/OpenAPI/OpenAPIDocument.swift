@@ -9,7 +9,7 @@ enum OpenAPIDocument {
         .replacing("#[webhooks]\n", with: OpenAPIEvents.webhooks)
         .replacing("    #[event schemas]\n", with: OpenAPIEvents.schemas)
         .replacing("[] #[reasons]", with: list(Reason.all.map(\.code.rawValue)))
-        .replacing("[] #[problem types]", with: list(ProblemPage.all.map { ProblemDetails.typePrefix + $0.slug }))
+        .replacing("[] #[problem codes]", with: list(ProblemKind.all.map(\.code)))
 
     private static func list(_ words: [String]) -> String { "[\(words.joined(separator: ", "))]" }
 }

@@ -44,7 +44,7 @@ enum OpenAPIEvents {
               \(type):
                 post:
                   operationId: on\(words.dropFirst().joined())
-                  tags: [webhooks]
+                  tags: [events]
                   summary: '\(meaning.replacing("'", with: "''"))'
                   security: []
                   parameters:

@@ -6,7 +6,7 @@ import ServiceRuntime
 
 /// What a reader of an answer or an event looks up, for everybody: pages of problems and of reasons, schemas of events.
 struct PageRoutes: Sendable {
-    private static let problems = Pages(ProblemPage.all.map { ($0.slug, $0.text) })
+    private static let problems = Pages(ProblemKind.all.map { ($0.code, $0.page) })
     private static let reasons = Pages(Reason.all.map { ($0.code.rawValue, $0.page) })
     private static let schema = PublicDocument(EventSchemas.schema, contentType: "application/schema+json")
     private static let examples = PublicDocument(EventSchemas.examples, contentType: "application/json")
@@ -38,12 +38,12 @@ struct PageRoutes: Sendable {
         Self.problems.all.response
     }
 
-    /// `GET /problems/{slug}`: one type, to which the `type` of a problem leads.
+    /// `GET /problems/{code}`: one type, to which the `type` of a problem leads.
     ///
     /// - Throws: `ProblemDetails`.
     @Sendable
     func problem(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        try Self.problems.page(context.parameters.get("slug")).response
+        try Self.problems.page(context.parameters.get("code")).response
     }
 
     /// `GET /reasons`: every reason.

@@ -105,14 +105,15 @@ struct TransactionAnswer: Encodable, Sendable {
     let transaction: AccountStore.Transaction
 
     private enum Key: String, CodingKey {
+        case store, environment
         case transactionId = "transaction_id"
         case originalTransactionId = "original_transaction_id"
         case productId = "product_id"
         case productType = "product_type"
         case quantity, state, reason
-        case purchaseDate = "purchase_date"
-        case expiresDate = "expires_date"
-        case revocationDate = "revocation_date"
+        case purchaseDate = "purchased_at"
+        case expiresDate = "expires_at"
+        case revocationDate = "store_revoked_at"
         case revocationType = "revocation_type"
         case revocationPercentage = "revocation_percentage"
         case revokedAt = "revoked_at"
@@ -120,13 +121,15 @@ struct TransactionAnswer: Encodable, Sendable {
         case priceMilliunits = "price_milliunits"
         case currency, storefront
         case testPurchase = "test_purchase"
-        case recordedAt = "recorded_at"
+        case recordedAt = "created_at"
         case grantedAt = "granted_at"
         case grantedElsewhere = "granted_elsewhere"
     }
 
     func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Key.self)
+        try members.encode(Store.appStore, forKey: .store)
+        try members.encode(transaction.environment, forKey: .environment)
         try members.encode(transaction.transactionId, forKey: .transactionId)
         try members.encode(transaction.originalTransactionId, forKey: .originalTransactionId)
         try members.encode(transaction.productId, forKey: .productId)
@@ -151,15 +154,11 @@ struct TransactionAnswer: Encodable, Sendable {
     }
 }
 
-/// A page of transactions: `TransactionPage` in the OpenAPI document.
-struct TransactionPageAnswer: Encodable, Sendable {
-    let transactions: [TransactionAnswer]
-    /// What `after` is for the next page; left out after the last.
-    let next: String?
-
+extension ListAnswer<TransactionAnswer> {
+    /// `TransactionPage` in the OpenAPI document.
     init(_ page: AccountStore.TransactionPage) {
-        transactions = page.transactions.map(TransactionAnswer.init)
-        next = page.next.map(ReadingQuery.cursor)
+        data = page.transactions.map(TransactionAnswer.init)
+        next = page.next.map { ListCursor.text("\($0.microseconds)", $0.transactionId) }
     }
 }
 

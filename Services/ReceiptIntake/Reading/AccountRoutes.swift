@@ -55,7 +55,7 @@ struct AccountRoutes: Sendable {
         let page = try await turns.take(for: caller) {
             try await store.transactions(of: customer, after: position, limit: limit)
         }
-        return try ReadingAnswer.response(TransactionPageAnswer(page))
+        return try ReadingAnswer.response(ListAnswer(page))
     }
 
     /// Whose account is asked for; another's does not exist for a player.
@@ -64,9 +64,10 @@ struct AccountRoutes: Sendable {
         _ request: Request, _ context: IntakeContext
     ) async throws -> (customer: Customer, caller: Caller) {
         let caller = try await ReadingCaller.read(request, context, authenticator)
-        let environment = try ReadingQuery.environment(request)
+        let environment = try ReadingQuery.environment(request, of: caller)
         let name = try ReadingQuery.account(context)
         guard caller.maySee(app: caller.app, account: name.text) else { throw ProblemDetails.notFound }
+        context.tells(of: name, in: environment)
         return (Customer(environment: environment, app: caller.app, account: name), caller)
     }
 }
@@ -92,9 +93,7 @@ extension ProblemDetails {
 
     static func versionNotReached(_ version: Int64) -> ProblemDetails {
         ProblemDetails(
-            "version-not-reached", title: "The account has not reached the version", status: .conflict,
-            detail: "The account is at version \(version). Ask again, or with a longer `wait`.",
-            extensions: ["version": "\(version)"]
-        ).with(header: .retryAfter, "\(versionRetryAfterSeconds)")
+            .versionNotReached, "The account is at version \(version). Ask again, or with a longer `wait`.",
+            extensions: ["version": "\(version)"], retryAfterSeconds: versionRetryAfterSeconds)
     }
 }

@@ -17,6 +17,7 @@ enum EventSentence {
         PurchaseEvent.transferred: "what one account had, another has now",
         PurchaseEvent.shared: "another account may use it, too",
         PurchaseEvent.adjusted: "items were given or taken by hand, or to correct a grant",
+        PurchaseEvent.entitlementGranted: "it was given by hand",
         PurchaseEvent.entitlementExpired: "what it entitled to has ended",
         PurchaseEvent.subscriptionStarted: "the subscription began, or began again",
         PurchaseEvent.subscriptionRenewed: "another period of the subscription is paid for",

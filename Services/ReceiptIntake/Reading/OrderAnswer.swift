@@ -5,6 +5,7 @@ import PurchaseModel
 /// What `GET /v1/orders/{transaction_id}` answers: `Order` in the OpenAPI document.
 struct OrderAnswer: Encodable, Sendable {
     let app: String
+    let store = Store.appStore
     let environment: StoreEnvironment
     let account: String?
     /// All that Apple gave the purchase, the order's own first.
@@ -29,7 +30,7 @@ struct OrderAnswer: Encodable, Sendable {
     let deliveries: [Delivery]?
 
     enum CodingKeys: String, CodingKey {
-        case app, environment, account, transaction, reference, proceeds, subscription, submissions, entries,
+        case app, store, environment, account, transaction, reference, proceeds, subscription, submissions, entries,
             entitlements
         case bindings, claims, events, deliveries
         case transactionIds = "transaction_ids"

@@ -39,10 +39,12 @@ struct OrderRoutes: Sendable {
     private func view(_ request: Request, _ context: IntakeContext) async throws -> OrderView {
         let caller = try await ReadingCaller.read(request, context, authenticator)
         let key = OrderKey(
-            environment: try ReadingQuery.environment(request),
+            environment: try ReadingQuery.environment(request, of: caller),
             transactionId: try ReadingQuery.transactionId(context))
         let story = try await turns.take(for: caller) { try await store.story(of: key, app: caller.app) }
         guard let story, let view = OrderView(story, for: caller) else { throw ProblemDetails.notFound }
+        context.tells(
+            of: story.account.map(Account.init(stored:)), in: story.environment, order: story.order.transactionId)
         return view
     }
 }

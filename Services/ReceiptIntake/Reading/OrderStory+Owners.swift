@@ -7,59 +7,80 @@ import PurchaseModel
 extension OrderStory {
     /// That the order's lineage came to an account.
     static func bound(_ binding: OrderView.Binding) -> Sentence {
-        let because =
-            switch binding.row.cause {
-            case "token": "because Apple's signed data names the account"
-            case "possession": "because it posted the purchase while it was nobody's"
-            case "purchase": "because it paid for a new period after the subscription had lapsed"
-            case "transfer", "share": "by the restore policy \(binding.row.policy ?? binding.row.cause)"
-            case "operator": "because an operator said so"
-            default: "because of “\(words(binding.row.cause))”"
-            }
-        let text =
+        let (from, to) = (binding.from, binding.to)
+        let parties = ["from": from.name ?? from.words, "to": to.name ?? to.words]
+        var told =
             if binding.row.cause == BindingChange.Cause.share.rawValue {
-                "\(sentenceStart(binding.to)) may use it beside \(binding.from.words)"
-            } else if binding.from == .nobody {
-                "It came to \(binding.to.words)"
+                StoryWords("\(sentenceStart(to)) may use it beside \(from.words)", .ownerShares, parties)
+            } else if from == .nobody {
+                StoryWords("It came to \(to.words)", .ownerIs, ["to": to.name ?? to.words])
             } else {
-                "It went from \(binding.from.words) to \(binding.to.words)"
+                StoryWords("It went from \(from.words) to \(to.words)", .ownerChanged, parties)
             }
-        return Sentence(at: binding.row.createdAt, text: "\(text), \(because) (\(binding.row.cause)).")
+        let (cause, policy) = (binding.row.cause, binding.row.policy ?? binding.row.cause)
+        switch cause {
+        case "token": told.add(", because Apple's signed data names the account", .becauseOfToken)
+        case "possession": told.add(", because it posted the purchase while it was nobody's", .becauseOfPossession)
+        case "purchase":
+            told.add(", because it paid for a new period after the subscription had lapsed", .becauseOfPurchase)
+        case "transfer", "share": told.add(", by the restore policy \(policy)", .becauseOfPolicy, ["policy": policy])
+        case "operator": told.add(", because an operator said so", .becauseOfOperator)
+        default: told.add(", because of “\(words(cause))”", .becauseOf, ["cause": cause])
+        }
+        return Sentence(at: binding.row.createdAt, told.ending(" (\(cause))."))
     }
 
     /// An operator's word.
     static func claimed(_ claim: OrderView.Claim) -> Sentence {
-        let actor = claim.actor.map { " (\($0))" } ?? ""
-        let reason = claim.reason.map { ": “\($0)”" } ?? ""
-        let pending = claim.isPending ? " It is still to be taken up." : ""
-        return Sentence(
-            at: claim.createdAt,
-            text: "An operator\(actor) said that it is account \(claim.account)'s\(reason).\(pending)")
+        var told = StoryWords("An operator", .claimed, ["account": claim.account])
+        if let actor = claim.actor { told.add(" (\(actor))", .claimedBy, ["actor": actor]) }
+        told.add(" said that it is account \(claim.account)'s")
+        if let reason = claim.reason { told.add(": “\(reason)”", .claimedBecause, ["note": reason]) }
+        told.add(".")
+        if claim.isPending { told.add(" It is still to be taken up.", .claimPending) }
+        return Sentence(at: claim.createdAt, told)
     }
 
     /// Where the subscription stands whose period the order is.
     static func stands(_ view: OrderView) -> [Sentence] {
         guard let subscription = view.story.subscription else { return [] }
         let standing = subscription.standing
-        let state =
-            switch standing.state {
-            case .active: "is active until \(MessageCoding.text(standing.expiresDate))"
-            case .expired: "has expired"
-            case .billingRetry: "is over for now; the App Store still tries to charge"
-            case .gracePeriod: "has an unpaid renewal, with grace until \(MessageCoding.text(standing.accessUntil))"
-            case .revoked: "is over, because its period was taken back"
-            }
-        var text = "The subscription \(standing.originalTransactionId) \(state)"
+        var told = state(of: standing)
         if standing.state.hasAccess, let willRenew = standing.willRenew {
-            text += willRenew ? ", and will renew" : ", and will not renew"
-            if willRenew, let next = standing.renewalProductId, next != standing.productId { text += " as \(next)" }
+            if !willRenew {
+                told.add(", and will not renew", .willNotRenew)
+            } else if let next = standing.renewalProductId, next != standing.productId {
+                told.add(", and will renew as \(next)", .willRenewAs, ["product_id": next])
+            } else {
+                told.add(", and will renew", .willRenew)
+            }
         }
         let period = standing.transactionId == view.story.order.transactionId ? "this order" : standing.transactionId
         return [
             Sentence(
                 at: subscription.changedAt,
-                text: "\(text) (\(standing.state.rawValue), by \(period) of \(standing.productId)).")
+                told.ending(" (\(standing.state.rawValue), by \(period) of \(standing.productId))."))
         ]
+    }
+
+    private static func state(of standing: SubscriptionStanding) -> StoryWords {
+        let id = standing.originalTransactionId
+        let (expires, grace) = (MessageCoding.text(standing.expiresDate), MessageCoding.text(standing.accessUntil))
+        var values = ["original_transaction_id": id, "product_id": standing.productId]
+        let (text, code): (String, StoryCode)
+        switch standing.state {
+        case .active:
+            (text, code) = ("is active until \(expires)", .subscriptionActive)
+            values["expires_at"] = expires
+        case .expired: (text, code) = ("has expired", .subscriptionExpired)
+        case .billingRetry:
+            (text, code) = ("is over for now; the App Store still tries to charge", .subscriptionBillingRetry)
+        case .gracePeriod:
+            (text, code) = ("has an unpaid renewal, with grace until \(grace)", .subscriptionGracePeriod)
+            values["expires_at"] = grace
+        case .revoked: (text, code) = ("is over, because its period was taken back", .subscriptionRevoked)
+        }
+        return StoryWords("The subscription \(id) \(text)", code, values)
     }
 
     private static func sentenceStart(_ party: OrderView.Party) -> String {

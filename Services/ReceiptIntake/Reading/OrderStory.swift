@@ -11,17 +11,19 @@ enum OrderStory {
         let at: Date
         /// What happened, for a person.
         let text: String
+        /// The same, clause by clause, for another language.
+        let parts: [StoryWords.Part]
         /// Where it belongs among the others.
         ///
         /// It is ``at``, unless its cause or its effect says otherwise, and is not answered.
         let place: Date
 
-        init(at: Date, text: String, place: Date? = nil) {
-            (self.at, self.text, self.place) = (at, text, place ?? at)
+        init(at: Date, _ words: StoryWords, place: Date? = nil) {
+            (self.at, text, parts, self.place) = (at, words.text, words.parts, place ?? at)
         }
 
         private enum CodingKeys: String, CodingKey {
-            case at, text
+            case at, text, parts
         }
     }
 
@@ -50,101 +52,153 @@ enum OrderStory {
 
     private static func bought(_ view: OrderView) -> Sentence {
         let (story, order) = (view.story, view.story.order)
-        var text = "Bought \(order.quantity) × \(order.productId) (\(words(order.productType)))"
-        if let price = order.priceMilliunits, let currency = order.currency {
-            text += " for \(money(price)) \(currency)"
+        var told = StoryWords(
+            "Bought \(order.quantity) × \(order.productId) (\(words(order.productType)))", .bought,
+            ["quantity": "\(order.quantity)", "product_id": order.productId, "product_type": order.productType])
+        if let price = order.priceMilliunits.map(money), let currency = order.currency {
+            told.add(" for \(price) \(currency)", .boughtFor, ["price": price, "currency": currency])
         }
-        if let storefront = order.storefront { text += " in the storefront \(storefront)" }
-        text += story.environment == .sandbox ? ", in the sandbox" : ""
-        if let test = order.testPurchase { text += ", as a test purchase (\(words(test)))" }
-        if order.ownership == "FAMILY_SHARED" { text += ", by a member of the family who shares it" }
-        if order.ownership == "ASSIGNED" { text += ", as a seat that an organisation assigned" }
-        if order.originalTransactionId != order.transactionId { text += ", as part of \(order.originalTransactionId)" }
-        if let token = view.appAccountToken { text += ", with the appAccountToken \(token.uuidString.lowercased())" }
+        if let storefront = order.storefront {
+            told.add(" in the storefront \(storefront)", .boughtInStorefront, ["storefront": storefront])
+        }
+        if story.environment == .sandbox { told.add(", in the sandbox", .boughtInSandbox) }
+        if let test = order.testPurchase { told.add(", as a test purchase (\(words(test)))", .boughtAsTest) }
+        if order.ownership == "FAMILY_SHARED" { told.add(", by a member of the family who shares it", .boughtByFamily) }
+        if order.ownership == "ASSIGNED" { told.add(", as a seat that an organisation assigned", .boughtAsSeat) }
+        if order.originalTransactionId != order.transactionId {
+            let original = order.originalTransactionId
+            told.add(", as part of \(original)", .boughtAsPart, ["original_transaction_id": original])
+        }
+        if let token = view.appAccountToken?.uuidString.lowercased() {
+            told.add(", with the appAccountToken \(token)", .boughtWithToken, ["token": token])
+        }
         // Nothing of an order comes before it was bought.
-        return Sentence(at: order.purchaseDate, text: text + ".", place: .distantPast)
+        return Sentence(at: order.purchaseDate, told.ending("."), place: .distantPast)
+    }
+
+    private static func proof(_ kind: String) -> String {
+        switch ProofKind(rawValue: kind) {
+        case .signedTransaction: "a signed transaction"
+        case .receipt: "a receipt"
+        case .transactionId: "a transaction id"
+        case .orderId: "an order id"
+        case .serverNotification: "a server notification"
+        case .subscriptionStatus: "a subscription status"
+        default: words(kind)
+        }
     }
 
     private static func received(_ submission: OrderReadingStore.Submission) -> Sentence {
-        let proof =
-            switch ProofKind(rawValue: submission.kind) {
-            case .signedTransaction: "a signed transaction"
-            case .receipt:
-                "a receipt" + (submission.namedTransactionId.map { " that names the transaction \($0)" } ?? "")
-            case .transactionId: "a transaction id"
-            case .orderId: "an order id"
-            case .serverNotification: "a server notification"
-            case .subscriptionStatus: "a subscription status"
-            default: words(submission.kind)
-            }
-        let account = submission.account.isEmpty ? nil : "account \(submission.account)"
-        guard !submission.isImported else {
-            let owner = account.map { ", as \($0)'s," } ?? ""
-            return Sentence(
-                at: submission.receivedAt,
-                text: "Imported \(proof)\(owner) from an older system by submission \(submission.id).")
+        let account = submission.account.isEmpty ? nil : submission.account
+        let values = ["kind": submission.kind, "submission_id": submission.id]
+        let proof = proof(submission.kind)
+        var told: StoryWords
+        if submission.isImported {
+            told = StoryWords("Imported \(proof)", .imported, values)
+        } else if let account {
+            told = StoryWords(
+                "Received \(proof)", .receivedFromAccount, values.merging(["account": account]) { first, _ in first })
+        } else {
+            told = StoryWords("Received \(proof)", .receivedFromApple, values)
         }
-        let poster = account ?? "Apple"
-        return Sentence(
-            at: submission.receivedAt, text: "Received \(proof) from \(poster) by submission \(submission.id).")
+        if let named = submission.namedTransactionId, submission.kind == ProofKind.receipt.rawValue {
+            told.add(" that names the transaction \(named)", .receiptNames, ["transaction_id": named])
+        }
+        if submission.isImported {
+            if let account { told.add(", as account \(account)'s,", .importedFor, ["account": account]) }
+            return Sentence(
+                at: submission.receivedAt, told.ending(" from an older system by submission \(submission.id)."))
+        }
+        let poster = account.map { "account \($0)" } ?? "Apple"
+        return Sentence(at: submission.receivedAt, told.ending(" from \(poster) by submission \(submission.id)."))
     }
 
     private static func verified(_ story: OrderReadingStore.Story) -> Sentence {
-        var text = "Verified: the newest that Apple signed of it is of \(MessageCoding.text(story.signedDate))"
-        if let expires = story.order.expiresDate { text += ", and it is paid until \(MessageCoding.text(expires))" }
-        return Sentence(at: story.order.recordedAt, text: text + ".")
+        let signed = MessageCoding.text(story.signedDate)
+        var told = StoryWords(
+            "Verified: the newest that Apple signed of it is of \(signed)", .verified, ["signed_at": signed])
+        if let expires = story.order.expiresDate.map(MessageCoding.text) {
+            told.add(", and it is paid until \(expires)", .paidUntil, ["expires_at": expires])
+        }
+        return Sentence(at: story.order.recordedAt, told.ending("."))
     }
 
     /// That Apple has another transaction id for it.
     private static func recorded(_ id: OrderView.FurtherId) -> Sentence {
-        let source = id.submissionId.map { ", by submission \($0)" } ?? ""
-        return Sentence(
-            at: id.row.createdAt,
-            text: "Recorded that Apple's transaction id \(id.row.text) is of the same purchase\(source).")
+        var told = StoryWords(
+            "Recorded that Apple's transaction id \(id.row.text) is of the same purchase", .furtherId,
+            ["transaction_id": id.row.text])
+        if let submission = id.submissionId {
+            told.add(", by submission \(submission)", .bySubmission, ["submission_id": submission])
+        }
+        return Sentence(at: id.row.createdAt, told.ending("."))
     }
 
     /// That it was held back once, even when it no longer is.
     private static func parked(_ event: OrderReadingStore.Event) -> Sentence? {
         guard event.type == PurchaseEvent.unclaimed, let reason = event.reason else { return nil }
-        return Sentence(at: event.createdAt, text: "Parked because \(Reason.of(reason).because) (\(reason)).")
+        return Sentence(
+            at: event.createdAt,
+            StoryWords(
+                "Parked because \(Reason.of(reason).because) (\(reason)).", .parked, ["reason": reason.rawValue]))
     }
 
     private static func settled(_ submission: OrderReadingStore.Submission) -> Sentence? {
-        guard let at = submission.settledAt else {
-            guard let due = submission.dueAt else { return nil }
-            let why = submission.reason.map { ", because \(Reason.of($0).because) (\($0))" } ?? ""
-            return Sentence(
-                at: submission.receivedAt,
-                text: "Submission \(submission.id) has no outcome yet\(why); next try \(MessageCoding.text(due)).")
+        let values = ["submission_id": submission.id]
+        var told: StoryWords
+        if submission.settledAt == nil {
+            guard submission.dueAt != nil else { return nil }
+            told = StoryWords("Submission \(submission.id) has no outcome yet", .noOutcome, values)
+        } else {
+            let state = submission.state.rawValue
+            told = StoryWords(
+                "Submission \(submission.id) was answered: \(words(state))", .answered,
+                values.merging(["state": state]) { first, _ in first })
         }
-        let why = submission.reason.map { ", because \(Reason.of($0).because) (\($0))" } ?? ""
-        return Sentence(
-            at: at, text: "Submission \(submission.id) was answered: \(words(submission.state.rawValue))\(why).")
+        if let reason = submission.reason {
+            told.add(
+                ", because \(Reason.of(reason).because) (\(reason))", .because, ["reason": reason.rawValue])
+        }
+        if submission.settledAt == nil, let due = submission.dueAt.map(MessageCoding.text) {
+            told.add("; next try \(due)", .nextTry, ["due_at": due])
+        }
+        return Sentence(at: submission.settledAt ?? submission.receivedAt, told.ending("."))
     }
 
     private static func told(_ event: OrderReadingStore.Event) -> Sentence {
-        let number = event.sequence.map { ", number \($0) of its account" } ?? ""
-        let meaning = EventSentence.meaning(of: event.type).map { ": \($0)" } ?? ""
-        let state = event.isTakenOver ? "" : "; it waits to be sent"
-        return Sentence(
-            at: event.createdAt,
-            text: "Event \(event.type) was written (\(event.id)\(number))\(meaning)\(state).")
+        let values = ["type": event.type, "event_id": event.id]
+        var told = StoryWords("Event \(event.type) was written (\(event.id)", .eventWritten, values)
+        if let number = event.sequence {
+            told.add(", number \(number) of its account", .eventNumber, ["number": "\(number)"])
+        }
+        told.add(")")
+        if let meaning = EventSentence.meaning(of: event.type) {
+            told.add(": \(meaning)", .eventMeaning, ["type": event.type])
+        }
+        if !event.isTakenOver { told.add("; it waits to be sent", .eventWaits) }
+        return Sentence(at: event.createdAt, told.ending("."))
     }
 
     private static func delivered(_ delivery: OrderReadingStore.Delivery) -> Sentence {
         let attempts = delivery.attempts == 1 ? "1 attempt" : "\(delivery.attempts) attempts"
-        let status = delivery.lastStatus.map { ", last answer \($0)" } ?? ""
         let webhook = "Webhook of \(delivery.eventId) to endpoint \(delivery.endpointId)"
+        let values = [
+            "event_id": delivery.eventId, "endpoint": delivery.endpointId, "attempts": "\(delivery.attempts)",
+        ]
         if let at = delivery.deliveredAt {
-            return Sentence(at: at, text: "\(webhook) was delivered after \(attempts).")
+            return Sentence(
+                at: at, StoryWords("\(webhook) was delivered after \(attempts).", .webhookDelivered, values))
         }
-        let text =
-            if let due = delivery.dueAt {
-                "\(webhook) is not delivered yet after \(attempts)\(status); next try \(MessageCoding.text(due))."
-            } else {
-                "\(webhook) was given up after \(attempts)\(status)."
-            }
-        return Sentence(at: delivery.createdAt, text: text)
+        let due = delivery.dueAt.map(MessageCoding.text)
+        var told =
+            due == nil
+            ? StoryWords("\(webhook) was given up after \(attempts)", .webhookGivenUp, values)
+            : StoryWords("\(webhook) is not delivered yet after \(attempts)", .webhookWaits, values)
+        if let status = delivery.lastStatus {
+            told.add(", last answer \(status)", .lastAnswer, ["status": "\(status)"])
+        }
+        if let due { told.add("; next try \(due)", .nextTry, ["due_at": due]) }
+        return Sentence(at: delivery.createdAt, told.ending("."))
     }
 
     /// `auto_renewable` as people write it.

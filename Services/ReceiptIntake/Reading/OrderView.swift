@@ -77,7 +77,7 @@ struct OrderView: Sendable {
     init?(_ story: OrderReadingStore.Story, for caller: Caller) {
         guard caller.app == story.app else { return nil }
         self.story = story
-        let isServer = if case .server = caller { true } else { false }
+        let isServer = caller.isServer
         func isOwn(_ account: String?) -> Bool { account.map { caller.maySee(app: story.app, account: $0) } ?? false }
         guard isServer || isOwn(story.account) else { return nil }
         let submissions = story.submissions.filter { isOwn($0.account) }

@@ -7,10 +7,10 @@ import ServiceRuntime
 
 /// What the paths and queries of reading requests say.
 enum ReadingQuery {
-    /// How many transactions a page has when the caller does not say.
+    /// How many rows a page has when the caller does not say.
     static let limitDefault = 20
-    /// The longest cursor: one that we made has at most 20 digits, a dot and a transaction id, in base64url.
-    static let cursorBytesMaximum = 200
+    /// The most that a caller may ask for.
+    static let limitMaximum = 100
 
     /// `?app=`.
     ///
@@ -24,7 +24,14 @@ enum ReadingQuery {
     ///
     /// - Throws: `ProblemDetails` for another word.
     static func environment(_ request: Request) throws -> StoreEnvironment {
-        try StoreEnvironment(field: text("environment", in: request)) ?? .production
+        try StoreEnvironment.meant(by: text("environment", in: request))
+    }
+
+    /// The same for a caller whose route takes test keys, which have the sandbox.
+    ///
+    /// - Throws: `ProblemDetails` for another word, and for production with a test key.
+    static func environment(_ request: Request, of caller: Caller) throws -> StoreEnvironment {
+        try caller.environment(text("environment", in: request))
     }
 
     /// `?expired=`: whether entitlements that have ended are told too.
@@ -53,7 +60,7 @@ enum ReadingQuery {
     ///
     /// - Throws: `ProblemDetails` for anything but 1 to the maximum.
     static func limit(
-        _ request: Request, default standard: Int = limitDefault, maximum: Int = AccountStore.pageMaximum
+        _ request: Request, default standard: Int = limitDefault, maximum: Int = limitMaximum
     ) throws -> Int {
         guard let text = text("limit", in: request) else { return standard }
         guard isDigits(text), let limit = Int(text), (1...maximum).contains(limit) else {
@@ -62,15 +69,14 @@ enum ReadingQuery {
         return limit
     }
 
-    /// `?after=`: the `next` of the page before.
+    /// `?after=` of transactions.
     ///
     /// - Throws: `ProblemDetails` for what is none of our cursors.
     static func position(_ request: Request) throws -> AccountStore.Position? {
-        guard let text = text("after", in: request) else { return nil }
-        guard let position = position(cursor: text) else {
-            throw ProblemDetails.fieldInvalid("after", "the `next` of the page before, as it was")
+        try ListCursor.position(request) { time, id in
+            guard let microseconds = ListCursor.microseconds(time), let id = TransactionId(id) else { return nil }
+            return AccountStore.Position(microseconds: microseconds, transactionId: id.text)
         }
-        return position
     }
 
     /// The account in the path: percent-encoded UTF-8, nothing normalised.
@@ -93,31 +99,12 @@ enum ReadingQuery {
         return id.text
     }
 
-    /// A position as callers hold it: nothing to read, and nothing to make by hand.
-    static func cursor(_ position: AccountStore.Position) -> String {
-        Base64URL.encode(Data("\(position.microseconds).\(position.transactionId)".utf8))
-    }
-
-    static func position(cursor: String) -> AccountStore.Position? {
-        guard cursor.utf8.count <= cursorBytesMaximum, let data = Base64URL.decode(cursor),
-            let text = String(validating: data, as: UTF8.self)
-        else { return nil }
-        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, isDigits(String(parts[0])), let microseconds = Int64(parts[0]),
-            microseconds <= microsecondsMaximum, let id = TransactionId(String(parts[1]))
-        else { return nil }
-        return AccountStore.Position(microseconds: microseconds, transactionId: id.text)
-    }
-
-    /// The year 9999: the database can add so much to 1970.
-    private static let microsecondsMaximum: Int64 = 253_402_300_799_000_000
-
     /// A parameter as it was written; nil where there is none.
     static func text(_ name: String, in request: Request) -> String? {
         request.uri.queryParameters[name[...]].map(String.init)
     }
 
-    private static func isDigits(_ text: String) -> Bool {
+    static func isDigits(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 }

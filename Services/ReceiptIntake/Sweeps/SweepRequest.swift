@@ -6,8 +6,6 @@ import ServiceRuntime
 /// What the studio's backend sends to have Apple asked about a customer: `SweepRequest` in the OpenAPI document.
 struct SweepRequest: Decodable, Sendable {
     enum Limit {
-        /// Unicode scalars of the reason.
-        static let reason = 255
         /// Unicode scalars of a request's id: ours have 36.
         static let id = 64
     }
@@ -16,6 +14,7 @@ struct SweepRequest: Decodable, Sendable {
     let account: String?
     let transactionId: String?
     let appAccountToken: String?
+    let orderId: String?
     let environment: String?
     let reason: String?
 
@@ -23,13 +22,14 @@ struct SweepRequest: Decodable, Sendable {
         case app, account, environment, reason
         case transactionId = "transaction_id"
         case appAccountToken = "app_account_token"
+        case orderId = "order_id"
     }
 
     /// Whom Apple is to be asked about: exactly one field says it.
     ///
     /// - Throws: `ProblemDetails` for none, for several, and for what is none.
     func subject() throws -> SweepRequestStore.Subject {
-        guard [account, transactionId, appAccountToken].compactMap(\.self).count == 1 else {
+        guard [account, transactionId, appAccountToken, orderId].compactMap(\.self).count == 1 else {
             throw ProblemDetails.sweepSubjectUnclear
         }
         if let account {
@@ -45,24 +45,17 @@ struct SweepRequest: Decodable, Sendable {
             }
             return .transaction(id.text)
         }
+        if let orderId {
+            guard let id = OrderId(orderId) else {
+                throw ProblemDetails.fieldInvalid(
+                    CodingKeys.orderId.rawValue, "1 to \(OrderId.lengthMaximum) letters and digits of ASCII")
+            }
+            return .order(id.text)
+        }
         guard let token = appAccountToken.flatMap(UUID.init(uuidString:)) else {
             throw ProblemDetails.fieldInvalid(CodingKeys.appAccountToken.rawValue, "a UUID")
         }
         return .token(token)
-    }
-
-    /// Why, for the audit log.
-    ///
-    /// - Throws: `ProblemDetails` when it is missing, or no sentence.
-    func checkedReason() throws -> String {
-        guard let reason, reason.contains(where: { !$0.isWhitespace }) else {
-            throw ProblemDetails.fieldMissing(CodingKeys.reason.rawValue)
-        }
-        guard PrintableText.isOne(reason, lengthMaximum: Limit.reason) else {
-            throw ProblemDetails.fieldInvalid(
-                CodingKeys.reason.rawValue, "1 to \(Limit.reason) characters without control characters")
-        }
-        return reason
     }
 }
 

@@ -33,8 +33,8 @@ struct SweepRoutes: Sendable {
         let wanted = try await body.decode(SweepRequest.self, from: request)
         let app = try await callers.caller(app: wanted.app).app
         let asking = try await store.ask(
-            try wanted.subject(), app: app, environment: try StoreEnvironment(field: wanted.environment),
-            actor: "a server API key of \(app)", reason: try wanted.checkedReason(), limit: perDay)
+            try wanted.subject(), app: app, environment: try StoreEnvironment.meant(by: wanted.environment),
+            actor: try callers.actor(app: app), reason: try ActReason.required(wanted.reason), limit: perDay)
         switch asking {
         case .asked(let id, let isNew):
             if isNew {
@@ -73,21 +73,19 @@ struct SweepRoutes: Sendable {
 
 extension ProblemDetails {
     static let sweepSubjectUnclear = ProblemDetails(
-        "field-missing", title: "A field is missing", status: .unprocessableContent,
-        detail:
-            "Exactly one of the fields `account`, `transaction_id` and `app_account_token` says whom Apple is asked about.",
-        extensions: ["field": "account"])
+        .fieldMissing,
+        "Exactly one of the fields `account`, `transaction_id`, `order_id` and `app_account_token` says whom Apple is "
+            + "asked about.",
+        field: "account")
 
     static let sweepUnknown = ProblemDetails(
-        "sweep-unknown", title: "Nothing is known that Apple could be asked by", status: .unprocessableContent,
-        detail:
-            "Apple is asked by a transaction of the customer's, and none is known here. Post a transaction id, or the "
+        .sweepUnknown,
+        "Apple is asked by a transaction of the customer's, and none is known here. Post a transaction id, or the "
             + "order id of Apple's e-mail, to /v1/purchases.")
 
     static func sweepsExhausted(perDay: Int, retryAfterSeconds: Int) -> ProblemDetails {
         ProblemDetails(
-            "sweeps-exhausted", title: "Too many sweeps were asked for", status: .tooManyRequests,
-            detail: "An app may ask for \(perDay) within 24 hours; `countersign apple sweep` has no limit."
-        ).with(header: .retryAfter, "\(retryAfterSeconds)")
+            .sweepsExhausted, "An app may ask for \(perDay) within 24 hours; `countersign apple sweep` has no limit.",
+            retryAfterSeconds: retryAfterSeconds)
     }
 }

@@ -26,8 +26,8 @@ struct SpendAnswer: Encodable, Sendable {
         case createdAt = "created_at"
     }
 
-    init(_ spend: SpendStore.Spend, of customer: Customer) {
-        id = "spend_\(spend.id)"
+    init(_ spend: SpendStore.Spend, of customer: Customer, _ version: APIVersion) {
+        id = version.spendId(spend.id)
         app = customer.app
         environment = customer.environment
         account = customer.account.text
@@ -40,12 +40,11 @@ struct SpendAnswer: Encodable, Sendable {
 
 /// There is not enough: `BalanceInsufficient` in the OpenAPI document, a problem that names the items.
 struct BalanceInsufficient: Encodable, Sendable {
-    static let slug = "balance-insufficient"
-
-    let type = ProblemDetails.typePrefix + slug
-    let title = "The balance is not sufficient"
-    let status = HTTPResponse.Status.conflict.code
-    let detail = "Nothing is spent. The same request may be sent again when there is more."
+    let type = ProblemDetails.typePrefix + ProblemKind.balanceInsufficient.code
+    let code = ProblemKind.balanceInsufficient.code
+    let title = ProblemKind.balanceInsufficient.title
+    let status = ProblemKind.balanceInsufficient.status.code
+    let detail: String
     let items: [Item]
 
     /// An item of which there is too little.
@@ -57,7 +56,8 @@ struct BalanceInsufficient: Encodable, Sendable {
         let balance: Int64
     }
 
-    init(_ shortages: [LedgerStore.Shortage]) {
+    init(_ shortages: [LedgerStore.Shortage], detail: String) {
+        self.detail = detail
         items = shortages.map { Item(item: $0.item, amount: $0.needed, balance: $0.balance) }
     }
 
@@ -66,22 +66,23 @@ struct BalanceInsufficient: Encodable, Sendable {
     /// - Throws: `EncodingError`.
     func response() throws -> Response {
         Response(
-            status: .conflict, headers: [.contentType: ProblemDetails.contentType, .cacheControl: "no-store"],
+            status: ProblemKind.balanceInsufficient.status,
+            headers: [.contentType: ProblemDetails.contentType, .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: try MessageCoding.encode(self))))
     }
 }
 
 extension ProblemDetails {
     static let idempotencyKeyRequired = ProblemDetails(
-        "idempotency-key-required", title: "The request needs a key", status: .badRequest,
-        detail: "Send the header `Idempotency-Key` once, with \(SpendRequest.Limit.key.lowerBound) to "
+        .idempotencyKeyRequired,
+        "Send the header `Idempotency-Key` once, with \(SpendRequest.Limit.key.lowerBound) to "
             + "\(SpendRequest.Limit.key.upperBound) printable characters of ASCII: the same for each repetition of one "
-            + "request, another for each other one.", extensions: ["field": "Idempotency-Key"])
+            + "request, another for each other one.", field: "Idempotency-Key")
 
     static let idempotencyKeyReused = ProblemDetails(
-        "idempotency-key-reused", title: "Another request has used the key", status: .unprocessableContent,
-        detail: "This account has spent something else under this `Idempotency-Key`; nothing is spent now.",
-        extensions: ["field": "Idempotency-Key"])
+        .idempotencyKeyReused,
+        "Another request was sent under this `Idempotency-Key`; nothing is done now.",
+        field: "Idempotency-Key")
 
     static let spendUnavailable: ProblemDetails = {
         var problem = ProblemDetails.databaseUnavailable

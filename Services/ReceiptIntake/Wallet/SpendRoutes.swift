@@ -22,12 +22,10 @@ struct SpendRoutes: Sendable {
     func post(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let callers = try await ProvenCallers(request, context, authenticator)
         let spending = try await body.decode(SpendRequest.self, from: request)
-        guard case .server(let app) = try await callers.caller(app: spending.app) else {
-            throw ProblemDetails.serverKeyRequired
-        }
+        let caller = try await callers.caller(app: spending.app)
         let checked = try spending.checked(
-            app: app, account: try ReadingQuery.account(context), key: try SpendRequest.key(request.headers))
-        return try Self.response(try await outcome(of: checked), checked, context.logger)
+            caller, account: try ReadingQuery.account(context), key: try SpendRequest.key(request.headers))
+        return try Self.response(try await outcome(of: checked), checked, context)
     }
 
     @inline(never)
@@ -36,20 +34,22 @@ struct SpendRoutes: Sendable {
             return try await store.spend(request)
         } catch let error as PostgresError where error.isRetriable || error.code == .poolClosed {
             throw ProblemDetails.spendUnavailable
+        } catch let error as PostgresError where error.sqlState == PostgresError.insufficientPrivilege {
+            throw ProblemDetails.rightsMissing
         }
     }
 
     private static func response(
-        _ outcome: SpendStore.Outcome, _ request: SpendStore.Request, _ logger: Logger
+        _ outcome: SpendStore.Outcome, _ request: SpendStore.Request, _ context: IntakeContext
     ) throws -> Response {
         switch outcome {
         case .spent(let spend):
             count("spent")
-            logger.debug("spent", metadata: .fields([.app: "\(request.customer.app)"]))
-            return try ReadingAnswer.response(SpendAnswer(spend, of: request.customer))
+            context.logger.debug("spent", metadata: .fields([.app: "\(request.customer.app)"]))
+            return try ReadingAnswer.response(SpendAnswer(spend, of: request.customer, context.version))
         case .repeated(let spend):
             count("repeated")
-            var response = try ReadingAnswer.response(SpendAnswer(spend, of: request.customer))
+            var response = try ReadingAnswer.response(SpendAnswer(spend, of: request.customer, context.version))
             response.headers[.idempotentReplayed] = "true"
             return response
         case .keyReused:
@@ -57,8 +57,11 @@ struct SpendRoutes: Sendable {
             throw ProblemDetails.idempotencyKeyReused
         case .insufficient(let shortages):
             count("insufficient")
-            Counter(label: "countersign_problems_total", dimensions: [("slug", BalanceInsufficient.slug)]).increment()
-            return try BalanceInsufficient(shortages).response()
+            Counter(label: "countersign_problems_total", dimensions: [("code", ProblemKind.balanceInsufficient.code)])
+                .increment()
+            return try BalanceInsufficient(
+                shortages, detail: "Nothing is spent. The same request may be sent again when there is more."
+            ).response()
         }
     }
 

@@ -19,38 +19,37 @@ struct DeliveryRoutes: Sendable {
     @Sendable
     func deliveries(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let caller = try await ReadingCaller.read(request, context, authenticator)
-        guard case .server(let app) = caller else { throw ProblemDetails.serverKeyRequired }
-        let selection = try DeliveryQuery.selection(request, app: app)
-        let (position, limit) = (try DeliveryQuery.position(request), try DeliveryQuery.limit(request))
+        let selection = try DeliveryQuery.selection(request, of: caller)
+        let (position, limit) = (try DeliveryQuery.position(request), try ReadingQuery.limit(request))
         let page = try await turns.take(for: caller) {
-            try await store.page(selection, before: position, limit: limit)
+            try await store.page(selection, after: position, limit: limit)
         }
-        return try ReadingAnswer.response(DeliveriesAnswer(page))
+        return try ReadingAnswer.response(ListAnswer(page))
     }
 
-    /// Tells every attempt of one delivery.
+    /// Tells the attempts of one delivery, the newest first.
     ///
     /// - Throws: `ProblemDetails`, and what the parts throw.
     @inline(never)
     @Sendable
     func attempts(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let caller = try await ReadingCaller.read(request, context, authenticator)
-        guard case .server(let app) = caller else { throw ProblemDetails.serverKeyRequired }
         let event = try DeliveryQuery.part("event", of: context)
         let endpoint = try DeliveryQuery.part("endpoint", of: context)
-        let attempts = try await turns.take(for: caller) {
-            try await store.attempts(event: event, endpoint: endpoint, app: app)
+        let (position, limit) = (try DeliveryQuery.attempt(request), try ReadingQuery.limit(request))
+        let page = try await turns.take(for: caller) {
+            try await store.attempts(
+                event: event, endpoint: endpoint, app: caller.app, environment: caller.isTest ? .sandbox : nil,
+                after: position, limit: limit)
         }
-        guard let attempts else { throw ProblemDetails.notFound }
-        return try ReadingAnswer.response(AttemptsAnswer(event: event, endpoint: endpoint, attempts: attempts))
+        guard let page else { throw ProblemDetails.notFound }
+        return try ReadingAnswer.response(ListAnswer(page))
     }
 }
 
 /// What the paths and queries of these requests say.
 enum DeliveryQuery {
     enum Limit {
-        /// Deliveries of a page where the caller does not say.
-        static let deliveries = 20
         /// Unicode scalars of an id.
         static let text = 255
     }
@@ -60,9 +59,10 @@ enum DeliveryQuery {
     /// Which deliveries are meant, of this app.
     ///
     /// - Throws: `ProblemDetails` for what means nothing.
-    static func selection(_ request: Request, app: String) throws -> DeliveryReading.Selection {
+    static func selection(_ request: Request, of caller: Caller) throws -> DeliveryReading.Selection {
         var selection = DeliveryReading.Selection()
-        selection.app = app
+        selection.app = caller.app
+        selection.environment = try caller.environmentOfRows(ReadingQuery.text("environment", in: request))
         (selection.event, selection.endpoint) = (try text("event", in: request), try text("endpoint", in: request))
         selection.state = try text("state", in: request)
         if let state = selection.state, !states.contains(state) {
@@ -72,22 +72,23 @@ enum DeliveryQuery {
         return selection
     }
 
-    /// `?limit=`.
-    ///
-    /// - Throws: `ProblemDetails` for anything but 1 to the maximum.
-    static func limit(_ request: Request) throws -> Int {
-        try ReadingQuery.limit(request, default: Limit.deliveries, maximum: DeliveryReading.Limit.page)
-    }
-
-    /// `?before=`: the `next` of the page before.
+    /// `?after=` of deliveries.
     ///
     /// - Throws: `ProblemDetails` for what is none of our cursors.
     static func position(_ request: Request) throws -> DeliveryReading.Position? {
-        guard let text = ReadingQuery.text("before", in: request) else { return nil }
-        guard text.utf8.count <= ResendRequest.Limit.cursorBytes, let position = ResendRequest.position(of: text) else {
-            throw ProblemDetails.fieldInvalid("before", "the `next` of the page before, as it was")
+        try ListCursor.position(request) { DeliveryReading.Position(event: $0, endpoint: $1) }
+    }
+
+    /// `?after=` of attempts.
+    ///
+    /// - Throws: `ProblemDetails` for what is none of our cursors.
+    static func attempt(_ request: Request) throws -> DeliveryReading.AttemptPosition? {
+        try ListCursor.position(request) { number, time in
+            guard ReadingQuery.isDigits(number), let number = Int32(number),
+                let microseconds = ListCursor.microseconds(time)
+            else { return nil }
+            return DeliveryReading.AttemptPosition(number: number, microseconds: microseconds)
         }
-        return position
     }
 
     /// An id in the path.

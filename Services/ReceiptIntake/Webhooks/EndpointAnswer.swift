@@ -60,7 +60,7 @@ struct EndpointAnswer: Encodable, Sendable {
         let id: String
         /// `pending`, `delivered`, `failed`.
         let state: String
-        let askedAt: Date
+        let requestedAt: Date
         let finishedAt: Date?
         let status: Int?
         let error: String?
@@ -68,14 +68,14 @@ struct EndpointAnswer: Encodable, Sendable {
 
         enum CodingKeys: String, CodingKey {
             case id, state, status, error, milliseconds
-            case askedAt = "asked_at"
+            case requestedAt = "requested_at"
             case finishedAt = "finished_at"
         }
 
         init(_ ping: WebhookPingStore.Ping) {
             id = ping.id
             state = ping.finishedAt == nil ? "pending" : ping.error == nil ? "delivered" : "failed"
-            (askedAt, finishedAt) = (ping.askedAt, ping.finishedAt)
+            (requestedAt, finishedAt) = (ping.askedAt, ping.finishedAt)
             (status, error, milliseconds) = (ping.status, ping.error, ping.milliseconds)
         }
     }
@@ -103,11 +103,6 @@ struct EndpointAnswer: Encodable, Sendable {
         self.secret = secret
         self.publicKey = publicKey
     }
-}
-
-/// `GET /v1/webhooks/endpoints`: `WebhookEndpoints` in the OpenAPI document.
-struct EndpointListAnswer: Encodable, Sendable {
-    let endpoints: [EndpointAnswer]
 }
 
 /// `DELETE /v1/webhooks/endpoints/{id}`: `WebhookEndpointRemoved` in the OpenAPI document.

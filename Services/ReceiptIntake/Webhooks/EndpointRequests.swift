@@ -5,9 +5,6 @@ import ServiceRuntime
 
 /// What every request to change an endpoint has: `EndpointAct` in the OpenAPI document.
 struct EndpointAct: Decodable, Sendable {
-    /// Characters of the reason.
-    static let reasonMaximum = 255
-
     let app: String
     let reason: String?
 
@@ -16,12 +13,8 @@ struct EndpointAct: Decodable, Sendable {
     /// Who asks and why, for the audit log.
     ///
     /// - Throws: `ProblemDetails` for a reason that is no sentence.
-    func asker() throws -> StoredEndpointStore.Asker {
-        let reason = reason ?? "asked for"
-        guard PrintableText.isOne(reason, lengthMaximum: Self.reasonMaximum) else {
-            throw ProblemDetails.fieldInvalid("reason", "1 to \(Self.reasonMaximum) printable characters")
-        }
-        return .init(actor: "a server key of \(app)", reason: reason)
+    func asker(_ callers: ProvenCallers) throws -> StoredEndpointStore.Asker {
+        .init(actor: try callers.actor(app: app), reason: try ActReason.optional(reason))
     }
 }
 
@@ -122,7 +115,7 @@ struct EndpointRotation: Decodable, Sendable {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         let seconds: Int?
         do { seconds = try members.decodeIfPresent(Int.self, forKey: .expiresIn) } catch { seconds = -1 }
-        expiresIn = seconds ?? WebhookEndpointRules.Limit.overlapSecondsDefault
+        expiresIn = seconds ?? WebhookEndpointRules.overlapSecondsDefault
         do throws(WebhookEndpointRules.Mistake) {
             try WebhookEndpointRules.check(overlapSeconds: expiresIn)
         } catch {

@@ -20,8 +20,7 @@ extension EndpointRoutes {
     @inline(never)
     @Sendable
     func enable(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        let (id, app, act) = try await act(request, context)
-        let asker = try act.asker()
+        let (id, app, asker) = try await act(request, context)
         _ = try await stores.states.enable(id, actor: asker.actor, reason: asker.reason)
         note("switched on", id, app, context)
         return try await answer(id, app)
@@ -33,8 +32,7 @@ extension EndpointRoutes {
     @inline(never)
     @Sendable
     func disable(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        let (id, app, act) = try await act(request, context)
-        let asker = try act.asker()
+        let (id, app, asker) = try await act(request, context)
         _ = try await stores.states.switchOff(id, actor: asker.actor, reason: asker.reason)
         note("switched off", id, app, context)
         return try await answer(id, app)
@@ -45,11 +43,16 @@ extension EndpointRoutes {
     /// - Throws: `ProblemDetails`, and what the parts throw.
     @inline(never)
     @Sendable
-    func ping(_ request: Request, _ context: IntakeContext) async throws -> Response {
+    func ping(_ request: Request, _ context: IntakeContext) async throws -> Acts.Answer {
         let (id, app, _) = try await act(request, context)
         let wait = try WaitParameter.read(request)
         let ping = try await stores.pings.ask(for: id)
-        let newest = try await outcome(of: ping, to: id, app: app, within: wait)
+        return Acts.Answer(response: try Self.answer(try await stores.pings.newest(of: id))) {
+            try Self.answer(try await outcome(of: ping, to: id, app: app, within: wait))
+        }
+    }
+
+    private static func answer(_ newest: WebhookPingStore.Ping?) throws -> Response {
         guard let newest else { throw ProblemDetails.notFound }
         var response = try ReadingAnswer.response(EndpointAnswer.Ping(newest))
         if newest.finishedAt == nil {
@@ -84,7 +87,7 @@ extension EndpointRoutes {
         let rotation = try await body.decode(EndpointRotation.self, from: request)
         let app = try await callers.caller(app: rotation.act.app).app
         let id = try Self.id(context)
-        let asker = try rotation.act.asker()
+        let asker = try rotation.act.asker(callers)
         guard let endpoint = try await stores.endpoints.find(id, .app(app)) else { throw ProblemDetails.notFound }
         guard let seal else { throw ProblemDetails.webhookKeyMissing }
         let hasKey = endpoint.secrets.contains { $0.publicKey != nil }
@@ -107,8 +110,8 @@ extension EndpointRoutes {
     @inline(never)
     @Sendable
     func expireSecrets(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        let (id, app, act) = try await act(request, context)
-        _ = try await stores.endpoints.expireSecrets(of: id, .app(app), asker: try act.asker())
+        let (id, app, asker) = try await act(request, context)
+        _ = try await stores.endpoints.expireSecrets(of: id, .app(app), asker: asker)
         note("rid of its older secrets", id, app, context)
         return try await answer(id, app)
     }
@@ -117,12 +120,12 @@ extension EndpointRoutes {
     @inline(never)
     private func act(
         _ request: Request, _ context: IntakeContext
-    ) async throws -> (id: String, app: String, act: EndpointAct) {
+    ) async throws -> (id: String, app: String, asker: StoredEndpointStore.Asker) {
         let callers = try await ProvenCallers(request, context, authenticator)
         let act = try await body.decode(EndpointAct.self, from: request)
         let app = try await callers.caller(app: act.app).app
         let id = try Self.id(context)
         guard try await stores.endpoints.find(id, .app(app)) != nil else { throw ProblemDetails.notFound }
-        return (id, app, act)
+        return (id, app, try act.asker(callers))
     }
 }

@@ -45,7 +45,7 @@ struct EndpointRoutes: Sendable {
         let choice = try await body.decode(EndpointChoice.self, from: request)
         let app = try await callers.caller(app: choice.act.app).app
         let settings = try choice.settings(app: app, rules)
-        let asker = try choice.act.asker()
+        let asker = try choice.act.asker(callers)
         guard let seal else { throw ProblemDetails.webhookKeyMissing }
         let id = StoredEndpoint.newId()
         let secrets = try EndpointSecrets(for: id, ed25519: choice.ed25519 ?? false, seal: seal)
@@ -61,15 +61,29 @@ struct EndpointRoutes: Sendable {
         return response
     }
 
-    /// Tells all endpoints of an app.
+    /// Tells the endpoints of an app, the oldest first.
     ///
     /// - Throws: `ProblemDetails`, and what the parts throw.
     @inline(never)
     @Sendable
     func list(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let app = try await ReadingCaller.read(request, context, authenticator).app
-        let endpoints = try await stores.endpoints.list(.app(app))
-        return try ReadingAnswer.response(EndpointListAnswer(endpoints: endpoints.map { EndpointAnswer($0, app: app) }))
+        let position = try ListCursor.position(request) { time, id in ListCursor.microseconds(time).map { ($0, id) } }
+        let limit = try ReadingQuery.limit(request)
+        // An app has few: the page is cut here.
+        let rest = try await stores.endpoints.list(.app(app)).filter { endpoint in
+            position.map { $0 < Self.position(endpoint) } ?? true
+        }
+        let page = rest.prefix(limit)
+        let last = rest.count > limit ? page.last.map(Self.position) : nil
+        return try ReadingAnswer.response(
+            ListAnswer(
+                data: page.map { EndpointAnswer($0, app: app) },
+                next: last.map { ListCursor.text("\($0.microseconds)", $0.id) }))
+    }
+
+    private static func position(_ endpoint: StoredEndpoint) -> (microseconds: Int64, id: String) {
+        (Int64((endpoint.createdAt.timeIntervalSince1970 * 1_000_000).rounded()), endpoint.id)
     }
 
     /// Tells an endpoint.
@@ -96,7 +110,8 @@ struct EndpointRoutes: Sendable {
             throw ProblemDetails.fieldInvalid("ed25519", "left out: rotating the secret adds a key")
         }
         let rules = rules
-        let found = try await stores.endpoints.change(id, .app(app), asker: try choice.act.asker()) { settings in
+        let asker = try choice.act.asker(callers)
+        let found = try await stores.endpoints.change(id, .app(app), asker: asker) { settings in
             try choice.apply(to: &settings, rules)
         }
         guard found else { throw ProblemDetails.notFound }
@@ -110,9 +125,10 @@ struct EndpointRoutes: Sendable {
     @inline(never)
     @Sendable
     func delete(_ request: Request, _ context: IntakeContext) async throws -> Response {
-        let app = try await ReadingCaller.read(request, context, authenticator).app
+        let callers = try await ProvenCallers(request, context, authenticator)
+        let app = try await callers.caller(app: try ReadingQuery.app(request)).app
         let id = try Self.id(context)
-        let asker = try EndpointAct(app: app, reason: nil).asker()
+        let asker = try EndpointAct(app: app, reason: nil).asker(callers)
         guard try await stores.endpoints.remove(id, .app(app), asker: asker) else { throw ProblemDetails.notFound }
         note("removed", id, app, context)
         return try ReadingAnswer.response(EndpointRemovedAnswer(id: id, removed: true))
@@ -150,22 +166,21 @@ struct EndpointRoutes: Sendable {
 
 extension ProblemDetails {
     static let webhookKeyMissing = ProblemDetails(
-        "webhook-key-missing", title: "Secrets of endpoints cannot be kept here", status: .unprocessableContent,
-        detail: "The operator has to set COUNTERSIGN_WEBHOOKS_KEY, which seals them, for receipt-intake and "
+        .webhookKeyMissing,
+        "The operator has to set COUNTERSIGN_WEBHOOKS_KEY, which seals them, for receipt-intake and "
             + "notification.")
 
     static func refused(_ refusal: StoredEndpointStore.Refusal) -> ProblemDetails {
         switch refusal {
         case .tooMany(let maximum):
             ProblemDetails(
-                "too-many-endpoints", title: "There are as many endpoints as there may be", status: .conflict,
-                detail: "There may be \(maximum). Remove one that is out of use.", extensions: ["maximum": "\(maximum)"]
+                .tooManyEndpoints, "There may be \(maximum). Remove one that is out of use.",
+                extensions: ["maximum": "\(maximum)"]
             )
         case .rotating(let until):
             ProblemDetails(
-                "secret-rotating", title: "The secret is being rotated already", status: .conflict,
-                detail: "Two are live. Wait until the older one expires, or end it now with `secrets/expire`.",
-                extensions: ["until": MessageCoding.text(until)])
+                .secretRotating, "Two are live. Wait until the older one expires, or end it now with `secrets/expire`.",
+                extensions: ["expires_at": MessageCoding.text(until)])
         }
     }
 }

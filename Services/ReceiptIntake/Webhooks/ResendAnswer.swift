@@ -23,6 +23,6 @@ struct ResendAnswer: Encodable, Sendable {
             states.sorted { $0.key < $1.key }.map { Group(endpoint: endpoint, state: $0.key, deliveries: $0.value) }
         }
         asked = outcome.auditId != nil
-        next = outcome.next.map(ResendRequest.cursor)
+        next = outcome.next.map { ListCursor.text($0.event, $0.endpoint) }
     }
 }

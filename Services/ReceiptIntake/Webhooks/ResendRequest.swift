@@ -13,8 +13,6 @@ struct ResendRequest: Decodable, Sendable {
         static let looks = 20
         /// Unicode scalars of a text.
         static let text = 255
-        /// Bytes of a cursor: two ids in base64url.
-        static let cursorBytes = 2_000
     }
 
     let app: String
@@ -41,7 +39,7 @@ struct ResendRequest: Decodable, Sendable {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         func text(_ key: CodingKeys) throws -> String? {
             guard let text = try members.decodeIfPresent(String.self, forKey: key) else { return nil }
-            guard PrintableText.isOne(text, lengthMaximum: key == .after ? Limit.cursorBytes : Limit.text) else {
+            guard PrintableText.isOne(text, lengthMaximum: key == .after ? ListCursor.bytesMaximum : Limit.text) else {
                 throw ProblemDetails.fieldInvalid(
                     key.rawValue, "1 to \(Limit.text) characters without control characters")
             }
@@ -51,7 +49,7 @@ struct ResendRequest: Decodable, Sendable {
         (event, endpoint, type) = (try text(.event), try text(.endpoint), try text(.type))
         (environment, account, state) = (try text(.environment), try text(.account), try text(.state))
         (since, until, after) = (try text(.since), try text(.until), try text(.after))
-        reason = try text(.reason)
+        reason = try members.decodeIfPresent(String.self, forKey: .reason)
         do { limit = try members.decodeIfPresent(Int.self, forKey: .limit) } catch { throw Self.limitInvalid }
         dryRun = try members.decodeIfPresent(Bool.self, forKey: .dryRun)
     }
@@ -62,7 +60,7 @@ struct ResendRequest: Decodable, Sendable {
     func selection(app: String) throws -> WebhookSelection {
         var selection = WebhookSelection()
         (selection.app, selection.event, selection.endpoint) = (app, event, endpoint)
-        selection.environment = try StoreEnvironment(field: environment)
+        selection.environment = try StoreEnvironment.meant(by: environment)
         if let type {
             guard WebhookSelection.isPattern(type) else {
                 throw ProblemDetails.fieldInvalid("type", "a type of events, or the beginning of some and a `*`")
@@ -94,17 +92,19 @@ struct ResendRequest: Decodable, Sendable {
         let limit = limit ?? Limit.deliveries
         guard (1...Limit.deliveries).contains(limit) else { throw Self.limitInvalid }
         return WebhookResendStore.Walk(
-            after: try after.map { try Self.position(cursor: $0) }, limit: limit, looksMaximum: Limit.looks)
+            after: try after.map(Self.position), limit: limit, looksMaximum: Limit.looks)
+    }
+
+    private static func position(_ cursor: String) throws -> WebhookResendStore.Position {
+        guard let parts = ListCursor.parts(cursor) else { throw ListCursor.invalid }
+        return WebhookResendStore.Position(event: parts.first, endpoint: parts.second)
     }
 
     /// Why, for the audit log.
     ///
     /// - Throws: `ProblemDetails` when it is missing.
-    func asker() throws -> WebhookResendStore.Asker {
-        guard let reason, reason.contains(where: { !$0.isWhitespace }) else {
-            throw ProblemDetails.fieldMissing("reason")
-        }
-        return WebhookResendStore.Asker(actor: "a server key of \(app)", reason: reason)
+    func asker(_ actor: String) throws -> WebhookResendStore.Asker {
+        WebhookResendStore.Asker(actor: actor, reason: try ActReason.required(reason))
     }
 
     private static func time(_ text: String?, _ key: CodingKeys) throws -> Date? {
@@ -117,25 +117,4 @@ struct ResendRequest: Decodable, Sendable {
 
     private static let limitInvalid = ProblemDetails.fieldInvalid(
         "limit", "a whole number from 1 to \(Limit.deliveries)")
-
-    /// A place as callers hold it: nothing to read, and nothing to make by hand.
-    static func cursor(_ position: WebhookResendStore.Position) -> String {
-        Base64URL.encode(Data("\(position.event)\n\(position.endpoint)".utf8))
-    }
-
-    private static func position(cursor: String) throws -> WebhookResendStore.Position {
-        guard let position = position(of: cursor) else {
-            throw ProblemDetails.fieldInvalid("after", "the `next` of the answer before, as it was")
-        }
-        return position
-    }
-
-    /// The place that a cursor means; nil for what is none of ours.
-    static func position(of cursor: String) -> WebhookResendStore.Position? {
-        guard let data = Base64URL.decode(cursor), let text = String(validating: data, as: UTF8.self),
-            !text.utf8.contains(0), let end = text.firstIndex(of: "\n")
-        else { return nil }
-        return WebhookResendStore.Position(
-            event: String(text[..<end]), endpoint: String(text[text.index(after: end)...]))
-    }
 }

@@ -24,7 +24,7 @@ struct ResendRoutes: Sendable {
         }
         let asking = resend.dryRun == true ? nil : resend
         let outcome = try await outcome(
-            of: try resend.selection(app: app), try resend.walk(), try asking?.asker())
+            of: try resend.selection(app: app), try resend.walk(), try asking?.asker(callers.actor(app: app)))
         var response = try ReadingAnswer.response(ResendAnswer(outcome))
         if outcome.auditId != nil {
             response.status = .accepted
