@@ -6,34 +6,11 @@ import Postgres
 import ServiceRuntime
 import TrustedRootSettings
 
-/// What the process can be told; for how it asks Apple, see `AppStoreSettings`, for what it asks by itself `SweepSettings`, for
+/// What the process can be told, each setting with a comment where it is read; for how it asks Apple, see `AppStoreSettings`, for what it asks by itself `SweepSettings`, for
 /// what expired certificates signed, `ExpiredCertificates`.
-///
-/// | variable | meaning | default |
-/// |---|---|---|
-/// | `COUNTERSIGN_KAFKA_BOOTSTRAP_SERVERS` | brokers, `host:port,…` | required |
-/// | `COUNTERSIGN_KAFKA_PROPERTIES_FILE` | more librdkafka properties (SASL, TLS), one `key=value` a line | none |
-/// | `COUNTERSIGN_KAFKA_SESSION_TIMEOUT` | seconds until the others take over from a process that died | 10 |
-/// | `COUNTERSIGN_KAFKA_FETCH_WAIT` | seconds a broker may keep a fetch open that finds nothing; Tansu wants 0.01 | 0.5 |
-/// | `COUNTERSIGN_APPS_FILE` | the apps, see `AppsFile`; read again when it changes | required |
-/// | `COUNTERSIGN_APPS_INTERVAL` | seconds between looks at it and at its secrets | 2 |
-/// | `COUNTERSIGN_TRUSTED_ROOTS` | SHA-256 fingerprints of the roots of signed data, in place of Apple's | Apple Root CA – G3 |
-/// | `COUNTERSIGN_RECEIPT_ROOTS` | the same, of receipts | Apple Root CA |
-/// | `COUNTERSIGN_TRUSTED_DENIED_CERTIFICATES` | SHA-256 fingerprints of certificates that no chain may have | none |
-/// | `COUNTERSIGN_RECEIPT_SHA1_UNTIL` | the day (UTC, `2025-07-01`) from which on receipts signed over SHA-1 are refused, by their creation date; `none` refuses none | 2025-07-01 |
-/// | `COUNTERSIGN_TRUSTED_FOREIGN_ROOTS` | `allowed`: roots that are not Apple's may be among both | `refused` |
-/// | `COUNTERSIGN_XCODE_CERTIFICATES` | development servers: SHA-256 fingerprints of certificates of Xcode whose signed transactions are taken, as the sandbox's; refuses the start where a root of Apple's is trusted | none |
-/// | `COUNTERSIGN_BATCH_MAXIMUM` | submissions judged and acknowledged together | 256 |
-/// | `COUNTERSIGN_POSTGRES_URL` | the database with proofs that are too large for a message, with revocations that were learnt, with what the sweep asks and finds, and with the calls that fulfillment queues | none: such proofs wait, revocations are forgotten with the process, nothing is swept, and it makes no queued calls |
-/// | `COUNTERSIGN_POSTGRES_POOL_SIZE` | connections to it | 3 |
-/// | `COUNTERSIGN_APPLE_CALLS` | `off`: this worker makes no queued calls to Apple; at least one must | `on` |
-/// | `COUNTERSIGN_APPLE_CALLS_INTERVAL` | seconds between looks for queued calls | 2 |
-/// | `COUNTERSIGN_POSTGRES_PREPARED_STATEMENTS` | `false` behind PgBouncer before 1.21 in transaction mode | `true` |
 struct Configuration: Sendable {
-    enum Limit {
-        /// Connections to the database unless configured otherwise: large proofs are rare, and the sweep waits for Apple.
-        static let poolSize = 3
-    }
+    /// Connections to the database unless configured otherwise: large proofs are rare, and the sweep waits for Apple.
+    static let poolSizeDefault = 3
 
     let kafka: KafkaConfiguration
     let apps: AppsFile
@@ -61,27 +38,44 @@ struct Configuration: Sendable {
 
     init(_ settings: SettingReader) throws {
         kafka = try KafkaSettings.read(settings, clientId: "verification-worker")
+        // the apps, see `AppsFile`; read again when it changes
         appsFile = try settings.requiredString("apps.file")
         apps = try AppsFile.load(path: appsFile, secrets: .apple)
+        // seconds between looks at it and at its secrets
         appsInterval = try settings.duration(
             "apps.interval", default: .seconds(2), in: .milliseconds(100)...(.seconds(3_600)))
+        // SHA-256 fingerprints of the roots of signed data, in place of Apple's
+        // Default: Apple Root CA – G3
         roots = try TrustedRootSettings.trusted(settings, for: .signedData)
+        // the same, of receipts
+        // Default: Apple Root CA
         receiptRoots = try TrustedRootSettings.trusted(settings, for: .receipts)
         xcode = try TrustedRootSettings.xcode(settings)
+        // the day (UTC, `2025-07-01`) from which on receipts signed over SHA-1 are refused, by their creation date;
+        // `none` refuses none
+        // Default: 2025-07-01
         receiptSHA1Until = try Self.day(settings, "receipt.sha1_until", default: ReceiptVerifier.sha1Ended)
         expired = try ExpiredCertificates(settings)
+        // submissions judged and acknowledged together
         batchMaximum = try settings.int("batch.maximum", default: 256, in: 1...10_000)
+        // the database with proofs that are too large for a message, with revocations that were learnt, with what the
+        // sweep asks and finds, and with the calls that fulfillment queues
+        // Default: none: such proofs wait, revocations are forgotten with the process, nothing is swept, and it makes
+        // no queued calls
         if try settings.secret("postgres.url") != nil {
             var configuration = try PostgresSettings.read(settings, applicationName: "verification-worker")
+            // connections to it
             configuration.poolSizeMaximum = try settings.int(
-                "postgres.pool_size", default: Limit.poolSize, in: 1...PostgresConfiguration.poolSizeLimit)
+                "postgres.pool_size", default: Self.poolSizeDefault, in: 1...PostgresConfiguration.poolSizeLimit)
             postgres = configuration
         } else {
             postgres = nil
         }
         appStore = try AppStoreSettings(settings)
+        // seconds between looks for queued calls
         let interval = try settings.duration(
             "apple_calls.interval", default: .seconds(2), in: .milliseconds(50)...(.seconds(3_600)))
+        // `off`: this worker makes no queued calls to Apple; at least one must
         callsInterval = try settings.choice("apple_calls", default: Switch.on) == .on ? interval : nil
         sweep = try SweepSettings(settings)
     }

@@ -8,10 +8,8 @@ import ServiceRuntime
 
 /// What the consumers and the periodic tasks of the worker are made of.
 struct Parts {
-    enum Limit {
-        /// What the verdicts of a batch may take to be published at shutdown.
-        static let publishing = Duration.seconds(5)
-    }
+    /// What the verdicts of a batch may take to be published at shutdown.
+    static let publishingTime = Duration.seconds(5)
 
     let configuration: Configuration
     let context: ServiceContext
@@ -52,10 +50,10 @@ struct Parts {
         var settings = try KafkaSettings.consumer(
             context.settings, group: group, topic: Topics.lookups,
             batchMaximum: JudgeLookups.batchMaximum(inFlightMaximum: inFlightMaximum))
-        settings.batchesMaximum = JudgeLookups.Limit.batches
+        settings.batchesMaximum = JudgeLookups.batchesMaximum
         // Two batches wait behind those in hand, and no more: a receipt may have 256 KiB.
         settings.bufferRecordsMaximum = settings.batchRecordsMaximum * 2
-        settings.drainTimeout = configuration.appStore.patience * 2 + Limit.publishing
+        settings.drainTimeout = configuration.appStore.patience * 2 + Self.publishingTime
         return try consumer(settings) { try await verify.verify($0) }
     }
 
@@ -82,8 +80,8 @@ struct Parts {
     }
 
     /// Gives the budgets the share of the lookups' partitions that is ours.
-    func rateShare(of lookups: EventConsumer<SubmissionMessage>) -> RateShare {
-        RateShare(
+    func rateShare(of lookups: EventConsumer<SubmissionMessage>) -> PeriodicTask {
+        RateShare.task(
             pace: access.pace, total: { [monitor] in try await monitor.partitionCounts()[Topics.lookups] },
             assigned: { lookups.assignedPartitions }, logger: context.logger)
     }

@@ -28,7 +28,7 @@ enum WorkerMetrics {
         .counter(
             "countersign_apple_calls_total", ["kind", "result"],
             help: """
-                Queued calls to Apple that were attempted: consumption, finish, account_token; done, retry, refused, lapsed.
+                Queued calls to Apple that were attempted: consumption, finish, account_token, extension; done, retry, refused, lapsed.
                 """),
         .gauge(
             "countersign_app_store_breaker_open", ["host"], help: "1 while the host rests because it does not answer."),

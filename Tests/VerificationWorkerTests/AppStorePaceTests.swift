@@ -8,20 +8,20 @@ import Testing
 @testable import VerificationWorker
 
 extension CallOutcome {
-    /// Which of the four it is.
+    /// Which of them it is.
     fileprivate var name: String {
         switch self {
         case .answer: "answer"
         case .refused: "refused"
-        case .unavailable: "unavailable"
-        case .rateLimited: "rateLimited"
+        case .later(.rateLimited, _): "rateLimited"
+        case .later: "unavailable"
         }
     }
 
     fileprivate var seconds: Double? {
         switch self {
         case .answer, .refused: nil
-        case .unavailable(let seconds), .rateLimited(let seconds): seconds
+        case .later(_, let seconds): seconds
         }
     }
 }

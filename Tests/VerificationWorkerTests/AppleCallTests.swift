@@ -2,12 +2,12 @@ import AppStoreServerAPI
 import Foundation
 import Messages
 import NIOHTTP1
-import Persistence
 import PersistenceTesting
 import Postgres
 import PurchaseModel
 import Testing
 
+@testable import Persistence
 @testable import VerificationWorker
 
 /// Queued calls are made against the real simulator, from the real table.
@@ -114,6 +114,51 @@ struct AppleCallTests {
                 body
                     == #"{"consumptionPercentage":12345,"customerConsented":true,"deliveryStatus":"DELIVERED","refundPreference":"DECLINE","sampleContentProvided":true}"#
             )
+        }
+    }
+
+    @Test("a renewal date is extended at most once, and what Apple refuses is kept with its number")
+    func extensions() async throws {
+        try await scene { scene in
+            let store = scene.stage.simulator
+            let sold = try #require(
+                try await store.sell("vip", type: "Auto-Renewable Subscription", to: "somebody").first)
+            let calls = AppleCallStore(pool: scene.pool)
+            func extend(_ id: String, days: Int) async throws -> AskedExtension {
+                _ = try await scene.pool.query(
+                    """
+                    INSERT INTO subscriptions (environment, original_transaction_id, app, state, product_id, transaction_id,
+                        expires_date, access_until, standing)
+                    VALUES ('production', \(id), \(Self.app), 'active', 'vip', \(id), now(), now(), '{}') ON CONFLICT DO NOTHING
+                    """)
+                return try #require(
+                    try await calls.extend(
+                        id, in: .production, by: RenewalExtension(days: days, reason: .customerSatisfaction),
+                        app: Self.app,
+                        actor: "kim", reason: "an outage"))
+            }
+            let first = try await extend(sold.transactionId, days: 7)
+            try await scene.look()
+            let done = try #require(try await calls.extensionAsked(first.id))
+            #expect(done.state == .done && done.status == 200, "\(done)")
+            #expect(done.renewsAt ?? .distantPast > Date(timeIntervalSinceNow: 7 * 86_400))
+            // Of a worker that died nobody knows whether it made the call: it is not made again.
+            let left = try await extend(sold.transactionId, days: 7)
+            _ = try await calls.claim(.extension, apps: [Self.app], limit: 1, lease: .zero)
+            try await scene.look()
+            let unknown = try #require(try await calls.extensionAsked(left.id))
+            #expect(unknown.state == .lapsed && unknown.outcome == "outcome_unknown" && unknown.status == nil)
+            let second = try await extend(sold.transactionId, days: 7)
+            try await scene.look()
+            #expect(try await calls.extensionAsked(second.id)?.state == .done, "one of the two a year was left")
+            let third = try await extend(sold.transactionId, days: 7)
+            try await scene.look()
+            #expect(try await calls.extensionAsked(third.id)?.code == 4_030_005)
+            let other = try await store.sellOne()
+            let refused = try await extend(other.transactionId, days: 7)
+            try await scene.look()
+            let told = try #require(try await calls.extensionAsked(refused.id))
+            #expect(told.state == .refused && told.code == 4_030_004 && told.status == 403, "\(told)")
         }
     }
 

@@ -43,7 +43,7 @@ struct JudgeSubmissionsTests {
         }
         #expect(ProofBatches.pieces(submissions([])) == [])
         #expect(ProofBatches.pieces(submissions(Array(repeating: 10, count: 40))) == [0..<16, 16..<32, 32..<40])
-        let large = ProofBatches.Limit.bytes
+        let large = ProofBatches.bytesMaximum
         #expect(
             ProofBatches.pieces(submissions([10, large, 10, large * 3, large / 2, large / 2, 1])) == [
                 0..<1, 1..<2, 2..<3, 3..<4, 4..<6, 6..<7,

@@ -1,5 +1,6 @@
 import AppStoreServerAPI
 import Pacing
+import ServiceRuntime
 import Synchronization
 import Testing
 
@@ -12,7 +13,7 @@ struct RateShareTests {
         let pace = AppStorePace(
             rates: AppStoreRates(perSecond: 10_000, share: 1), breaker: .init(), logger: Stage.quiet)
         let (looks, looked) = AsyncStream.makeStream(of: Void.self)
-        let share = RateShare(
+        let share = RateShare.task(
             pace: pace, total: { 12 },
             assigned: {
                 looked.yield()

@@ -99,7 +99,7 @@ struct TransactionLookupTests {
         let unknown = UnknownIds(now: start)
         let flood = SubmissionFixture.make(.transactionId, "1", account: "flood", isAwaited: true)
         let honest = SubmissionFixture.make(.transactionId, "1", account: "honest", isAwaited: true)
-        for _ in 0..<UnknownIds.Limit.mistakes { unknown.note(flood, now: start) }
+        for _ in 0..<UnknownIds.mistakesMaximum { unknown.note(flood, now: start) }
         #expect(!unknown.areMany(of: flood, now: start), "so many may be mistakes")
         unknown.note(flood, now: start + .seconds(300))
         #expect(unknown.areMany(of: flood, now: start + .seconds(300)))
@@ -118,11 +118,11 @@ struct TransactionLookupTests {
                 let first = await access.judge.finding(for: submission, proof: submission.proof)
                 #expect(first.reason == "app_store_slow")
                 let app = try #require(access.judge.offline.apps[SubmissionFixture.app])
-                let question = TransactionLookups.Question(
-                    app: app, transactionId: sold.transactionId, order: [.production, .sandbox], priority: .player,
-                    asker: "")
+                let question = TransactionQuestion(
+                    transactionId: sold.transactionId, environments: [.production, .sandbox])
                 // Joins the flight, and so waits for its end.
-                _ = await access.judge.transactions.find(question, within: .seconds(20))
+                _ = await access.judge.transactions.find(
+                    question, for: access.judge.asker(submission, of: app), within: .seconds(20))
                 let second = await access.judge.finding(for: submission, proof: submission.proof)
                 #expect(second.name == "genuine")
             }

@@ -72,7 +72,7 @@ struct VerdictPartsTests {
 
     @Test("Evidence has a limit of its own: a broker takes no message of any size")
     func evidence() {
-        let large = String(repeating: "x", count: VerdictParts.Limit.evidenceBytes / 2)
+        let large = String(repeating: "x", count: VerdictParts.evidenceBytesMaximum / 2)
         let all = (0..<5).map { Transaction.fixture("\($0)", evidence: large) }
         let messages = VerdictParts.messages(for: submission, Finding(.genuine(all)))
         #expect(messages.map { transactions($0).count } == [2, 2, 1])

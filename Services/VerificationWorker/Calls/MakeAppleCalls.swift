@@ -8,13 +8,11 @@ import ServiceRuntime
 /// Any number of workers may do it: a call is leased by one of them, and due again when that one dies. Refund requests go
 /// first, since they have a deadline. Nothing waits for it.
 struct MakeAppleCalls: Sendable {
-    enum Limit {
-        /// Calls of one kind that are leased at a time.
-        static let batch = 32
-        /// After how long another worker may make a leased call: longer than its two attempts may take, of
-        /// `AppStoreSettings.Limit.callTimeout` each, with the usual patience before each.
-        static let lease = Duration.seconds(60)
-    }
+    /// Calls of one kind that are leased at a time.
+    static let batchMaximum = 32
+    /// After how long another worker may make a leased call: longer than its two attempts may take, of
+    /// `AppStoreSettings.callTimeout` each, with the usual patience before each.
+    static let lease = Duration.seconds(60)
 
     let store: AppleCallStore
     let caller: AppleCaller
@@ -28,12 +26,14 @@ struct MakeAppleCalls: Sendable {
         var isMoreDue = true
         while isMoreDue, !Task.isCancelled {
             isMoreDue = false
-            for kind in AppleCallStore.Kind.allCases where try await make(kind) == Limit.batch { isMoreDue = true }
+            for kind in AppleCallStore.Kind.allCases where try await make(kind) == Self.batchMaximum {
+                isMoreDue = true
+            }
         }
     }
 
     private func make(_ kind: AppleCallStore.Kind) async throws -> Int {
-        let due = try await store.claim(kind, apps: apps.withClients, limit: Limit.batch, lease: Limit.lease)
+        let due = try await store.claim(kind, apps: apps.withClients, limit: Self.batchMaximum, lease: Self.lease)
         guard !due.isEmpty else { return 0 }
         let outcomes = await withTaskGroup(of: AppleCallStore.Outcome.self) { group in
             for call in due { group.addTask { await caller.outcome(of: call) } }

@@ -8,12 +8,6 @@ import ServiceRuntime
 /// Validity is judged at the date that a payload itself names, so whoever has the key of a leaf that expired years ago can
 /// sign for then. What is in doubt is asked of Apple, where the app has a key; else fulfillment holds it, unless it is known
 /// otherwise. Why these defaults: `Shared/Decisions/0016-what-an-expired-certificate-signed.md`.
-///
-/// | variable | meaning | default |
-/// |---|---|---|
-/// | `COUNTERSIGN_EXPIRED_CERTIFICATES_SIGNED_DATA` | `doubt` or `accept` signed transactions and notifications of them | `doubt` |
-/// | `COUNTERSIGN_EXPIRED_CERTIFICATES_RECEIPTS` | the same of receipts | `accept` |
-/// | `COUNTERSIGN_EXPIRED_CERTIFICATES_TOLERANCE` | seconds from the expiry on until a proof that comes then is in doubt | 2592000 |
 struct ExpiredCertificates: Sendable {
     /// What is made of them.
     enum Rule: String, CaseIterable, Sendable {
@@ -23,29 +17,30 @@ struct ExpiredCertificates: Sendable {
         case doubt
     }
 
-    enum Limit {
-        /// Apple changes a leaf two to three weeks before it expires, and a device may be without a network for as long.
-        static let tolerance = Duration.seconds(30 * 86_400)
-        /// The most that can be configured: the ten years of an intermediate.
-        static let toleranceMaximum = Duration.seconds(10 * 366 * 86_400)
-        /// How many transactions of a receipt Apple is asked about, the newest first; the others stay in doubt.
-        static let receiptLookups = 20
-    }
+    /// Apple changes a leaf two to three weeks before it expires, and a device may be without a network for as long.
+    static let toleranceDefault = Duration.seconds(30 * 86_400)
+    /// The most that can be configured: the ten years of an intermediate.
+    static let toleranceMaximum = Duration.seconds(10 * 366 * 86_400)
+    /// How many transactions of a receipt Apple is asked about, the newest first; the others stay in doubt.
+    static let receiptLookupsMaximum = 20
 
     var signedData = Rule.doubt
     var receipts = Rule.accept
-    var tolerance = Limit.tolerance
+    var tolerance = Self.toleranceDefault
     /// What time it is, for proofs that have just come.
     var now: @Sendable () -> Date = { Date() }
 
-    /// The defaults of the table.
+    /// The defaults.
     init() {}
 
     init(_ settings: SettingReader) throws(SettingError) {
+        // `doubt` or `accept` signed transactions and notifications of them
         signedData = try settings.choice("expired_certificates.signed_data", default: signedData)
+        // the same of receipts
         receipts = try settings.choice("expired_certificates.receipts", default: receipts)
+        // seconds from the expiry on until a proof that comes then is in doubt
         tolerance = try settings.duration(
-            "expired_certificates.tolerance", default: tolerance, in: .zero...Limit.toleranceMaximum)
+            "expired_certificates.tolerance", default: tolerance, in: .zero...Self.toleranceMaximum)
     }
 
     /// Whether a proof is in doubt: by when it came, not by when it is judged, or a repetition would say something else.

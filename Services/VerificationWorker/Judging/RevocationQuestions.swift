@@ -12,18 +12,10 @@ struct RevocationQuestions: Sendable {
         .certificateRevoked, detail: "a certificate of the chain was revoked")
     private static let unknown = Verdict.unknown(.revocationUnknown, retryAfterSeconds: RetryTime.revocation)
 
-    private let verifier: SignedDataVerifier
+    let verifier: SignedDataVerifier
     /// Nil when nobody is to be asked.
-    private let checker: RevocationChecker?
-    private let revoked: RevokedCertificates
-
-    init(
-        verifier: SignedDataVerifier, checker: RevocationChecker?, revoked: RevokedCertificates = RevokedCertificates()
-    ) {
-        self.verifier = verifier
-        self.checker = checker
-        self.revoked = revoked
-    }
+    let checker: RevocationChecker?
+    var revoked = RevokedCertificates()
 
     /// Whether there is anything to find out: somebody is asked, or something is known as revoked.
     var areNeeded: Bool { checker != nil || !revoked.isEmpty }

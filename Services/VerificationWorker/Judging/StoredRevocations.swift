@@ -7,10 +7,8 @@ import Synchronization
 
 /// Revocations that were learnt, in the database: for every worker, for after a restart, and for when no responder answers.
 final class StoredRevocations: Sendable {
-    enum Limit {
-        /// The time between looks at what others have learnt, and at what somebody has taken back.
-        static let interval = Duration.seconds(30)
-    }
+    /// The time between looks at what others have learnt, and at what somebody has taken back.
+    static let interval = Duration.seconds(30)
 
     /// What was learnt here and is not written yet.
     private final class Waiting: Sendable {
@@ -54,7 +52,7 @@ final class StoredRevocations: Sendable {
 
     /// Looks at once, whenever something is learnt, and now and then.
     func task(logger: Logger) -> PeriodicTask {
-        let task = PeriodicTask("revocations", schedule: .init(every: Limit.interval), logger: logger) {
+        let task = PeriodicTask("revocations", schedule: .init(every: StoredRevocations.interval), logger: logger) {
             try await self.look()
         }
         waiting.onAdding { task.wake() }

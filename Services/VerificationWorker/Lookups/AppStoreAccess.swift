@@ -13,12 +13,10 @@ import ServiceRuntime
 
 /// All that asks Apple, over one HTTP client: made together, ended together.
 struct AppStoreAccess: Service {
-    enum Limit {
-        /// How long a connection may take to be made, TLS included.
-        static let connect = TimeAmount.seconds(5)
-        /// How long a responder of certificates is waited for.
-        static let responder = Duration.seconds(5)
-    }
+    /// How long a connection may take to be made, TLS included.
+    static let connectTimeout = TimeAmount.seconds(5)
+    /// How long a responder of certificates is waited for.
+    static let responderTimeout = Duration.seconds(5)
 
     /// The apps that are served; others from ``ServedApps/use(_:)`` on.
     let apps: ServedApps
@@ -55,10 +53,10 @@ struct AppStoreAccess: Service {
         let attention = AttentionLog(logger: logger)
         let revocation = Self.revocationQuestions(settings, verifier, revoked: revoked, http: http)
         let answers = ServerAnswers(judge: offline, revocation: revocation, attention: attention)
-        let (patience, flightsMaximum) = (settings.patience, settings.inFlightMaximum)
-        let receipts = ReceiptLookups(
-            client: VerifyReceiptClient(http: http, hosts: settings.verifyReceiptHosts, limits: settings.callLimits),
-            pace: pace, attention: attention, patience: patience, flightsMaximum: flightsMaximum)
+        let calls = LookupCalls(
+            apps: apps, pace: pace, answers: answers,
+            verifyReceipt: VerifyReceiptClient(
+                http: http, hosts: settings.verifyReceiptHosts, limits: settings.callLimits))
         self.apps = apps
         self.http = http
         self.pace = pace
@@ -66,14 +64,8 @@ struct AppStoreAccess: Service {
         self.attention = attention
         self.answers = answers
         judge = LookupJudge(
-            offline: offline,
-            transactions: TransactionLookups(
-                apps: apps, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
-            orders: OrderLookups(
-                apps: apps, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
-            renewals: RenewalLookups(
-                apps: apps, pace: pace, answers: answers, patience: patience, flightsMaximum: flightsMaximum),
-            receipts: receipts, revocation: revocation, notFoundAge: settings.notFoundAge, patience: patience)
+            offline, calls, flights: settings.inFlightMaximum, notFoundAge: settings.notFoundAge,
+            patience: settings.patience)
     }
 
     /// What sweeps with this access; its tasks and what it finds are in the database.
@@ -112,7 +104,7 @@ struct AppStoreAccess: Service {
     ) -> RevocationQuestions? {
         guard settings.asksAboutRevocation || revoked != nil else { return nil }
         let revoked = revoked ?? RevokedCertificates()
-        let timeout = min(settings.patience, Limit.responder)
+        let timeout = min(settings.patience, Self.responderTimeout)
         let checker = RevocationChecker(
             http: http, settings: .init(responder: settings.responder, timeout: timeout), revoked: revoked)
         return RevocationQuestions(
@@ -123,7 +115,7 @@ struct AppStoreAccess: Service {
         var configuration = HTTPClient.Configuration()
         // Apple sends none; whoever does is not Apple.
         configuration.redirectConfiguration = .disallow
-        configuration.timeout.connect = Limit.connect
+        configuration.timeout.connect = Self.connectTimeout
         // All that may be in flight has a connection; a queue in here would have no priorities.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = settings.inFlightMaximum
         // A refused connection is an answer to the breaker's question, and worth knowing at once.

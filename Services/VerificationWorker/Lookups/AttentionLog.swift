@@ -7,12 +7,10 @@ import Synchronization
 /// Tells people that somebody must look: an error in the log for each app and reason, at most once a minute, and
 /// `countersign_attention_total{reason}` every time.
 final class AttentionLog: Sendable {
-    enum Limit {
-        /// The least time between two lines about the same.
-        static let interval = Duration.seconds(60)
-        /// Apps and reasons that are kept apart; beyond it, all are forgotten and may be told again.
-        static let entries = 10_000
-    }
+    /// The least time between two lines about the same.
+    static let interval = Duration.seconds(60)
+    /// Apps and reasons that are kept apart; beyond it, all are forgotten and may be told again.
+    static let entriesMaximum = 10_000
 
     private struct Key: Hashable {
         let reason: ReasonCode
@@ -32,8 +30,8 @@ final class AttentionLog: Sendable {
         let key = Key(reason: reason, app: app)
         let now = ContinuousClock.now
         let isNews = told.withLock { told in
-            if let last = told[key], now - last < Limit.interval { return false }
-            if told.count >= Limit.entries { told = [:] }
+            if let last = told[key], now - last < AttentionLog.interval { return false }
+            if told.count >= AttentionLog.entriesMaximum { told = [:] }
             told[key] = now
             return true
         }

@@ -23,19 +23,17 @@ struct VerifyByLookups: Sendable {
 /// Several batches are under way at a time, so that the slowest of one do not keep the next from beginning; all share one
 /// limit of how many are asked about at a time.
 struct JudgeLookups: Sendable {
-    enum Limit {
-        /// Batches that are under way at a time.
-        static let batches = 16
-        /// Submissions in hand for each that may be in flight: with what waits for its turn, no turn stays empty.
-        static let inHandFactor = 2
-        /// Large proofs that are in memory while Apple thinks: each may have megabytes.
-        static let largeProofs = 16
-    }
+    /// Batches that are under way at a time.
+    static let batchesMaximum = 16
+    /// Submissions in hand for each that may be in flight: with what waits for its turn, no turn stays empty.
+    static let inHandFactor = 2
+    /// Large proofs that are in memory while Apple thinks: each may have megabytes.
+    static let largeProofsMaximum = 16
 
     private let judge: LookupJudge
     private let proofs: ProofReader
     private let turns: FairTurns
-    private let largeTurns = FairTurns(maximum: Limit.largeProofs)
+    private let largeTurns = FairTurns(maximum: Self.largeProofsMaximum)
 
     /// - Parameter inFlightMaximum: submissions that are asked about at a time, of all batches together.
     init(judge: LookupJudge, proofs: ProofReader, inFlightMaximum: Int) {
@@ -46,7 +44,7 @@ struct JudgeLookups: Sendable {
 
     /// The most submissions of a batch.
     static func batchMaximum(inFlightMaximum: Int) -> Int {
-        max(1, inFlightMaximum * Limit.inHandFactor / Limit.batches)
+        max(1, inFlightMaximum * Self.inHandFactor / Self.batchesMaximum)
     }
 
     /// A finding for each submission, in their order.

@@ -101,7 +101,7 @@ extension LookupJudge {
         guard transactions.canAsk(app), !finding.isRejected else { return nil }
         let asked = content.transactions.filter { transaction in
             !transaction.isVouchedFor && finding.claims.contains(transaction.transactionId)
-        }.sorted { $0.purchaseDate > $1.purchaseDate }.prefix(ExpiredCertificates.Limit.receiptLookups)
+        }.sorted { $0.purchaseDate > $1.purchaseDate }.prefix(ExpiredCertificates.receiptLookupsMaximum)
         let answers = await withTaskGroup(of: Confirmation.self) { group in
             for transaction in asked {
                 group.addTask { await confirmation(of: transaction, submission, of: app, until: end) }
@@ -124,12 +124,10 @@ extension LookupJudge {
         of posted: Transaction, _ submission: SubmissionMessage, of app: AppsFile.App,
         until end: ContinuousClock.Instant
     ) async -> Confirmation {
-        let named: [AppStoreEnvironment]? = posted.environment.map { [$0 == .sandbox ? .sandbox : .production] }
-        for environment in named ?? Self.order(submission) {
-            let question = TransactionLookups.Question(
-                app: app, transactionId: posted.transactionId, order: [environment],
-                priority: priority(submission), asker: submission.account)
-            switch await transactions.find(question, within: max(.zero, end - .now)) {
+        let asker = asker(submission, of: app)
+        for environment in posted.environment.map({ [AppStoreEnvironment($0)] }) ?? asker.order {
+            let question = TransactionQuestion(transactionId: posted.transactionId, environments: [environment])
+            switch await transactions.find(question, for: asker, within: max(.zero, end - .now)) {
             case .found(let transaction) where transaction.isSamePurchase(as: posted):
                 return .confirmed(transaction)
             // Another purchase has this id in the other environment, or it can be no id today.

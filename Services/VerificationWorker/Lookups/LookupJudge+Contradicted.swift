@@ -19,10 +19,10 @@ extension LookupJudge {
         }
         let again = OfflineJudge.Refusal(
             verdict: .unknown(reason, retryAfterSeconds: RetryTime.verifyReceipt))
-        guard submission.attempt >= Limit.refusalsUnbelieved else { return .failure(again) }
+        guard submission.attempt >= Self.refusalsUnbelieved else { return .failure(again) }
         switch offline.receipt(proof, of: app, submission) {
         case .success(let content):
-            receipts.attention.raise(
+            attention.raise(
                 reason, app: app.bundleId, "verifyReceipt refuses what Apple signed: our own check of it counts")
             return .success(content)
         case .failure:

@@ -6,21 +6,19 @@ import ServiceRuntime
 
 /// Judges what only Apple's servers can settle; knows nothing of topics.
 struct LookupJudge: Sendable {
-    enum Limit {
-        /// So many answers that there is none are not believed yet: the API may lag behind a purchase.
-        static let notFoundUnbelieved = 5
-        /// The same age as ``LookupJudge/notFoundAge``, where nothing is refused by it: what Apple signed stands, held or as
-        /// it was posted, and a newer proof can be had.
-        static let doubtAge = Duration.seconds(900)
-        /// So many refusals of verifyReceipt are not believed that contradict our own check, or that nothing confirms.
-        static let refusalsUnbelieved = 3
-    }
+    /// So many answers that there is none are not believed yet: the API may lag behind a purchase.
+    static let notFoundUnbelieved = 5
+    /// The same age as ``LookupJudge/notFoundAge``, where nothing is refused by it: what Apple signed stands, held or as
+    /// it was posted, and a newer proof can be had.
+    static let doubtAge = Duration.seconds(900)
+    /// So many refusals of verifyReceipt are not believed that contradict our own check, or that nothing confirms.
+    static let refusalsUnbelieved = 3
 
     let offline: OfflineJudge
-    let transactions: TransactionLookups
-    let orders: OrderLookups
-    let renewals: RenewalLookups
-    let receipts: ReceiptLookups
+    let transactions: Lookups<TransactionQuestion>
+    let orders: Lookups<OrderQuestion>
+    let subscriptions: Lookups<SubscriptionQuestion>
+    let receipts: Lookups<ReceiptQuestion>
     let unknownIds = UnknownIds()
     /// Asks about certificates; nil when nobody is to be asked.
     let revocation: RevocationQuestions?
@@ -28,6 +26,26 @@ struct LookupJudge: Sendable {
     let notFoundAge: Duration
     /// How long one submission waits for Apple.
     let patience: Duration
+    let attention: AttentionLog
+
+    /// - Parameters:
+    ///   - flights: things of one kind that are asked about at a time.
+    ///   - patience: half of it is what a subscription's standing may take.
+    init(_ offline: OfflineJudge, _ calls: LookupCalls, flights: Int, notFoundAge: Duration, patience: Duration) {
+        self.offline = offline
+        revocation = calls.answers.revocation
+        attention = calls.answers.attention
+        self.notFoundAge = notFoundAge
+        self.patience = patience
+        transactions = Lookups(calls, patience: patience, flights: flights)
+        orders = Lookups(
+            calls, patience: patience, flights: min(flights, OrderQuestion.flightsMaximum),
+            remembered: OrderQuestion.rememberedMaximum)
+        subscriptions = Lookups(calls, patience: patience / 2, flights: flights)
+        receipts = Lookups(
+            calls, patience: patience, flights: flights, remembered: ReceiptQuestion.rememberedMaximum,
+            rememberedFor: ReceiptQuestion.rememberedFor)
+    }
 
     /// A finding within the patience, whatever Apple does.
     func finding(for submission: SubmissionMessage, proof: String) async -> Finding {
@@ -51,7 +69,7 @@ struct LookupJudge: Sendable {
     func close() async {
         await transactions.close()
         await orders.close()
-        await renewals.close()
+        await subscriptions.close()
         await receipts.close()
     }
 
@@ -62,12 +80,12 @@ struct LookupJudge: Sendable {
 
     /// The same where what was posted stands all the same.
     func believesUnconfirmed(_ submission: SubmissionMessage) -> Bool {
-        believes(submission, after: min(notFoundAge, Limit.doubtAge))
+        believes(submission, after: min(notFoundAge, Self.doubtAge))
     }
 
     private func believes(_ submission: SubmissionMessage, after age: Duration) -> Bool {
         guard let before = submission.notFound else { return false }
-        return before.count >= Limit.notFoundUnbelieved && .seconds(before.seconds) >= age
+        return before.count >= Self.notFoundUnbelieved && .seconds(before.seconds) >= age
     }
 
     /// What becomes of what Apple does not know: it comes back, ever seldomer, until that is believed.
@@ -88,10 +106,9 @@ struct LookupJudge: Sendable {
             return .unknown(.appStoreNotConfigured, after: RetryTime.notConfigured)
         }
         let end = ContinuousClock.now + patience
-        let question = TransactionLookups.Question(
-            app: app, transactionId: id, order: Self.order(submission), priority: priority(submission),
-            asker: submission.account)
-        switch await transactions.find(question, within: patience) {
+        let asker = asker(submission, of: app)
+        let question = TransactionQuestion(transactionId: id, environments: Set(asker.order))
+        switch await transactions.find(question, for: asker, within: patience) {
         case .found(let transaction):
             let verdict = Self.pass([transaction], submission, of: app)
             guard case .genuine = verdict else { return Finding(verdict) }
@@ -123,21 +140,26 @@ struct LookupJudge: Sendable {
     func status(
         of transaction: Transaction, _ submission: SubmissionMessage, of app: AppsFile.App,
         until end: ContinuousClock.Instant
-    ) async -> RenewalLookups.Status {
+    ) async -> SubscriptionQuestion.Status {
         guard transaction.productType == .autoRenewable, let environment = transaction.environment else {
-            return RenewalLookups.Status()
+            return .init()
         }
-        let question = RenewalLookups.Question(
-            app: app, transactionId: transaction.transactionId,
-            originalTransactionId: transaction.originalTransactionId,
-            environment: environment == .sandbox ? .sandbox : .production, priority: priority(submission),
-            asker: submission.account)
-        return await renewals.find(question, within: max(.zero, end - .now))
+        let question = SubscriptionQuestion(
+            transactionId: transaction.transactionId, originalTransactionId: transaction.originalTransactionId,
+            environment: AppStoreEnvironment(environment))
+        let time = min(max(.zero, end - .now), patience / 2)
+        guard
+            case .found(let status) = await subscriptions.find(
+                question, for: asker(submission, of: app), within: time)
+        else { return .init() }
+        return status
     }
 
-    /// Production first, unless the app was built for the sandbox: a hint saves a call, and decides nothing.
-    static func order(_ submission: SubmissionMessage) -> [AppStoreEnvironment] {
-        submission.expectedEnvironment == .sandbox ? [.sandbox, .production] : [.production, .sandbox]
+    /// Who asks: production is asked first, unless the app was built for the sandbox.
+    func asker(_ submission: SubmissionMessage, of app: AppsFile.App) -> Asker {
+        Asker(
+            app: app, priority: priority(submission), account: submission.account,
+            order: submission.expectedEnvironment == .sandbox ? [.sandbox, .production] : [.production, .sandbox])
     }
 
     /// A player waits for the first answer only; whatever comes again has its time, and so has what somebody asks who has
@@ -154,9 +176,7 @@ struct LookupJudge: Sendable {
         guard transactions.canAsk(app) else {
             return .unknown(.appStoreNotConfigured, after: RetryTime.notConfigured)
         }
-        let question = OrderLookups.Question(
-            app: app, orderId: id, priority: priority(submission), asker: submission.account)
-        switch await orders.find(question, within: patience) {
+        switch await orders.find(OrderQuestion(orderId: id), for: asker(submission, of: app), within: patience) {
         case .found(let transactions):
             return .ofNumber(
                 EnvironmentFirewall.pass(
@@ -178,13 +198,13 @@ struct LookupJudge: Sendable {
         if app.receipts == .verifyReceipt {
             // What Apple never signed would only use up its calls.
             if let refusal = offline.forgery(proof, of: app) { return Finding(refusal.verdict) }
-            switch await receipts.find(question(proof, submission, of: app), within: patience) {
-            case .stated(let verdict):
-                switch contradicted(verdict, proof, submission, of: app) {
+            switch await askVerifyReceipt(proof, submission, of: app) {
+            case .failure(let refusal):
+                switch contradicted(refusal.verdict, proof, submission, of: app) {
                 case .failure(let refusal): return Finding(refusal.verdict)
                 case .success(let read): content = read
                 }
-            case .found(let found): content = found
+            case .success(let found): content = found
             }
         } else {
             switch offline.receipt(proof, of: app, submission) {
@@ -192,9 +212,9 @@ struct LookupJudge: Sendable {
             case .success(let read): content = read
             }
             if app.receipts == .offlineThenVerifyReceipt {
-                let newer = await receipts.find(question(proof, submission, of: app), within: patience)
+                let newer = await askVerifyReceipt(proof, submission, of: app)
                 // Whatever else it says: what Apple signed is genuine, and stands.
-                if case .found(let newer) = newer { content.update(by: newer) }
+                if case .success(let newer) = newer { content.update(by: newer) }
             }
         }
         if content.isDoubtful, let objection = await confirm(&content, submission, of: app, until: end) {
@@ -216,10 +236,9 @@ struct LookupJudge: Sendable {
         _ content: ReceiptContent, lacking named: String, _ submission: SubmissionMessage, of app: AppsFile.App,
         within time: Duration
     ) async -> Finding {
-        let question = TransactionLookups.Question(
-            app: app, transactionId: named, order: [content.environment == .sandbox ? .sandbox : .production],
-            priority: priority(submission), asker: submission.account)
-        switch await transactions.find(question, within: time) {
+        let question = TransactionQuestion(
+            transactionId: named, environments: [AppStoreEnvironment(content.environment)])
+        switch await transactions.find(question, for: asker(submission, of: app), within: time) {
         case .found(let transaction):
             var content = content
             content.add(transaction)
@@ -231,12 +250,16 @@ struct LookupJudge: Sendable {
         }
     }
 
-    private func question(
+    private func askVerifyReceipt(
         _ proof: String, _ submission: SubmissionMessage, of app: AppsFile.App
-    ) -> ReceiptLookups.Question {
-        ReceiptLookups.Question(
-            app: app, receipt: proof, first: Self.order(submission)[0], priority: priority(submission),
-            asker: submission.account, attempt: submission.attempt)
+    ) async -> Result<ReceiptContent, OfflineJudge.Refusal> {
+        let question = ReceiptQuestion(receipt: proof)
+        switch await receipts.find(question, for: asker(submission, of: app), within: patience) {
+        case .found(let answer):
+            return ReceiptContent.read(answer, of: app, attempt: submission.attempt + 1, attention: attention)
+        case .stated(let verdict): return .failure(OfflineJudge.Refusal(verdict: verdict))
+        case .notFound: return .failure(OfflineJudge.Refusal(verdict: ServerAnswers.mismatch))
+        }
     }
 }
 

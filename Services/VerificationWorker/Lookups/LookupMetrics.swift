@@ -5,20 +5,11 @@ import ServiceRuntime
 enum LookupMetrics {
     static func register(_ access: AppStoreAccess, in metrics: PrometheusMetrics) {
         metrics.onScrape {
+            let judge = access.judge
             var samples = [
-                GaugeSample(
-                    "countersign_lookups_in_flight", labels: [("kind", "transaction")],
-                    Double(access.judge.transactions.inFlight)),
-                GaugeSample(
-                    "countersign_lookups_in_flight", labels: [("kind", "order")],
-                    Double(access.judge.orders.inFlight)),
-                GaugeSample(
-                    "countersign_lookups_in_flight", labels: [("kind", "renewal")],
-                    Double(access.judge.renewals.inFlight)),
-                GaugeSample(
-                    "countersign_lookups_in_flight", labels: [("kind", "receipt")],
-                    Double(access.judge.receipts.inFlight)),
-            ]
+                ("transaction", judge.transactions.inFlight), ("order", judge.orders.inFlight),
+                ("renewal", judge.subscriptions.inFlight), ("receipt", judge.receipts.inFlight),
+            ].map { GaugeSample("countersign_lookups_in_flight", labels: [("kind", $0.0)], Double($0.1)) }
             for (key, statistics) in access.pace.budgetStatistics {
                 samples += Self.samples(of: key, statistics)
             }

@@ -5,13 +5,11 @@ import Synchronization
 ///
 /// Each such id costs a dozen calls of the app's budget, so whoever invents them waits behind those who have bought something.
 final class UnknownIds: Sendable {
-    enum Limit {
-        /// Unknown ids of an account within ``period`` that are taken for mistakes.
-        static let mistakes = 5
-        static let period = Duration.seconds(600)
-        /// Accounts that are remembered; of more, all are forgiven.
-        static let accounts = 10_000
-    }
+    /// Unknown ids of an account within ``period`` that are taken for mistakes.
+    static let mistakesMaximum = 5
+    static let period = Duration.seconds(600)
+    /// Accounts that are remembered; of more, all are forgiven.
+    static let accountsMaximum = 10_000
 
     private struct Account: Hashable {
         let app: String
@@ -35,7 +33,7 @@ final class UnknownIds: Sendable {
     func note(_ submission: SubmissionMessage, now: ContinuousClock.Instant = .now) {
         state.withLock { state in
             Self.turn(&state, now)
-            if state.counts.count >= Limit.accounts { state.counts = [:] }
+            if state.counts.count >= UnknownIds.accountsMaximum { state.counts = [:] }
             state.counts[Account(app: submission.app, name: submission.account), default: 0] += 1
         }
     }
@@ -45,14 +43,14 @@ final class UnknownIds: Sendable {
         state.withLock { state in
             Self.turn(&state, now)
             let account = Account(app: submission.app, name: submission.account)
-            return state.counts[account, default: 0] + state.before[account, default: 0] > Limit.mistakes
+            return state.counts[account, default: 0] + state.before[account, default: 0] > UnknownIds.mistakesMaximum
         }
     }
 
     private static func turn(_ state: inout State, _ now: ContinuousClock.Instant) {
         let elapsed = state.began.duration(to: now)
-        guard elapsed >= Limit.period else { return }
-        state.before = elapsed < Limit.period * 2 ? state.counts : [:]
+        guard elapsed >= UnknownIds.period else { return }
+        state.before = elapsed < UnknownIds.period * 2 ? state.counts : [:]
         state.counts = [:]
         state.began = now
     }

@@ -69,7 +69,7 @@ struct JudgeSubmissions: Sendable {
             for (index, judgement) in judged { findings[index] = self.finding(judgement) }
         }
         let large = submissions.indices.filter { submissions[$0].isClaimCheck }
-        await Self.forEach(large, atOnce: ProofReader.Limit.atOnce) { index in
+        await Self.forEach(large, atOnce: ProofReader.atOnce) { index in
             (index, await findingOfClaimCheck(submissions[index]))
         } take: { index, finding in
             findings[index] = finding
@@ -144,12 +144,10 @@ struct JudgeSubmissions: Sendable {
 
 /// Cuts a batch into pieces of work, so that large receipts are spread over the cores.
 enum ProofBatches {
-    enum Limit {
-        /// Submissions of a piece.
-        static let count = 16
-        /// Bytes of proofs in a piece: some milliseconds of work.
-        static let bytes = 128 << 10
-    }
+    /// Submissions of a piece.
+    static let countMaximum = 16
+    /// Bytes of proofs in a piece: some milliseconds of work.
+    static let bytesMaximum = 128 << 10
 
     /// Ranges of the batch in its order; one that is too large alone is a piece by itself.
     static func pieces(_ submissions: [SubmissionMessage]) -> [Range<Int>] {
@@ -158,7 +156,7 @@ enum ProofBatches {
         var bytes = 0
         for (index, submission) in submissions.enumerated() {
             let size = submission.proof.utf8.count
-            if index > start, index - start >= Limit.count || bytes + size > Limit.bytes {
+            if index > start, index - start >= Self.countMaximum || bytes + size > Self.bytesMaximum {
                 pieces.append(start..<index)
                 start = index
                 bytes = 0
@@ -172,10 +170,8 @@ enum ProofBatches {
 
 /// Fetches proofs that were too large for a message from the table `submissions`.
 struct ProofReader: Sendable {
-    enum Limit {
-        /// Large proofs that are in memory at a time: each may have megabytes.
-        static let atOnce = 4
-    }
+    /// Large proofs that are in memory at a time: each may have megabytes.
+    static let atOnce = 4
 
     private let submissions: SubmissionStore?
     private let logger: Logger

@@ -6,10 +6,8 @@ import Synchronization
 ///
 /// The timers are kept, one for each host. The counters are looked up: status and code are known only with the answer.
 final class AppStoreCallMetrics: Sendable {
-    enum Limit {
-        /// Codes of Apple's that have a label of their own; further ones count as ``AppStoreCallMetrics/other``.
-        static let codes = 64
-    }
+    /// Codes of Apple's that have a label of their own; further ones count as ``AppStoreCallMetrics/other``.
+    static let codesMaximum = 64
 
     static let other = "other"
     static let none = "none"
@@ -48,7 +46,7 @@ final class AppStoreCallMetrics: Sendable {
         guard let code else { return Self.none }
         let isKnown = codes.withLock { codes in
             if codes.contains(code.rawValue) { return true }
-            guard codes.count < Limit.codes else { return false }
+            guard codes.count < AppStoreCallMetrics.codesMaximum else { return false }
             codes.insert(code.rawValue)
             return true
         }

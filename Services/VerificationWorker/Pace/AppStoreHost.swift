@@ -30,7 +30,7 @@ enum CallClass: String, Sendable, Hashable, CaseIterable {
     case usual
     /// Look Up Order ID: 10 a second.
     case orders
-    /// Set App Account Token: 20 a second.
+    /// Set App Account Token and Extend a Subscription Renewal Date: 20 a second.
     case tokens
 }
 
@@ -46,12 +46,10 @@ struct BudgetKey: Sendable, Hashable {
 /// Apple allows each app 50 calls a second of the class that Get Transaction Info is in, 20 of the one that Set App Account Token
 /// is in and 10 of the one that Look Up Order ID is in, a tenth of it in the sandbox. For verifyReceipt it documents no limit; the pace of the former is kept there.
 struct AppStoreRates: Sendable, Hashable {
-    enum Limit {
-        /// What the sandbox allows of production's.
-        static let sandboxShare = 0.1
-        /// Budgets that are kept, of apps, hosts and classes of calls.
-        static let budgets = 4_000
-    }
+    /// What the sandbox allows of production's.
+    static let sandboxShare = 0.1
+    /// Budgets that are kept, of apps, hosts and classes of calls.
+    static let budgetsMaximum = 4_000
 
     /// Calls a second of the class of 50, in production.
     var perSecond: Double
@@ -71,7 +69,7 @@ struct AppStoreRates: Sendable, Hashable {
             case .orders: ordersPerSecond
             case .tokens: tokensPerSecond
             }
-        let rate = allowed * share * (isSandbox ? Limit.sandboxShare : 1)
+        let rate = allowed * share * (isSandbox ? Self.sandboxShare : 1)
         return RateBudget.Limit(perSecond: rate, burst: max(1, rate))
     }
 }

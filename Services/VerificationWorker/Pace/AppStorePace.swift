@@ -3,19 +3,18 @@ import Foundation
 import Logging
 import Metrics
 import Pacing
+import PurchaseModel
 import ServiceRuntime
 import Synchronization
 
 /// Asks Apple's hosts at the pace that they bear: a budget for each app, host and class of calls, a breaker for each host.
 final class AppStorePace: Sendable {
-    enum Limit {
-        /// The longest that a 429 is believed: Apple counts by the hour.
-        static let closure = Duration.seconds(2 * 3_600)
-        /// The shortest pause between two looks at a host that rests.
-        static let probePause = Duration.milliseconds(10)
-        /// Budgets that metrics tell of: three series each, of the few thousand that a process may have.
-        static let budgetsTold = 500
-    }
+    /// The longest that a 429 is believed: Apple counts by the hour.
+    static let closureMaximum = Duration.seconds(2 * 3_600)
+    /// The shortest pause between two looks at a host that rests.
+    static let probePause = Duration.milliseconds(10)
+    /// Budgets that metrics tell of: three series each, of the few thousand that a process may have.
+    static let budgetsToldMaximum = 500
 
     /// Told when the main host goes away and comes back, in order.
     typealias OnOutage = @Sendable (_ isOut: Bool) -> Void
@@ -33,8 +32,8 @@ final class AppStorePace: Sendable {
         rates: AppStoreRates, sweepShare: Double = 1, breaker settings: CircuitBreaker.Settings, logger: Logger,
         onOutage: @escaping OnOutage = { _ in }
     ) {
-        budgets = RateBudgets(budgetsMaximum: AppStoreRates.Limit.budgets) { rates.limit(of: $0) }
-        sweepBudgets = RateBudgets(budgetsMaximum: AppStoreRates.Limit.budgets) { key in
+        budgets = RateBudgets(budgetsMaximum: AppStoreRates.budgetsMaximum) { rates.limit(of: $0) }
+        sweepBudgets = RateBudgets(budgetsMaximum: AppStoreRates.budgetsMaximum) { key in
             let limit = rates.limit(of: key)
             return RateBudget.Limit(perSecond: limit.perSecond * sweepShare, burst: 1)
         }
@@ -62,13 +61,13 @@ final class AppStorePace: Sendable {
         breakers[host] ?? CircuitBreaker()
     }
 
-    /// Every budget at this moment; of very many the first ``Limit/budgetsTold``, by app, host and class.
+    /// Every budget at this moment; of very many the first ``budgetsToldMaximum``, by app, host and class.
     var budgetStatistics: [(key: BudgetKey, statistics: RateBudget.Statistics)] {
         let all = budgets.statistics.map { (key: $0.key, statistics: $0.value) }
         func precedes(_ left: BudgetKey, _ right: BudgetKey) -> Bool {
             (left.app, left.host.name, left.callClass.rawValue) < (right.app, right.host.name, right.callClass.rawValue)
         }
-        return Array(all.sorted { precedes($0.key, $1.key) }.prefix(Limit.budgetsTold))
+        return Array(all.sorted { precedes($0.key, $1.key) }.prefix(AppStorePace.budgetsToldMaximum))
     }
 
     /// Whether lookups wait for the main host to come back.
@@ -87,21 +86,25 @@ final class AppStorePace: Sendable {
     ) async -> CallOutcome<Value> {
         let breaker = breaker(of: host)
         // No room is used up for a call that would not go out.
-        if let wait = breaker.nextProbe, wait > .zero { return .unavailable(retryAfterSeconds: wait.inSeconds) }
+        if let wait = breaker.nextProbe, wait > .zero {
+            return .later(.appStoreUnavailable, afterSeconds: wait.inSeconds)
+        }
         let key = BudgetKey(app: app, host: host, callClass: callClass)
         if priority == .sweep,
             case .refused(let wait) = await sweepBudgets.budget(for: key).acquire(
                 priority, asker: asker, patience: patience)
         {
-            return .rateLimited(retryAfterSeconds: wait.inSeconds)
+            return .later(.rateLimited, afterSeconds: wait.inSeconds)
         }
         let budget = budgets.budget(for: key)
         if case .refused(let wait) = await budget.acquire(priority, asker: asker, patience: patience) {
             Self.budgetRefusals(host).increment()
-            return .rateLimited(retryAfterSeconds: wait.inSeconds)
+            return .later(.rateLimited, afterSeconds: wait.inSeconds)
         }
         let admission = breaker.admit()
-        if case .refused(let wait) = admission { return .unavailable(retryAfterSeconds: wait.inSeconds) }
+        if case .refused(let wait) = admission {
+            return .later(.appStoreUnavailable, afterSeconds: wait.inSeconds)
+        }
         let start = ContinuousClock.now
         let result = await Self.caught(body)
         metrics.record(host, result, took: ContinuousClock.now - start)
@@ -112,11 +115,11 @@ final class AppStorePace: Sendable {
     func probe() async -> Duration? {
         let breaker = breaker(of: .main)
         guard breaker.isOpen else { return nil }
-        if let wait = breaker.nextProbe, wait > .zero { return max(wait, Limit.probePause) }
-        guard let call = lastFailure.withLock({ $0 }) else { return Limit.probePause }
+        if let wait = breaker.nextProbe, wait > .zero { return max(wait, AppStorePace.probePause) }
+        guard let call = lastFailure.withLock({ $0 }) else { return AppStorePace.probePause }
         switch breaker.admit() {
         case .allowed: return nil
-        case .refused(let wait): return max(wait, Limit.probePause)
+        case .refused(let wait): return max(wait, AppStorePace.probePause)
         case .probe: break
         }
         let health = await call()
@@ -126,7 +129,7 @@ final class AppStorePace: Sendable {
         case .isNotKnown: breaker.abandoned(.probe)
         }
         Self.calls(.main, outcome: "probe").increment()
-        return breaker.isOpen ? max(breaker.nextProbe ?? .zero, Limit.probePause) : nil
+        return breaker.isOpen ? max(breaker.nextProbe ?? .zero, AppStorePace.probePause) : nil
     }
 
     private func outcome<Value: Sendable>(
@@ -153,7 +156,7 @@ final class AppStorePace: Sendable {
             // The task was cancelled: nothing is known of the host.
             breaker.abandoned(admission)
             Self.calls(host, outcome: "cancelled").increment()
-            return .unavailable(retryAfterSeconds: RetryTime.late)
+            return .later(.appStoreUnavailable, afterSeconds: RetryTime.late)
         }
     }
 
@@ -164,10 +167,10 @@ final class AppStorePace: Sendable {
         case .rateLimited:
             let wait = Self.wait(until: error.retryAfter, now: Date())
             budget.close(for: wait)
-            return .rateLimited(retryAfterSeconds: wait.inSeconds)
+            return .later(.rateLimited, afterSeconds: wait.inSeconds)
         case .server, .transport, .unreadable:
             let wait = breaker(of: host).nextProbe?.inSeconds ?? RetryTime.appStoreTrouble
-            return .unavailable(retryAfterSeconds: max(wait, RetryTime.late))
+            return .later(.appStoreUnavailable, afterSeconds: max(wait, RetryTime.late))
         case .notFound, .unauthorized, .invalidRequest:
             return .refused(error)
         }
@@ -177,7 +180,7 @@ final class AppStorePace: Sendable {
     static func wait(until instant: Date?, now: Date) -> Duration {
         guard let instant else { return .seconds(RetryTime.rateLimited) }
         let milliseconds = (instant.timeIntervalSince(now) * 1_000).rounded(.up)
-        let most = Limit.closure.inSeconds * 1_000
+        let most = AppStorePace.closureMaximum.inSeconds * 1_000
         return .milliseconds(Int64(min(max(milliseconds, 1), most)))
     }
 

@@ -1,4 +1,5 @@
 import AppStoreServerAPI
+import PurchaseModel
 
 /// What came of a call to Apple.
 enum CallOutcome<Value: Sendable>: Sendable {
@@ -6,10 +7,9 @@ enum CallOutcome<Value: Sendable>: Sendable {
     case answer(Value)
     /// Apple answered with an error about this request.
     case refused(AppStoreServerError)
-    /// The host does not answer, answers with errors of its own, or is not asked while it rests.
-    case unavailable(retryAfterSeconds: Double)
-    /// Apple, or our budget, has no room until then.
-    case rateLimited(retryAfterSeconds: Double)
+    /// There is no answer until then: `app_store_unavailable` where the host does not answer, answers with errors of its own
+    /// or rests, `rate_limited` where Apple or our budget has no room, `app_store_not_configured` where the app has no key.
+    case later(ReasonCode, afterSeconds: Double)
 }
 
 extension AppStoreServerError {

@@ -1,35 +1,27 @@
-import Kafka
 import Logging
-import Messages
-import ServiceLifecycle
 import ServiceRuntime
 import Synchronization
 
 /// Divides Apple's limits among the workers: each has the share of the partitions that the group gave it.
-struct RateShare: Service {
-    enum Limit {
-        /// How often our partitions are counted; it costs nothing.
-        static let interval = Duration.seconds(2)
-        /// Every how many counts the topic's partitions are counted: somebody may add some.
-        static let countsBetweenLooks = 30
-    }
+enum RateShare {
+    /// How often our partitions are counted; it costs nothing.
+    static let interval = Duration.seconds(2)
+    /// Every how many counts the topic's partitions are counted: somebody may add some.
+    static let countsBetweenLooks = 30
 
-    private let task: PeriodicTask
-    private let close: @Sendable () async -> Void
-
+    /// What counts until graceful shutdown.
+    ///
     /// - Parameters:
     ///   - total: how many partitions there are; nil when nobody knows.
     ///   - assigned: how many of them are ours.
-    ///   - close: ends what `total` asks.
-    init(
+    static func task(
         pace: AppStorePace, total: @escaping @Sendable () async throws -> Int?,
-        assigned: @escaping @Sendable () -> Int, logger: Logger, close: @escaping @Sendable () async -> Void = {}
-    ) {
+        assigned: @escaping @Sendable () -> Int, logger: Logger
+    ) -> PeriodicTask {
         let known = KnownTotal()
-        self.close = close
-        task = PeriodicTask("rate-share", schedule: .init(every: Limit.interval), logger: logger) {
+        return PeriodicTask("rate-share", schedule: .init(every: interval), logger: logger) {
             if known.isDue, let count = try await total(), count > 0 { known.set(count) }
-            if let count = known.count { pace.setShare(Self.share(of: assigned(), in: count)) }
+            if let count = known.count { pace.setShare(share(of: assigned(), in: count)) }
         }
     }
 
@@ -42,12 +34,6 @@ struct RateShare: Service {
         return min(1, Double(max(1, assigned)) / Double(total))
     }
 
-    /// Counts until graceful shutdown.
-    func run() async throws {
-        try await task.run()
-        await close()
-    }
-
     /// The partitions of the topic as they were last counted.
     private final class KnownTotal: Sendable {
         private let state = Mutex((count: Int?.none, age: 0))
@@ -58,7 +44,7 @@ struct RateShare: Service {
         var isDue: Bool {
             state.withLock { state in
                 state.age += 1
-                return state.count == nil || state.age >= Limit.countsBetweenLooks
+                return state.count == nil || state.age >= RateShare.countsBetweenLooks
             }
         }
 

@@ -46,12 +46,10 @@ enum VerdictCount {
 
 /// Cuts a finding into messages that a broker takes.
 enum VerdictParts {
-    enum Limit {
-        /// Transactions of one message: with their evidence, some 300 kB.
-        static let transactions = 200
-        /// Bytes of evidence in one message; brokers take a megabyte by default.
-        static let evidenceBytes = 512 << 10
-    }
+    /// Transactions of one message: with their evidence, some 300 kB.
+    static let transactionsMaximum = 200
+    /// Bytes of evidence in one message; brokers take a megabyte by default.
+    static let evidenceBytesMaximum = 512 << 10
 
     /// The messages in their order: all but the last are partial, and what the poster claims comes last.
     ///
@@ -95,7 +93,8 @@ enum VerdictParts {
         var bytes = 0
         for transaction in transactions {
             let size = transaction.evidence?.utf8.count ?? 0
-            let isFull = parts[parts.count - 1].count >= Limit.transactions || bytes + size > Limit.evidenceBytes
+            let isFull =
+                parts[parts.count - 1].count >= Self.transactionsMaximum || bytes + size > Self.evidenceBytesMaximum
             if isFull, !parts[parts.count - 1].isEmpty {
                 parts.append([])
                 bytes = 0

@@ -10,12 +10,10 @@ import Synchronization
 ///
 /// Never a value: it may be anybody's.
 final class UnknownFieldTally: Sendable {
-    enum Limit {
-        /// Names that are counted by name; further ones are ``other``.
-        static let names = 100
-        /// Characters of a name.
-        static let characters = 64
-    }
+    /// Names that are counted by name; further ones are ``other``.
+    static let namesMaximum = 100
+    /// Characters of a name.
+    static let charactersMaximum = 64
 
     /// What names beyond the limit are counted as.
     static let other = "other"
@@ -41,10 +39,10 @@ final class UnknownFieldTally: Sendable {
     private func count(_ fields: [String]?, of app: String) {
         for field in fields ?? [] {
             let plain = field.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "_") }
-            let name = String(plain.prefix(Limit.characters))
+            let name = String(plain.prefix(UnknownFieldTally.charactersMaximum))
             let (label, isNew) = names.withLock { names in
                 if names.contains(name) { return (name, false) }
-                guard names.count < Limit.names else { return (Self.other, false) }
+                guard names.count < UnknownFieldTally.namesMaximum else { return (Self.other, false) }
                 names.insert(name)
                 return (name, true)
             }

@@ -6,10 +6,8 @@ import ServiceRuntime
 
 /// Apple's answers to the questions of the sweep, at the lowest priority: whoever waits for an answer goes first.
 struct SweepCalls: Sendable {
-    enum Limit {
-        /// How long a call may wait for room; then it is put off.
-        static let patience = Duration.seconds(20)
-    }
+    /// How long a call may wait for room; then it is put off.
+    static let patience = Duration.seconds(20)
 
     /// Whom the calls are for: one asker among all accounts.
     static let asker = "sweep"
@@ -36,14 +34,12 @@ struct SweepCalls: Sendable {
         }
         let outcome = await pace.call(
             AppStoreHost(kind: .serverAPI, environment: environment), app: app.bundleId, callClass: callClass,
-            priority: .sweep, asker: Self.asker, patience: Limit.patience
+            priority: .sweep, asker: Self.asker, patience: Self.patience
         ) { try await body(client, environment) }
         switch outcome {
         case .answer(let value): return .value(value)
-        case .unavailable(let seconds):
-            return .step(.putOff(seconds: seconds, reason: ReasonCode.appStoreUnavailable.rawValue))
-        case .rateLimited(let seconds):
-            return .step(.putOff(seconds: seconds, reason: ReasonCode.rateLimited.rawValue))
+        case .later(let reason, let seconds):
+            return .step(.putOff(seconds: seconds, reason: reason.rawValue))
         case .refused(let error): return .step(step(about: error, task, app))
         }
     }
@@ -54,6 +50,11 @@ struct SweepCalls: Sendable {
         case .unknownCustomer where task.kind.isOfCustomer:
             // Its account is gone, or the purchase was another environment's: there is nothing to be found.
             return .end(SweepTaskStore.Progress(revision: task.revision, calls: 1))
+        case .misunderstood where task.kind == .order && error.category == .invalidRequest,
+            .unauthorized where task.kind == .order && !app.isReleased:
+            // The order id is all that the question says, and somebody typed it: what is wrong is the id. Of an app that was
+            // never released nobody has one.
+            return .end(SweepTaskStore.Progress(calls: 1))
         case .unauthorized where task.environment == .production && !app.isReleased:
             return .putOff(seconds: RetryTime.notConfigured, reason: "the app was never released")
         case .unauthorized:

@@ -18,6 +18,7 @@ struct SweepCustomers: Sendable {
     func page(of task: SweepTask, _ progress: SweepTaskStore.Progress, _ app: AppsFile.App) async throws -> SweepStep {
         switch task.kind {
         case .statuses: return try await statuses(of: task, app)
+        case .order: return try await order(task, app)
         case .refunds:
             let answer = await calls.call(task, app, callClass: .orders) {
                 [revision = progress.revision] client, host in
@@ -56,6 +57,27 @@ struct SweepCustomers: Sendable {
         return .page(next)
     }
 
+    /// The purchases of an order of Apple's e-mail.
+    private func order(_ task: SweepTask, _ app: AppsFile.App) async throws -> SweepStep {
+        let answer = await calls.call(task, app, callClass: .orders) { client, host in
+            try await client.lookUpOrder(task.subject, in: host)
+        }
+        switch answer {
+        case .step(let step): return step
+        case .value(let order):
+            // An order of another app, or of none.
+            guard order.status == .valid else { return .end(SweepTaskStore.Progress(calls: 1)) }
+            guard order.signedTransactions.count <= OrderQuestion.transactionsMaximum else {
+                return .putOff(seconds: RetryTime.attention, reason: ReasonCode.answerMismatch.rawValue)
+            }
+            let taken = try await takeIn(order.signedTransactions, task, app)
+            return taken.again(after: task.failures)
+                ?? .end(
+                    SweepTaskStore.Progress(
+                        revision: taken.transactionIds.joined(separator: ","), calls: 1, found: taken.found))
+        }
+    }
+
     private func takeIn(_ signed: [String], _ task: SweepTask, _ app: AppsFile.App) async throws -> SweepTaken {
         var read: [(jws: String, transaction: Transaction)] = []
         var taken = SweepTaken()
@@ -65,6 +87,7 @@ struct SweepCustomers: Sendable {
             case .failure(let refusal): taken.unchecked = refusal.verdict
             }
         }
+        taken.transactionIds = read.map(\.transaction.transactionId)
         let known = try await recorded.transactions(of: read.map(\.transaction.orderKey))
         taken.found = try await recoveries.takeIn(
             read.compactMap { finding($0.jws, $0.transaction, known[$0.transaction.orderKey], app) }, by: task)

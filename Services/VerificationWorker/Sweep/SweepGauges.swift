@@ -5,10 +5,8 @@ import ServiceRuntime
 
 /// Measures what the sweep has not come to; every worker tells the same numbers, which are the database's.
 actor SweepGauges {
-    enum Limit {
-        /// How often the database is asked.
-        static let interval = Duration.seconds(30)
-    }
+    /// How often the database is asked.
+    static let interval = Duration.seconds(30)
 
     static let due = "countersign_sweep_due"
     static let age = "countersign_sweep_due_oldest_age_seconds"
@@ -23,7 +21,7 @@ actor SweepGauges {
 
     /// What measures it.
     nonisolated func task(logger: Logger) -> PeriodicTask {
-        PeriodicTask("sweep-gauges", schedule: .init(every: Limit.interval), logger: logger) {
+        PeriodicTask("sweep-gauges", schedule: .init(every: SweepGauges.interval), logger: logger) {
             try await self.measure()
         }
     }

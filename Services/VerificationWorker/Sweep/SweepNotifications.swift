@@ -8,11 +8,9 @@ import ServiceRuntime
 
 /// Compares what Apple sent, by its own word, with what came: Get Notification History of an app, a window of time after the other.
 struct SweepNotifications: Sendable {
-    enum Limit {
-        /// How long Apple keeps notifications, less an hour for clocks (apple-facts C9).
-        static func history(in environment: StoreEnvironment) -> TimeInterval {
-            (environment == .sandbox ? 30 : 180) * 86_400 - 3_600
-        }
+    /// How long Apple keeps notifications, less an hour for clocks (apple-facts C9).
+    static func history(in environment: StoreEnvironment) -> TimeInterval {
+        (environment == .sandbox ? 30 : 180) * 86_400 - 3_600
     }
 
     let calls: SweepCalls
@@ -60,7 +58,7 @@ struct SweepNotifications: Sendable {
             task.kind == .failures
             ? min(lookback, task.coveredUntil ?? lookback)
             : (task.coveredUntil ?? lookback).addingTimeInterval(-settings.overlap.inSeconds)
-        start = max(start, end.addingTimeInterval(-Limit.history(in: environment)))
+        start = max(start, end.addingTimeInterval(-Self.history(in: environment)))
         return start < end ? start..<end : nil
     }
 

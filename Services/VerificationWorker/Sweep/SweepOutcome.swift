@@ -14,14 +14,14 @@ enum SweepStep: Sendable {
 
 /// What came of one page's content.
 struct SweepTaken {
-    enum Limit {
-        /// So often a page is asked for again that has something which does not verify; then it is passed over, and the
-        /// alarms have told of it.
-        static let mismatches = 12
-    }
+    /// So often a page is asked for again that has something which does not verify; then it is passed over, and the
+    /// alarms have told of it.
+    static let mismatchesMaximum = 12
 
     /// How many findings were new.
     var found = 0
+    /// Those that Apple told of, news or not.
+    var transactionIds: [String] = []
     /// Why something of the page could not be checked; nil when all of it was.
     var unchecked: Verdict?
 
@@ -30,7 +30,7 @@ struct SweepTaken {
     /// - Parameter failures: how often the task failed in a row.
     func again(after failures: Int) -> SweepStep? {
         guard case .unknown(let reason, let seconds)? = unchecked else { return nil }
-        guard reason != .answerMismatch || failures < Limit.mismatches else { return nil }
+        guard reason != .answerMismatch || failures < Self.mismatchesMaximum else { return nil }
         return .putOff(seconds: seconds, reason: reason.rawValue)
     }
 }

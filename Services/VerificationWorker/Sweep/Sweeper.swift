@@ -8,14 +8,12 @@ import ServiceRuntime
 
 /// The use case: asks Apple for what nobody told us of, a page at a time, by tasks that all workers share.
 struct Sweeper: Sendable {
-    enum Limit {
-        /// Pages that one worker reads of a task before others get their turn.
-        static let pages = 200
-        /// The longest that a round is put off which failed again and again.
-        static let delay = Duration.seconds(3_600)
-        /// The least time between two rounds of a task that begins anew.
-        static let again = Duration.seconds(1)
-    }
+    /// Pages that one worker reads of a task before others get their turn.
+    static let pagesMaximum = 200
+    /// The longest that a round is put off which failed again and again.
+    static let delayMaximum = Duration.seconds(3_600)
+    /// The least time between two rounds of a task that begins anew.
+    static let pauseMinimum = Duration.seconds(1)
 
     let tasks: SweepTaskStore
     let requests: SweepRequestStore
@@ -108,7 +106,7 @@ struct Sweeper: Sendable {
                 task, by: .seconds(RetryTime.notConfigured), reason: ReasonCode.appUnknown.rawValue)
         }
         var progress = SweepTaskStore.Progress(window: task.window, page: task.page, revision: task.revision)
-        for _ in 1...Limit.pages {
+        for _ in 1...Self.pagesMaximum {
             if Task.isShuttingDownGracefully || Task.isCancelled { break }
             switch try await page(of: task, progress, app) {
             case .page(let next):
@@ -144,9 +142,9 @@ struct Sweeper: Sendable {
 
     /// At least as long as Apple, or the breaker, says; doubled while it fails.
     private func delay(_ seconds: Double, _ task: SweepTask, startsAnew: Bool) -> Duration {
-        let said = max(Duration.seconds(seconds), startsAnew ? Limit.again : .zero)
-        let grown = Limit.again * Double(1 << min(task.failures, 12))
-        return max(said, min(grown, Limit.delay)) * Double.random(in: 1...1.2)
+        let said = max(Duration.seconds(seconds), startsAnew ? Self.pauseMinimum : .zero)
+        let grown = Self.pauseMinimum * Double(1 << min(task.failures, 12))
+        return max(said, min(grown, Self.delayMaximum)) * Double.random(in: 1...1.2)
     }
 
     private func count(_ task: SweepTask, _ outcome: String) {

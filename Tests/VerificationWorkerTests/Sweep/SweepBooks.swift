@@ -71,7 +71,7 @@ struct SweepBooks: Sendable {
             AppsFile(apps: Dictionary(access.apps.all.map { ($0.bundleId, $0) }) { first, _ in first }))
         let fulfill = FulfillVerdicts(
             pool: pool, catalogues: catalogues,
-            load: LoadBatch(logger: Stage.quiet, device: DeviceRule(canBeAsked: { apps.canBeAsked($0) })),
+            load: LoadBatch(logger: Stage.quiet, canBeAsked: { apps.canBeAsked($0) }),
             subscriptions: UpdateSubscriptions(),
             submissions: SettleSubmissions(backOff: BackOff(delayMaximum: .seconds(60))), eventLease: .seconds(30),
             announce: AnnounceOutcomes { _ in }, doubtful: DoubtfulProducts(),

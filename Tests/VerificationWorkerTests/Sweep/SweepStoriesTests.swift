@@ -11,6 +11,46 @@ import Testing
 /// What nobody told us of, and Apple still knows.
 @Suite("The sweep's stories", .enabled(if: SweepBooks.isThere, SweepBooks.missing))
 struct SweepStoriesTests {
+    @Test(
+        "a customer has nothing but the order id of Apple's e-mail: his purchase is found, and held until somebody is named"
+    )
+    func orderId() async throws {
+        try await SweepBooks.with { books in
+            let store = books.stage.simulator
+            let paid = try await store.sell("coins.100", type: "Consumable", to: "apple", token: nil)
+            let orderId = try await store.orderId(of: paid.transactionId)
+            try await books.stage.withAccess { access in
+                let requests = SweepRequestStore(pool: books.pool)
+                func ask(_ id: String) async throws -> SweepRequestStore.Status {
+                    let asking = try await requests.ask(
+                        .order(id), app: SubmissionFixture.app, environment: nil, actor: "kim", reason: "ticket 1",
+                        limit: 9)
+                    guard case .asked(let request, true) = asking else { throw Unexpected(asking: asking) }
+                    try await books.sweep(access)
+                    return try #require(try await requests.find(request, app: SubmissionFixture.app))
+                }
+                let found = try await ask(orderId)
+                #expect(found.finishedAt != nil && found.found == 1 && found.calls == 1)
+                #expect(found.recovered.map(\.transactionId) == [paid.transactionId])
+                #expect(found.recovered.first?.state == "parked" && found.recovered.first?.reason == "unclaimed")
+                // Asked once more, nothing is new, and the purchase is told all the same.
+                let again = try await ask(orderId)
+                #expect(again.found == 0 && again.recovered == found.recovered)
+                // An order that Apple does not know, and what cannot be one, end the question.
+                for unknown in ["MNONESUCH", "x"] {
+                    let nothing = try await ask(unknown)
+                    #expect(nothing.finishedAt != nil && nothing.recovered.isEmpty, "\(unknown)")
+                }
+                #expect(
+                    try await books.number(
+                        "SELECT count(*) AS n FROM audit_log WHERE action = 'sweep' AND actor = 'kim'") == 4)
+                try await ConsistencyCheck(pool: books.pool).expectClean()
+            }
+        }
+    }
+
+    private struct Unexpected: Error { let asking: SweepRequestStore.Asking }
+
     @Test("our endpoint was away for days, and Apple has given up: the sweep leaves books and store in agreement")
     func outage() async throws {
         try await SweepBooks.with { books in
