@@ -69,7 +69,7 @@ struct Assembly {
         let forwarding = try Self.forwarding(configuration, pool, logger)
         let pings = SendPings(
             store: WebhookPingStore(pool: pool), endpoints: endpoints,
-            sender: SendWebhook(
+            post: EndpointPost(
                 clients: clients, timeout: configuration.delivery.timeout, version: context.identity.version),
             lease: configuration.delivery.lease)
         services = ServiceAssembly(
@@ -104,7 +104,7 @@ struct Assembly {
         let follow = PeriodicTask("stored-endpoints", schedule: .init(every: interval), logger: logger) {
             try await stored.look()
         }
-        let ping: [any Service] = (1...SendPings.Limit.concurrency).map { number in
+        let ping: [any Service] = (1...SendPings.concurrency).map { number in
             PeriodicTask("webhook-pings-\(number)", schedule: .init(every: pingInterval), logger: logger) {
                 try await pings.look()
             }
@@ -138,8 +138,8 @@ struct Assembly {
         let clients = EndpointClients(connectionsMaximum: delivery.concurrencyPerEndpoint)
         let forward = ForwardNotifications(
             store: NotificationForwardStore(pool: pool), targets: targets,
-            post: PostNotification(clients: clients, timeout: delivery.timeout), schedule: delivery.schedule,
-            lease: delivery.lease, logger: logger)
+            post: EndpointPost(clients: clients, timeout: delivery.timeout), schedule: delivery.schedule,
+            lease: delivery.lease, logger: logger, interval: configuration.forwardInterval)
         let reload = SettingsReload(
             "apps", inUse: file.apps, every: configuration.appsInterval, logger: logger
         ) {
@@ -148,11 +148,6 @@ struct Assembly {
             try targets.use(apps, path: file.path)
             clients.keep(targets.all)
         }
-        let task = PeriodicTask(
-            "forward-notifications", schedule: .init(every: configuration.forwardInterval), logger: logger
-        ) {
-            try await forward.look()
-        }
-        return [reload, Forwarding(task: task, clients: clients)]
+        return [reload, forward]
     }
 }

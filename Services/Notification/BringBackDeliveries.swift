@@ -8,12 +8,10 @@ import ServiceRuntime
 ///
 /// It works in batches, so that however many there are, the loop goes on with the rest of its work between two looks.
 struct BringBackDeliveries: Sendable {
-    enum Limit {
-        /// Deliveries of one statement.
-        static let batch = 1_000
-        /// Statements of each kind in one look.
-        static let batchesPerLook = 10
-    }
+    /// Deliveries of one statement.
+    static let batchMaximum = 1_000
+    /// Statements of each kind in one look.
+    static let batchesPerLook = 10
 
     /// What the next look goes on with.
     struct Unfinished: Sendable {
@@ -59,8 +57,8 @@ struct BringBackDeliveries: Sendable {
 
     /// - Returns: whether all of the endpoint's deliveries are back.
     private func resume(_ id: String) async throws -> Bool {
-        for _ in 1...Limit.batchesPerLook {
-            guard try await deliveries.resume(id, limit: Limit.batch) else { continue }
+        for _ in 1...Self.batchesPerLook {
+            guard try await deliveries.resume(id, limit: Self.batchMaximum) else { continue }
             try await endpoints.finishResuming(id)
             return true
         }
@@ -69,14 +67,14 @@ struct BringBackDeliveries: Sendable {
 
     /// - Returns: whether there may be more.
     private func takeUp(_ endpointIds: [String]) async throws -> Bool {
-        for _ in 1...Limit.batchesPerLook {
-            let taken = try await deliveries.takeUp(endpointIds: endpointIds, limit: Limit.batch, lease: lease)
+        for _ in 1...Self.batchesPerLook {
+            let taken = try await deliveries.takeUp(endpointIds: endpointIds, limit: Self.batchMaximum, lease: lease)
             if taken.deliveries > 0 {
                 resent.increment(by: taken.deliveries)
                 logger.notice(
                     "webhooks are sent again, as was asked for", metadata: .fields([.count: "\(taken.deliveries)"]))
             }
-            if taken.requests < Limit.batch { return false }
+            if taken.requests < Self.batchMaximum { return false }
         }
         return true
     }

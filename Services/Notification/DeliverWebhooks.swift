@@ -33,7 +33,7 @@ final class DeliverWebhooks: Service {
         let report = AttemptReport(metrics: metrics, logger: logger)
         queue = DeliveryQueue(settings: settings, inbox: inbox, report: report)
         attempter = DeliveryAttempter(
-            queue: queue, sender: SendWebhook(clients: clients, timeout: settings.timeout, version: version),
+            queue: queue, post: EndpointPost(clients: clients, timeout: settings.timeout, version: version),
             settings: settings, report: report)
         claimer = DeliveryClaimer(
             pool: pool, endpoints: endpoints, settings: settings, queue: queue, metrics: metrics, logger: logger)

@@ -3,18 +3,11 @@ import Persistence
 
 /// Attempts what it is handed, side by side: sends each delivery once, judges the answer, and tells the inbox.
 struct DeliveryAttempter: Sendable {
-    private let queue: DeliveryQueue
-    private let sender: SendWebhook
-    private let settings: DeliverySettings
-    private let report: AttemptReport
+    let queue: DeliveryQueue
+    let post: EndpointPost
+    let settings: DeliverySettings
+    let report: AttemptReport
     private let clock = ContinuousClock()
-
-    init(queue: DeliveryQueue, sender: SendWebhook, settings: DeliverySettings, report: AttemptReport) {
-        self.queue = queue
-        self.sender = sender
-        self.settings = settings
-        self.report = report
-    }
 
     /// Attempts until the queue is closed; the queue's room bounds how many at a time.
     func run() async {
@@ -33,7 +26,7 @@ struct DeliveryAttempter: Sendable {
             queue.finished(delivery, nil)
             return
         }
-        let answer = await sender.send(delivery)
+        let answer = await post.send(delivery)
         // Broken off by us: that says nothing about the endpoint.
         if Task.isCancelled { return }
         let verdict = DeliveryVerdict(

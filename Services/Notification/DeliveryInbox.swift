@@ -23,6 +23,8 @@ final class DeliveryInbox: Sendable {
         /// The number of the attempt, from 1.
         let number: Int
         let attempt: Attempt
+        /// Nil where the delivery has a row.
+        let claim: EventClaim?
 
         /// What follows.
         var verdict: DeliveryVerdict { attempt.verdict }
@@ -31,6 +33,7 @@ final class DeliveryInbox: Sendable {
             (eventId, endpointId) = (delivery.due.eventId, delivery.endpoint.id)
             isOrdered = delivery.endpoint.isOrdered
             number = delivery.due.attempts + 1
+            claim = delivery.claim
             self.attempt = attempt
         }
 

@@ -7,7 +7,7 @@ struct Telling: Hashable {
     let endpointId: String
 }
 
-/// A delivery that this process has leased, with all that its attempt needs.
+/// A delivery that this process has leased, or whose event it has claimed, with all that its attempt needs.
 struct LeasedDelivery: Sendable {
     let due: DeliveryStore.Due
     let endpoint: WebhookEndpoint
@@ -15,6 +15,8 @@ struct LeasedDelivery: Sendable {
     let traceParent: String?
     /// Before the lease began.
     let leasedAt: ContinuousClock.Instant
+    /// Of an event that is posted first; nil where the delivery has a row, which is leased.
+    var claim: EventClaim?
 }
 
 /// Who may begin attempts: the take-over for new events and the loop for what is due share its room, and hand it what is

@@ -2,7 +2,7 @@ import Logging
 import Persistence
 import Postgres
 
-/// Writes down what attempts led to: those that ended together in one statement, whichever way each came.
+/// Writes down what attempts led to: those that ended together in one statement, and one for each of the ways that they came.
 ///
 /// First how the endpoints fare, since whether a delivery is given up depends on that.
 struct DeliveryRecorder {
@@ -57,19 +57,29 @@ struct DeliveryRecorder {
                 for id in disabled { board.disable(id) }
             }
             // Each part is done with once it is written: where an order's lock is held up, the others' are not written again.
-            try await write(finished.filter { !$0.isOrdered }, &dueDates)
+            try await writeFirst(FirstAttempts(finished), &dueDates)
+            try await write(finished.filter { $0.claim == nil && !$0.isOrdered }, &dueDates)
             try await writeInOrder(finished.filter(\.isOrdered), &dueDates)
         } catch let error as PostgresError where !error.isRetriable {
-            // The same statement would fail for ever. The leases bring these deliveries again.
+            // The same statement would fail for ever. The leases and claims bring these deliveries again.
             forget(unrecorded.count) { _ in true }
             throw error
         }
     }
 
+    private mutating func writeFirst(_ attempts: FirstAttempts, _ dueDates: inout DueDates) async throws {
+        let finished = attempts.finished
+        guard !finished.isEmpty else { return }
+        let recorded = try await store.record(first: attempts.first, completing: attempts.complete)
+        attempts.recorded()
+        forget(finished.count) { $0.claim != nil }
+        putOff(finished, recorded, &dueDates)
+    }
+
     private mutating func write(_ finished: [DeliveryInbox.Finished], _ dueDates: inout DueDates) async throws {
         guard !finished.isEmpty else { return }
         let recorded = try await store.record(finished.map(\.ended))
-        forget(finished.count) { !$0.isOrdered }
+        forget(finished.count) { $0.claim == nil && !$0.isOrdered }
         putOff(finished, recorded, &dueDates)
     }
 

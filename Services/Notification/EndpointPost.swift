@@ -1,9 +1,12 @@
 import AsyncHTTPClient
 import Foundation
+import Messages
 import NIOCore
 import NIOHTTP1
+import Persistence
+import WebhookSigning
 
-/// Posts a request to an endpoint and reads what it says: a webhook, or a notification that goes on.
+/// Makes one attempt: posts a webhook, or a notification that goes on, and reads what the endpoint says.
 struct EndpointPost: Sendable {
     /// The most that is read of an answer; the rest is left and its connection closed.
     static let answerBytesMaximum = 64 << 10
@@ -11,11 +14,38 @@ struct EndpointPost: Sendable {
     let clients: EndpointClients
     /// For the whole attempt.
     let timeout: Duration
+    /// Of the program, for a webhook's `user-agent`.
+    var version = ""
 
-    /// Makes the attempt; it has ended when this returns, at the latest after the time-out.
-    ///
+    /// Signs the stored bytes and posts them; it has ended when this returns, at the latest after the time-out.
+    func send(_ delivery: LeasedDelivery) async -> EndpointAnswer {
+        let (due, endpoint) = (delivery.due, delivery.endpoint)
+        return await send(to: endpoint) { request in
+            request.headers.add(name: "content-type", value: "application/json; charset=utf-8")
+            request.headers.add(name: "user-agent", value: "countersign/\(version)")
+            if let traceParent = delivery.traceParent {
+                request.headers.add(name: TraceContext.header, value: traceParent)
+            }
+            for header in endpoint.signer.headers(id: due.eventId, timestamp: Date(), body: due.body) {
+                request.headers.add(name: header.name, value: header.value)
+            }
+            request.body = .byteBuffer(ByteBuffer(bytes: due.body))
+        }
+    }
+
+    /// The same of Apple's own body, `{"signedPayload":"…"}`, with what Apple signed byte for byte: base64url and dots need
+    /// no escapes.
+    func send(signedPayload: String, to endpoint: WebhookEndpoint) async -> EndpointAnswer {
+        await send(to: endpoint) { request in
+            request.headers.add(name: "content-type", value: "application/json")
+            request.body = .byteBuffer(ByteBuffer(string: #"{"signedPayload":"\#(signedPayload)"}"#))
+        }
+    }
+
     /// - Parameter prepare: adds headers and the body, when the request is about to go.
-    func send(to endpoint: WebhookEndpoint, _ prepare: (inout HTTPClient.Request) -> Void) async -> EndpointAnswer {
+    private func send(
+        to endpoint: WebhookEndpoint, _ prepare: (inout HTTPClient.Request) -> Void
+    ) async -> EndpointAnswer {
         let deadline = ContinuousClock.now + timeout
         let lease: EndpointClients.Lease
         do {

@@ -1,3 +1,4 @@
+import Foundation
 import Messages
 import Metrics
 import Persistence
@@ -5,7 +6,8 @@ import Persistence
 /// Takes events over from fulfillment: from here on each matching endpoint has a delivery that stays due until it has
 /// an outcome.
 ///
-/// What there is room for is leased in the same statement and attempted at once, with the bytes that came by Kafka.
+/// An event whose endpoints all have room is claimed and attempted first, with the bytes that came by Kafka; its deliveries are
+/// written with the answers. Of others, what there is room for is leased in the statement that writes it, and attempted at once.
 struct TakeOverEvents: Sendable {
     /// An event as it came by Kafka.
     ///
@@ -13,32 +15,25 @@ struct TakeOverEvents: Sendable {
     /// - traceParent: W3C trace context of the request that led to it.
     typealias Event = (summary: EventSummary, body: [UInt8]?, traceParent: String?)
 
-    private let store: DeliveryStore
-    private let endpoints: WebhookEndpoints
-    private let queue: DeliveryQueue
-    private let lease: Duration
-    private let predecessorsMaximum: Int
+    /// A delivery that is to be made.
+    private struct Wanted {
+        let event: Event
+        let endpoint: WebhookEndpoint
+        /// Whether room for its attempt is reserved.
+        let hasRoom: Bool
+    }
+
+    let store: DeliveryStore
+    let endpoints: WebhookEndpoints
+    let queue: DeliveryQueue
+    let lease: Duration
+    var predecessorsMaximum = DeliveryStore.OrderLimit.predecessors
     private let clock = ContinuousClock()
     private let takenOver = Counter(label: "countersign_webhook_events_taken_over_total")
 
-    /// - Parameters:
-    ///   - queue: says what there is room for, and is handed it.
-    ///   - lease: after how long another process may attempt what this one has leased.
-    ///   - predecessorsMaximum: what one look finds of what comes before a batch.
-    init(
-        store: DeliveryStore, endpoints: WebhookEndpoints, queue: DeliveryQueue, lease: Duration,
-        predecessorsMaximum: Int = DeliveryStore.OrderLimit.predecessors
-    ) {
-        self.predecessorsMaximum = predecessorsMaximum
-        self.store = store
-        self.endpoints = endpoints
-        self.queue = queue
-        self.lease = lease
-    }
-
-    /// Writes the deliveries of a batch in one transaction; an event that no endpoint takes is done with.
+    /// Takes a batch over: each event is claimed, or has its deliveries written; one that no endpoint takes is done with.
     ///
-    /// - Throws: `PostgresError`.
+    /// - Throws: `PostgresError`; what was claimed by then is attempted all the same, and is left alone when the batch comes again.
     func takeOver(_ batch: [Event]) async throws {
         let endpoints = endpoints.all
         let ordered = endpoints.filter(\.isOrdered).map(\.id)
@@ -56,25 +51,69 @@ struct TakeOverEvents: Sendable {
                 events += before
             }
         }
-        let tellings = tellings(of: events, endpoints)
-        let hasRoom = reserve(tellings)
+        let wanted = reserve(tellings(of: events, endpoints))
+        let claimed = try await claim(wanted)
+        try await takeOver(
+            Set(events.map(\.summary.id)).subtracting(claimed),
+            wanted.filter { !claimed.contains($0.event.summary.id) },
+            orderedEndpointIds: ordered)
+    }
+
+    /// Claims events whose endpoints all have room, and attempts them: their deliveries are written with the answers.
+    ///
+    /// - Returns: the events that this process has claimed.
+    /// - Throws: `PostgresError`; all room is given back then.
+    private func claim(_ wanted: [Wanted]) async throws -> Set<String> {
+        let byEvent = Dictionary(grouping: wanted, by: \.event.summary.id).filter { $0.value.allSatisfy(\.hasRoom) }
         let leasedAt = clock.now
-        let ids = Set(events.map(\.summary.id))
+        let claimed: [String: Date]
+        do {
+            claimed = try await store.claim(
+                byEvent.sorted { $0.key < $1.key }.compactMap { id, wanted in
+                    wanted[0].event.body.map { (id: id, body: $0) }
+                }, lease: lease)
+        } catch {
+            giveBack(wanted)
+            throw error
+        }
+        takenOver.increment(by: claimed.count)
+        var claims: [String: EventClaim] = [:]
+        for (id, at) in claimed {
+            claims[id] = EventClaim(eventId: id, claimedAt: at, deliveries: byEvent[id]?.count ?? 0)
+        }
+        queue.begin(
+            wanted.compactMap { wanted in
+                guard let claim = claims[wanted.event.summary.id], let body = wanted.event.body else { return nil }
+                return LeasedDelivery(
+                    due: .init(
+                        eventId: claim.eventId, endpointId: wanted.endpoint.id, body: body, createdAt: claim.claimedAt),
+                    endpoint: wanted.endpoint, traceParent: wanted.event.traceParent, leasedAt: leasedAt, claim: claim)
+            })
+        return Set(claimed.keys)
+    }
+
+    /// Writes rows for the others, and attempts those that there is room for.
+    private func takeOver(_ ids: Set<String>, _ wanted: [Wanted], orderedEndpointIds: [String]) async throws {
+        let leasedAt = clock.now
         let made: [DeliveryStore.Made]
         do {
             made = try await store.takeOver(
                 eventIds: ids.sorted(),
-                deliveries: zip(tellings, hasRoom).map { telling, hasRoom in
+                deliveries: wanted.map { wanted in
                     .init(
-                        eventId: telling.event.summary.id, endpointId: telling.endpoint.id,
-                        body: hasRoom ? telling.event.body : nil)
-                }, orderedEndpointIds: ordered, lease: lease)
+                        eventId: wanted.event.summary.id, endpointId: wanted.endpoint.id,
+                        body: wanted.hasRoom ? wanted.event.body : nil)
+                }, orderedEndpointIds: orderedEndpointIds, lease: lease)
         } catch {
-            queue.giveBack(zip(tellings, hasRoom).filter(\.1).map(\.0.endpoint.id))
+            giveBack(wanted)
             throw error
         }
         takenOver.increment(by: ids.count)
-        begin(zip(tellings, hasRoom).filter(\.1).map(\.0), made, leasedAt: leasedAt)
+        begin(wanted.filter(\.hasRoom), made, leasedAt: leasedAt)
+    }
+
+    private func giveBack(_ wanted: [Wanted]) {
+        queue.giveBack(wanted.filter(\.hasRoom).map(\.endpoint.id))
     }
 
     /// What comes before these events for the same accounts, and was not taken over yet: an ordered endpoint hears of it first.
@@ -89,10 +128,12 @@ struct TakeOverEvents: Sendable {
     }
 
     /// Which are attempted at once: what the queue has room for, unless it has to wait for its turn.
-    private func reserve(_ tellings: [(event: Event, endpoint: WebhookEndpoint)]) -> [Bool] {
+    private func reserve(_ tellings: [(event: Event, endpoint: WebhookEndpoint)]) -> [Wanted] {
         let isDirect = tellings.map { !$0.endpoint.isOrdered && $0.event.body != nil }
         var hasRoom = queue.reserve(zip(tellings, isDirect).filter(\.1).map(\.0.endpoint.id)).makeIterator()
-        return isDirect.map { $0 && hasRoom.next() ?? false }
+        return zip(tellings, isDirect).map { telling, isDirect in
+            Wanted(event: telling.event, endpoint: telling.endpoint, hasRoom: isDirect && hasRoom.next() ?? false)
+        }
     }
 
     /// Who is told of what; an event that comes twice counts once.
@@ -107,8 +148,7 @@ struct TakeOverEvents: Sendable {
 
     /// Attempts what was leased, gives back the room of what was not, and lets the loop look for the rest.
     private func begin(
-        _ reserved: [(event: Event, endpoint: WebhookEndpoint)], _ made: [DeliveryStore.Made],
-        leasedAt: ContinuousClock.Instant
+        _ reserved: [Wanted], _ made: [DeliveryStore.Made], leasedAt: ContinuousClock.Instant
     ) {
         var leased: [Telling: DeliveryStore.Made] = [:]
         for delivery in made where delivery.isLeased {
@@ -116,7 +156,8 @@ struct TakeOverEvents: Sendable {
         }
         var deliveries: [LeasedDelivery] = []
         var unused: [String] = []
-        for (event, endpoint) in reserved {
+        for wanted in reserved {
+            let (event, endpoint) = (wanted.event, wanted.endpoint)
             // Without a row of this statement it was there before: whoever made it attempts it.
             guard let made = leased[Telling(eventId: event.summary.id, endpointId: endpoint.id)], let body = event.body
             else {

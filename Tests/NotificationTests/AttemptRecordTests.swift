@@ -1,6 +1,7 @@
 import Foundation
 import Persistence
 import Postgres
+import ServerTesting
 import Testing
 import WebhookSigning
 
@@ -27,7 +28,7 @@ struct AttemptRecordTests: DeliverySuite {
                 try await running([loop(database, endpoints, settings)]) { await receiver.waitForRequests(4) }
                 let reading = DeliveryReading(pool: database.pool)
                 let found = try await reading.attempts(event: "evt_1", endpoint: "backend", app: "com.example.game")
-                let attempts = try #require(found)
+                let attempts = try #require(found).attempts.reversed() as [DeliveryReading.Attempt]
                 #expect(attempts.map(\.number) == [1, 2, 3, 4])
                 #expect(attempts.map(\.status) == [500, 302, nil, 200])
                 #expect(attempts.map(\.answer) == ["busy  [31m", nil, nil, String(repeating: "é", count: 1_024)])
@@ -55,7 +56,7 @@ struct AttemptRecordTests: DeliverySuite {
             var found: [String] = []
             var position: DeliveryReading.Position?
             repeat {
-                let page = try await reading.page(selection, before: position, limit: 3)
+                let page = try await reading.page(selection, after: position, limit: 3)
                 found += page.deliveries.map { "\($0.event) \($0.endpoint)" }
                 position = page.next
             } while position != nil
@@ -63,11 +64,11 @@ struct AttemptRecordTests: DeliverySuite {
             _ = try await database.pool.query(
                 "UPDATE webhook_deliveries SET state = 'abandoned', due_at = NULL WHERE event_id = 'evt_2'")
             (selection.endpoint, selection.state) = ("other", "abandoned")
-            #expect(try await reading.page(selection, before: nil, limit: 10).deliveries.map(\.event) == ["evt_2"])
+            #expect(try await reading.page(selection, after: nil, limit: 10).deliveries.map(\.event) == ["evt_2"])
             selection.state = "pending"
-            #expect(try await reading.page(selection, before: nil, limit: 10).deliveries.count == 4)
+            #expect(try await reading.page(selection, after: nil, limit: 10).deliveries.count == 4)
             selection.app = "another"
-            let none = try await reading.page(selection, before: nil, limit: 10)
+            let none = try await reading.page(selection, after: nil, limit: 10)
             #expect(none.deliveries.isEmpty && none.next == nil)
         }
     }

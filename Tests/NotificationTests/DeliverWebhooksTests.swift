@@ -1,10 +1,11 @@
 import Foundation
-import Persistence
 import Postgres
+import ServerTesting
 import Testing
 import WebhookSigning
 
 @testable import Notification
+@testable import Persistence
 
 /// The delivery loop against a real database and a real HTTP server.
 @Suite(.enabled(if: TestDatabase.url != nil, Comment(rawValue: TestDatabase.skipComment)), .timeLimit(.minutes(2)))

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
+import ServerTesting
 import ServiceRuntime
 import Synchronization
 import Testing

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Persistence
 import Postgres
+import ServerTesting
 import ServiceRuntime
 import Testing
 
@@ -49,7 +50,7 @@ struct ForwardingTests {
         let forward = ForwardNotifications(
             store: NotificationForwardStore(pool: database.pool),
             targets: try ForwardTargets(AppsFile.load(path: folder.path, secrets: []), path: folder.path),
-            post: PostNotification(clients: clients, timeout: .seconds(5)), schedule: RetrySchedule(delays: delays),
+            post: EndpointPost(clients: clients, timeout: .seconds(5)), schedule: RetrySchedule(delays: delays),
             lease: .seconds(60), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, chance: { 0 })
         return (forward, clients)
     }

@@ -1,8 +1,8 @@
-import Persistence
 import Postgres
 import Testing
 
 @testable import Notification
+@testable import Persistence
 
 /// What becomes of a delivery whose schedule is used up, in the database alone: every step is written down by the test.
 @Suite(.enabled(if: TestDatabase.url != nil, Comment(rawValue: TestDatabase.skipComment)))

@@ -1,6 +1,7 @@
 import Foundation
 import Persistence
 import Postgres
+import ServerTesting
 import ServiceRuntime
 import Synchronization
 import Testing

@@ -1,11 +1,12 @@
 import Foundation
-import Persistence
 import Postgres
+import ServerTesting
 import Synchronization
 import Testing
 import WebhookSigning
 
 @testable import Notification
+@testable import Persistence
 
 /// Endpoints that take nothing for days, with the schedule and the limits that are the default; an hour passes at a time.
 @Suite(.enabled(if: TestDatabase.url != nil, Comment(rawValue: TestDatabase.skipComment)), .timeLimit(.minutes(3)))
@@ -55,7 +56,8 @@ struct OutageTests: DeliverySuite {
             try await database.pool.query(
                 """
                 SELECT 1 AS one FROM webhook_deliveries
-                WHERE state = 'pending' AND (due_at <= now() OR due_at > now() + interval '20 days') LIMIT 1
+                WHERE state = 'pending' AND (due_at <= now() OR due_at > now() + interval '20 days')
+                UNION ALL SELECT 1 AS one FROM event_outbox LIMIT 1
                 """
             ).rows.isEmpty
         }
@@ -153,7 +155,8 @@ struct OutageTests: DeliverySuite {
             return try await database.pool.query(
                 """
                 SELECT 1 AS one FROM webhook_deliveries
-                WHERE state = 'pending' AND (due_at <= now() OR due_at > now() + interval '20 days') LIMIT 1
+                WHERE state = 'pending' AND (due_at <= now() OR due_at > now() + interval '20 days')
+                UNION ALL SELECT 1 AS one FROM event_outbox LIMIT 1
                 """
             ).rows.isEmpty
         }

@@ -3,6 +3,7 @@ import Messages
 import Persistence
 import Postgres
 import PurchaseModel
+import ServerTesting
 import Testing
 import WebhookSigning
 

@@ -1,5 +1,6 @@
 import Foundation
 import ProcessTesting
+import ServerTesting
 import Testing
 import WebhookSigning
 
@@ -46,7 +47,7 @@ struct StandardWebhooksTests: DeliverySuite {
                 return try #require(receiver.requests.first)
             }
         }
-        let headers = Dictionary(request.headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }
+        let headers = request.headers
         func delivery(_ secret: WebhookSecret, _ headers: [String: String], _ body: [UInt8]) -> Delivery {
             Delivery(secret: secret.reveal(), headers: headers, body: Data(body).base64EncodedString())
         }

@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Persistence
 import Postgres
+import ServerTesting
 import ServiceRuntime
 import Testing
 import WebhookSigning
@@ -269,7 +270,7 @@ struct StoredEndpointTests: DeliverySuite {
                 let clients = EndpointClients(connectionsMaximum: 2)
                 let pings = SendPings(
                     store: WebhookPingStore(pool: database.pool), endpoints: endpoints,
-                    sender: SendWebhook(clients: clients, timeout: .seconds(5), version: "test"), lease: .seconds(60))
+                    post: EndpointPost(clients: clients, timeout: .seconds(5), version: "test"), lease: .seconds(60))
                 let asked = try await pings.store.ask(for: id)
                 try await pings.look()
                 try await pings.look()

@@ -2,26 +2,35 @@ import Foundation
 import Logging
 import Metrics
 import Persistence
+import ServiceLifecycle
 import ServiceRuntime
 
 /// The use case: what Apple signed goes on to a studio's older consumer, until that has taken it or its schedule is used up.
 ///
 /// Any number of processes may do it: each leases what is due. A consumer hears the same notification more than once when an
 /// attempt's answer is lost, as it does from Apple.
-struct ForwardNotifications: Sendable {
-    enum Limit {
-        /// Attempts at a time, of all apps.
-        static let batch = 32
-    }
+struct ForwardNotifications: Service {
+    /// Attempts at a time, of all apps.
+    static let batchMaximum = 32
 
     let store: NotificationForwardStore
     let targets: ForwardTargets
-    let post: PostNotification
+    let post: EndpointPost
     let schedule: RetrySchedule
     let lease: Duration
     let logger: Logger
+    /// Between looks.
+    var interval = Duration.seconds(2)
     /// From -1 to 1.
     var chance: @Sendable () -> Double = { .random(in: -1...1) }
+
+    /// Looks until graceful shutdown, then ends the connections.
+    func run() async throws {
+        try await PeriodicTask("forward-notifications", schedule: .init(every: interval), logger: logger) {
+            try await look()
+        }.run()
+        await post.clients.close()
+    }
 
     /// Sends what is due until nothing more is.
     ///
@@ -29,8 +38,8 @@ struct ForwardNotifications: Sendable {
     func look() async throws {
         var isMoreDue = true
         while isMoreDue, !Task.isCancelled {
-            let due = try await store.claim(apps: targets.apps, limit: Limit.batch, lease: lease)
-            isMoreDue = due.count == Limit.batch
+            let due = try await store.claim(apps: targets.apps, limit: Self.batchMaximum, lease: lease)
+            isMoreDue = due.count == Self.batchMaximum
             guard !due.isEmpty else { return }
             let outcomes = await withTaskGroup(of: NotificationForwardStore.Outcome.self) { group in
                 for forward in due { group.addTask { await outcome(of: forward) } }
@@ -54,7 +63,7 @@ struct ForwardNotifications: Sendable {
             return outcome(.retry(after: schedule.outageDelay(chance: chance())), status: nil, error: "no address")
         }
         let (status, error): (Int?, String)
-        switch await post.send(payload, to: endpoint) {
+        switch await post.send(signedPayload: payload, to: endpoint) {
         // Apple takes these for success, too (apple-facts C9).
         case .answered(let answered, _, _) where (200...206).contains(answered):
             return outcome(.delivered, status: answered, error: nil)

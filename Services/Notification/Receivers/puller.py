@@ -30,7 +30,7 @@ while True:
         time.sleep(PAUSE_SECONDS)
         continue
     with books:  # One transaction: the events of a page and the place after it, or neither.
-        for event in got["events"]:
+        for event in got["data"]:
             # An event may come again after a failover.
             books.execute("INSERT OR IGNORE INTO events VALUES (?, ?)", (event["id"], json.dumps(event)))
         books.execute("INSERT OR REPLACE INTO place VALUES (1, ?)", (got["next"],))

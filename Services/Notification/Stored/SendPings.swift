@@ -4,17 +4,15 @@ import Persistence
 
 /// Sends the test messages that somebody asked for, each once, whatever events its endpoint takes and whether it is on.
 struct SendPings: Sendable {
-    enum Limit {
-        /// Looks that go on side by side, each with one message: one that its endpoint does not answer holds up no other.
-        static let concurrency = 4
-    }
+    /// Looks that go on side by side, each with one message: one that its endpoint does not answer holds up no other.
+    static let concurrency = 4
 
     /// The type of the message; no event has it.
     static let type = "countersign.ping"
 
     let store: WebhookPingStore
     let endpoints: WebhookEndpoints
-    let sender: SendWebhook
+    let post: EndpointPost
     /// After how long another process may send what this one has taken.
     let lease: Duration
 
@@ -51,7 +49,7 @@ struct SendPings: Sendable {
             due: .init(
                 eventId: ping.id, endpointId: endpoint.id, body: try MessageCoding.encode(message), createdAt: Date()),
             endpoint: endpoint, traceParent: nil, leasedAt: start)
-        let answer = await sender.send(delivery)
+        let answer = await post.send(delivery)
         // Broken off by us: the lease brings it again.
         if Task.isCancelled { return }
         try await store.record(ping, Self.outcome(answer, duration: ContinuousClock.now - start))
