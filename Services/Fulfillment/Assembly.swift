@@ -17,8 +17,7 @@ struct Assembly {
 
     init(_ configuration: Configuration, context: ServiceContext) throws {
         let logger = context.logger
-        context.metrics.describe(
-            EventMetrics.families + FulfillmentMetrics.families + SettingsReloadMetrics.families)
+        context.metrics.describe(EventMetrics.families + FulfillmentMetrics.families + SettingsReloadMetrics.families)
         let pool = PostgresPool(configuration: configuration.postgres, logger: logger)
         let producer = try KafkaProducer(
             configuration: configuration.kafka, settings: KafkaProducerSettings(), logger: logger)
@@ -33,13 +32,13 @@ struct Assembly {
         let submissions = SettleSubmissions(backOff: BackOff(delayMaximum: configuration.retryDelayMaximum))
         let apps = CurrentApps(configuration.apps?.apps)
         let calls = QueueAppleCalls(apps: apps, finishDelay: configuration.finishDelay)
-        let device = DeviceRule(
-            canBeAsked: { apps.canBeAsked($0) }, delay: TimeInterval(configuration.deviceDelay.components.seconds))
+        let load = LoadBatch(
+            logger: logger, canBeAsked: { apps.canBeAsked($0) },
+            deviceDelay: TimeInterval(configuration.deviceDelay.components.seconds))
         let fulfill = FulfillVerdicts(
-            pool: pool, catalogues: catalogues, load: LoadBatch(logger: logger, device: device),
-            subscriptions: subscriptions, submissions: submissions, eventLease: configuration.eventLease,
-            announce: announce, doubtful: doubtful,
-            calls: calls, notifications: RecordNotifications(apps: apps, logger: logger),
+            pool: pool, catalogues: catalogues, load: load, subscriptions: subscriptions, submissions: submissions,
+            eventLease: configuration.eventLease, announce: announce, doubtful: doubtful, calls: calls,
+            notifications: RecordNotifications(apps: apps, logger: logger),
             doubts: AskAboutDoubts(apps: apps), values: NoteUnknownValues(logger: logger))
         let consumer = try EventConsumer<VerdictMessage>(
             kafka: configuration.kafka,
@@ -65,7 +64,7 @@ struct Assembly {
                     path: configuration.catalogueFile, every: configuration.catalogueInterval, current: catalogues,
                     logger: logger),
                 AlarmedGauge(store: alarms).task(logger: logger), Self.backlog(configuration, pool, logger),
-                RaiseAlarms.logging(to: logger, store: alarms, age: configuration.alarmAge).task(logger: logger),
+                RaiseAlarms(store: alarms, age: configuration.alarmAge, logger: logger).task(),
                 Self.eventAlarms(configuration, pool, logger),
                 Self.events(pool, announce, configuration, logger), Self.releasing(parked, configuration, logger),
                 overlooked.task(logger: logger),
@@ -140,9 +139,7 @@ struct Assembly {
     private static func eventAlarms(
         _ configuration: Configuration, _ pool: PostgresPool, _ logger: Logger
     ) -> PeriodicTask {
-        RaiseEventAlarms.logging(
-            to: logger, store: EventStore(pool: pool), age: configuration.eventAlarmAge
-        ).task(logger: logger)
+        RaiseEventAlarms(store: EventStore(pool: pool), age: configuration.eventAlarmAge, logger: logger).task()
     }
 
     /// What forgets accounts, one at a time, with connections of its own.

@@ -25,20 +25,18 @@ struct FulfillVerdicts: Sendable {
     let doubts: AskAboutDoubts
     let values: NoteUnknownValues
 
-    enum Limit {
-        /// Transactions of one commit, unless a single message has more; a batch may hold receipts of hundreds each.
-        static let transactionsPerCommit = 2_000
-        /// How often a transaction of the database runs that met others.
-        static let attempts = 8
-        /// After how long what is deferred is sent again: a forgotten account has its pseudonym within seconds.
-        static let deferral = Duration.seconds(2)
-    }
+    /// Transactions of one commit, unless a single message has more; a batch may hold receipts of hundreds each.
+    static let transactionsPerCommit = 2_000
+    /// How often a transaction of the database runs that met others.
+    static let attemptsMaximum = 8
+    /// After how long what is deferred is sent again: a forgotten account has its pseudonym within seconds.
+    static let deferral = Duration.seconds(2)
 
     /// Returns when everything is committed; what was published by then is a hint and a head start.
     ///
     /// - Throws: `PostgresError`; then some of it may be written, and repeating it changes nothing.
     func fulfill(_ verdicts: [VerdictMessage]) async throws {
-        for part in ClaimedLineages.cut(verdicts, transactionsMaximum: Limit.transactionsPerCommit) {
+        for part in Self.commits(of: verdicts, transactionsMaximum: Self.transactionsPerCommit) {
             let start = ContinuousClock.now
             let catalogue = try await catalogues.current()
             let fulfilled = try await commit(part, by: catalogue)
@@ -61,7 +59,7 @@ struct FulfillVerdicts: Sendable {
     private func commit(
         _ verdicts: [VerdictMessage], by catalogue: Catalogue, takesUp: Bool
     ) async throws -> Fulfilled {
-        try await pool.withTransaction(attempts: Limit.attempts) { connection in
+        try await pool.withTransaction(attempts: Self.attemptsMaximum) { connection in
             try await fulfill(verdicts, by: catalogue, takesUp: takesUp, on: connection)
         }
     }
@@ -97,7 +95,7 @@ struct FulfillVerdicts: Sendable {
         try await SubmissionStore.reopen(naming: decided.appeared, on: connection)
         let settlements = try await submissions.settle(judged, decided, on: connection)
         try await SubmissionStore.eraseProofs(of: loaded.voided.sorted(), on: connection)
-        try await SubmissionStore.sendLater(deferredIds, after: Limit.deferral, on: connection)
+        try await SubmissionStore.sendLater(deferredIds, after: Self.deferral, on: connection)
         return (decided, events, settlements, recorded)
     }
 
@@ -123,53 +121,40 @@ struct FulfillVerdicts: Sendable {
     }
 }
 
-/// The lineages that the verdicts of one commit claim, each for one account.
-///
-/// Who claims what another has just claimed is a restore: it is decided after the first has been granted, in a commit of its
-/// own, so that it does not matter which verdicts came in one batch.
-struct ClaimedLineages: Sendable {
-    private var claimants: [LineageKey: String] = [:]
-
+extension FulfillVerdicts {
     /// Cuts a batch into commits, in its order; two accounts that claim the same lineage are never in one.
-    static func cut(_ verdicts: [VerdictMessage], transactionsMaximum: Int) -> [[VerdictMessage]] {
+    ///
+    /// Who claims what another has just claimed is a restore: it is decided after the first has been granted, in a commit of its
+    /// own, so that it does not matter which verdicts came in one batch.
+    static func commits(of verdicts: [VerdictMessage], transactionsMaximum: Int) -> [[VerdictMessage]] {
         var parts: [[VerdictMessage]] = []
         var room = 0
-        var claimed = ClaimedLineages()
+        var claimants: [LineageKey: String] = [:]
         for verdict in verdicts {
             var count = 0
             if case .genuine(let transactions) = verdict.verdict { count = transactions.count }
-            if !claimed.admit(verdict) || parts.isEmpty || count > room {
+            let (poster, keys) = (verdict.account, claimedLineages(of: verdict))
+            let areFree = keys.allSatisfy { claimants[$0, default: poster].utf8.elementsEqual(poster.utf8) }
+            if !areFree || parts.isEmpty || count > room {
                 parts.append([])
                 room = transactionsMaximum
-                claimed = ClaimedLineages(of: verdict)
+                claimants = [:]
             }
+            for key in keys { claimants[key] = poster }
             parts[parts.count - 1].append(verdict)
             room -= count
         }
         return parts
     }
 
-    init() {}
-
-    /// Those of one verdict.
-    init(of verdict: VerdictMessage) {
-        _ = admit(verdict)
-    }
-
-    /// Adds what a verdict claims.
-    ///
-    /// - Returns: false where another account claims one of its lineages; then it belongs into the next commit.
-    mutating func admit(_ verdict: VerdictMessage) -> Bool {
-        guard let poster = verdict.poster, case .genuine(let transactions) = verdict.verdict else { return true }
-        let keys = transactions.flatMap { transaction -> [LineageKey] in
+    private static func claimedLineages(of verdict: VerdictMessage) -> [LineageKey] {
+        guard verdict.poster != nil, case .genuine(let transactions) = verdict.verdict else { return [] }
+        return transactions.flatMap { transaction -> [LineageKey] in
             guard let environment = transaction.environment, transaction.productType != .consumable,
                 verdict.claims.contains(transaction.transactionId)
             else { return [] }
             return [transaction.originalTransactionId, transaction.previousOriginalTransactionId].compactMap(\.self)
                 .map { LineageKey(environment: environment, originalTransactionId: $0) }
         }
-        guard keys.allSatisfy({ claimants[$0, default: poster].utf8.elementsEqual(poster.utf8) }) else { return false }
-        for key in keys { claimants[key] = poster }
-        return true
     }
 }

@@ -8,10 +8,8 @@ import PurchaseModel
 /// It is made of the ledger and of the product's policy, by the catalogue of now; only with the account's consent. A worker
 /// sends it.
 struct AnswerRefundRequests: Sendable {
-    enum Limit {
-        /// Requests of one commit.
-        static let requests = 50
-    }
+    /// Requests of one commit.
+    static let requestsPerLook = 50
 
     let pool: PostgresPool
     let catalogues: CurrentCatalogue
@@ -22,14 +20,14 @@ struct AnswerRefundRequests: Sendable {
     func look() async throws -> Redriver.Round {
         let catalogue = try await catalogues.current()
         let count = try await pool.withTransaction { connection in
-            let asked = try await AppleCallStore.asked(limit: Limit.requests, on: connection)
+            let asked = try await AppleCallStore.asked(limit: Self.requestsPerLook, on: connection)
             for request in asked {
                 let decision = try await Self.decision(request, catalogue, on: connection)
                 try await AppleCallStore.decide(request.id, decision, on: connection)
             }
             return asked.count
         }
-        return Redriver.Round(count: count, limit: Limit.requests)
+        return Redriver.Round(count: count, limit: Self.requestsPerLook)
     }
 
     @inline(never)

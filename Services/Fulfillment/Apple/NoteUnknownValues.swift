@@ -8,10 +8,8 @@ import Synchronization
 
 /// Notes words and fields of Apple's that this version does not know, and tells of each word once in the log.
 final class NoteUnknownValues: Sendable {
-    enum Limit {
-        /// Words that one process tells of.
-        static let logged = 1_000
-    }
+    /// Words that one process tells of.
+    static let loggedMaximum = 1_000
 
     private struct Key: Hashable {
         let field: String
@@ -70,7 +68,8 @@ final class NoteUnknownValues: Sendable {
 
     private func log(_ value: UnknownValueStore.Noted) {
         let isNew = logged.withLock { logged in
-            logged.count < Limit.logged && logged.insert(Key(field: value.field, text: value.text)).inserted
+            logged.count < NoteUnknownValues.loggedMaximum
+                && logged.insert(Key(field: value.field, text: value.text)).inserted
         }
         guard isNew else { return }
         logger.warning(

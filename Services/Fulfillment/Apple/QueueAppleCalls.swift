@@ -6,13 +6,11 @@ import PurchaseModel
 
 /// What Apple is to be told of a batch: written in the batch's own transaction, and called by the workers afterwards.
 struct QueueAppleCalls: Sendable {
-    enum Limit {
-        /// After how long what was granted is finished: most apps do it themselves by then.
-        static let finishDelay = Duration.seconds(60)
-    }
+    /// After how long what was granted is finished: most apps do it themselves by then.
+    static let finishDelayDefault = Duration.seconds(60)
 
     let apps: CurrentApps
-    var finishDelay = Limit.finishDelay
+    var finishDelay = Self.finishDelayDefault
 
     /// Queues what follows from grants, after they were written, and has refund requests about what has another owner now looked at
     /// again.

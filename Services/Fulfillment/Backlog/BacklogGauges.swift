@@ -9,12 +9,10 @@ import ServiceRuntime
 ///
 /// Every process tells the same numbers: they are the database's.
 actor BacklogGauges {
-    enum Limit {
-        /// How often it is asked; a scrape in between sees the last answer.
-        static let interval = Duration.seconds(15)
-        /// A submission may take as long as this before it counts as undelivered: Apple is asked about some.
-        static let undecidedAge = Duration.seconds(60)
-    }
+    /// How often it is asked; a scrape in between sees the last answer.
+    static let interval = Duration.seconds(15)
+    /// A submission may take as long as this before it counts as undelivered: Apple is asked about some.
+    static let undecidedAge = Duration.seconds(60)
 
     /// One line of a page of metrics.
     struct Series: Hashable, Sendable {
@@ -43,7 +41,7 @@ actor BacklogGauges {
 
     /// What measures it.
     nonisolated func task(logger: Logger) -> PeriodicTask {
-        PeriodicTask("backlog-gauges", schedule: .init(every: Limit.interval), logger: logger) {
+        PeriodicTask("backlog-gauges", schedule: .init(every: BacklogGauges.interval), logger: logger) {
             _ = try await self.measure()
         }
     }
@@ -62,7 +60,7 @@ actor BacklogGauges {
         for group in try await undelivered.parked() {
             tell("parked", group.environment, group.reason.rawValue, group.count, group.oldestSeconds)
         }
-        for group in try await undelivered.undecided(olderThan: Limit.undecidedAge) {
+        for group in try await undelivered.undecided(olderThan: BacklogGauges.undecidedAge) {
             // In which environment it was bought is known when there is a verdict.
             tell("undecided", "unknown", group.reason.rawValue, group.count, group.oldestSeconds)
         }

@@ -20,10 +20,8 @@ struct EndEntitlements: Sendable {
     /// What time it is; nil for the database's clock, by which entitlements are read, too.
     var now: (@Sendable () -> Date)?
 
-    enum Limit {
-        /// Orders of one commit; a look goes on until fewer have ended.
-        static let batch = 200
-    }
+    /// Orders of one commit; a look goes on until fewer have ended.
+    static let batchMaximum = 200
 
     /// What looks again and again.
     func task(every interval: Duration, logger: Logger) -> PeriodicTask {
@@ -34,7 +32,7 @@ struct EndEntitlements: Sendable {
     ///
     /// - Throws: `PostgresError`; then the rest is told at the next look.
     func look() async throws {
-        while try await end(limit: Limit.batch) == Limit.batch, !Task.isShuttingDownGracefully {}
+        while try await end(limit: Self.batchMaximum) == Self.batchMaximum, !Task.isShuttingDownGracefully {}
     }
 
     /// Tells of what has ended.
@@ -56,12 +54,13 @@ struct EndEntitlements: Sendable {
 }
 
 extension EventDraft {
-    /// That what an order gave to an account has ended.
+    /// That what an order, or a person, gave to an account has ended.
     init(_ ended: EntitlementStore.Ended, correlationId: String) {
         self.init(
             type: PurchaseEvent.entitlementExpired, environment: ended.key.environment, app: ended.app,
             account: ended.account, correlationId: correlationId,
             payload: PurchaseEvent.Payload(
-                transaction: ended.transaction, state: .granted, entitlements: ended.entitlements))
+                transaction: ended.transaction, state: ended.transaction.map { _ in .granted },
+                entitlements: ended.entitlements))
     }
 }

@@ -18,10 +18,8 @@ struct EndSubscriptions: Sendable {
     let announce: AnnounceOutcomes
     let eventLease: Duration
 
-    enum Limit {
-        /// Subscriptions of one commit; a look goes on until fewer are due.
-        static let batch = 200
-    }
+    /// Subscriptions of one commit; a look goes on until fewer are due.
+    static let batchMaximum = 200
 
     /// What looks again and again.
     func task(every interval: Duration, logger: Logger) -> PeriodicTask {
@@ -32,7 +30,7 @@ struct EndSubscriptions: Sendable {
     ///
     /// - Throws: `PostgresError`; then the rest stays due.
     func look() async throws {
-        while try await end(limit: Limit.batch) == Limit.batch, !Task.isShuttingDownGracefully {}
+        while try await end(limit: Self.batchMaximum) == Self.batchMaximum, !Task.isShuttingDownGracefully {}
     }
 
     /// Ends what is due.

@@ -9,12 +9,10 @@ import ServiceRuntime
 /// Every cause of a release is told when it happens. This finds what a process has parked that had an older catalogue than
 /// all others and is gone for good, and what a person has changed by hand.
 actor OverlookedOrders {
-    enum Limit {
-        /// Orders of each kind that are read in one look.
-        static let orders = 1_000
-        /// Between looks: a million parked orders are looked through in 17 hours.
-        static let interval = Duration.seconds(60)
-    }
+    /// Orders of each kind that are read in one look.
+    static let ordersPerLook = 1_000
+    /// Between looks: a million parked orders are looked through in 17 hours.
+    static let interval = Duration.seconds(60)
 
     private let pool: PostgresPool
     private let catalogues: CurrentCatalogue
@@ -30,8 +28,8 @@ actor OverlookedOrders {
 
     /// What looks again and again.
     nonisolated func task(logger: Logger) -> PeriodicTask {
-        PeriodicTask("overlooked-orders", schedule: .init(every: Limit.interval), logger: logger) {
-            try await self.look(limit: Limit.orders)
+        PeriodicTask("overlooked-orders", schedule: .init(every: OverlookedOrders.interval), logger: logger) {
+            try await self.look(limit: OverlookedOrders.ordersPerLook)
         }
     }
 

@@ -15,10 +15,8 @@ actor ReleaseByCatalogue {
     /// The order of the last doubt that was looked at; nil at its beginning.
     private var last: OrderKey?
 
-    enum Limit {
-        /// Commits of one look.
-        static let commitsPerLook = 20
-    }
+    /// Commits of one look.
+    static let commitsPerLook = 20
 
     init(orders: ReleaseOrders) {
         self.orders = orders
@@ -32,7 +30,7 @@ actor ReleaseByCatalogue {
         let catalogue = try await orders.catalogues.current()
         try await begin(catalogue)
         var count = 0
-        for _ in 0..<Limit.commitsPerLook {
+        for _ in 0..<ReleaseByCatalogue.commitsPerLook {
             guard let doubt = doubts.last else { break }
             guard let product = catalogue.product(doubt.product) else {
                 next(nil)

@@ -9,16 +9,14 @@ import PurchaseModel
 struct ReleaseRequested: Sendable {
     let orders: ReleaseOrders
 
-    enum Limit {
-        /// Requests of one commit; of most tokens nothing waits.
-        static let requests = 100
-        /// Orders of one request in one commit: with all requests as many as `FulfillVerdicts` settles in one.
-        static let ordersPerRequest = 20
-        /// Commits of one look.
-        static let commitsPerLook = 50
-        /// After how long an order is looked at again that somebody else held locked.
-        static let retryDelay = Duration.seconds(1)
-    }
+    /// Requests of one commit; of most tokens nothing waits.
+    static let requestsPerLook = 100
+    /// Orders of one request in one commit: with all requests as many as `FulfillVerdicts` settles in one.
+    static let ordersPerRequest = 20
+    /// Commits of one look.
+    static let commitsPerLook = 50
+    /// After how long an order is looked at again that somebody else held locked.
+    static let retryDelay = Duration.seconds(1)
 
     /// Takes up what is asked for.
     ///
@@ -26,7 +24,7 @@ struct ReleaseRequested: Sendable {
     /// - Throws: `PostgresError`; what was not committed comes again.
     func look(limit: Int) async throws -> Redriver.Round {
         var (count, isMoreDue, commits) = (0, true, 0)
-        while isMoreDue, commits < Limit.commitsPerLook {
+        while isMoreDue, commits < Self.commitsPerLook {
             let (released, isMore) = try await commit(limit: limit)
             count += released
             (isMoreDue, commits) = (isMore, commits + 1)
@@ -36,13 +34,13 @@ struct ReleaseRequested: Sendable {
 
     private func commit(limit: Int) async throws -> (count: Int, isMoreDue: Bool) {
         let catalogue = try await orders.catalogues.current()
-        let requestsMaximum = min(limit, Limit.requests)
+        let requestsMaximum = min(limit, Self.requestsPerLook)
         let (released, isMoreDue) = try await orders.pool.withTransaction { connection in
             let claims = try await OperatorClaimStore.due(limit: limit, on: connection)
             let requests = try await ReleaseRequestStore.take(limit: requestsMaximum, on: connection)
             let claimed = try await OrderStore.candidates(claimed: claims.map(\.key), on: connection)
             let named = try await OrderStore.candidates(
-                of: requests, limit: Limit.ordersPerRequest, on: connection)
+                of: requests, limit: Self.ordersPerRequest, on: connection)
             let released = try await orders.release(
                 Self.distinct(claimed + named.candidates), claims, by: catalogue, on: connection)
             try await settle(requests, named, blocked: released.blocked, on: connection)
@@ -73,6 +71,6 @@ struct ReleaseRequested: Sendable {
                 results.finished.append(request.id)
             }
         }
-        try await ReleaseRequestStore.settle(results, delay: Limit.retryDelay, on: connection)
+        try await ReleaseRequestStore.settle(results, delay: Self.retryDelay, on: connection)
     }
 }

@@ -85,6 +85,9 @@ final class Statement: Sendable {
     /// Whether it is among those that the poster claims.
     let isClaimed: Bool
 
+    /// Apple's servers agree only in time; a day is more than enough for it.
+    static let deviceDelayDefault: TimeInterval = 86_400
+
     init(transaction: Transaction, environment: StoreEnvironment, judged: Judged, isClaimed: Bool) {
         self.transaction = transaction
         self.environment = environment
@@ -94,8 +97,14 @@ final class Statement: Sendable {
 
     /// Every statement of the verdicts in their order.
     ///
-    /// - Parameter device: what counts of devices.
-    static func all(in verdicts: [Judged], device: DeviceRule = DeviceRule()) -> [Statement] {
+    /// - Parameters:
+    ///   - canBeAsked: whether Apple can be asked about the transactions of an app: then its answer alone counts.
+    ///   - deviceDelay: how long after a revocation was told a device's word that there is none must be signed, in seconds,
+    ///     where Apple cannot be asked.
+    static func all(
+        in verdicts: [Judged], canBeAsked: (String) -> Bool = { _ in false },
+        deviceDelay: TimeInterval = deviceDelayDefault
+    ) -> [Statement] {
         verdicts.flatMap { judged -> [Statement] in
             let reversesRefunds = judged.verdict.notification?.type == "REFUND_REVERSED"
             return judged.transactions.map { transaction in
@@ -104,8 +113,8 @@ final class Statement: Sendable {
                 // What no account posted, Apple did: a notification, or what the sweep found.
                 if judged.poster == nil {
                     transaction = transaction.fromServer
-                } else if !device.canBeAsked(transaction.bundleId) {
-                    transaction = transaction.countingWithoutRevocation(after: device.delay)
+                } else if !canBeAsked(transaction.bundleId) {
+                    transaction = transaction.countingWithoutRevocation(after: deviceDelay)
                 }
                 // Production's purchases are paid for; a mark there is a mistake, and must not hold up a purchase.
                 if environment != .sandbox { transaction.testPurchase = nil }
@@ -168,19 +177,6 @@ final class Statement: Sendable {
 
     /// The account that claims it by evidence; nil where nobody does.
     var claimant: Account? { isClaimed ? judged.evidence?.claimant : nil }
-}
-
-/// What counts of a device's word that a purchase is not revoked, where Apple's server said that it is.
-struct DeviceRule: Sendable {
-    enum Limit {
-        /// Apple's servers agree only in time; a day is more than enough for it.
-        static let delay: TimeInterval = 86_400
-    }
-
-    /// Whether Apple can be asked about the transactions of an app: then its answer alone counts.
-    var canBeAsked: @Sendable (String) -> Bool = { _ in false }
-    /// How long after the revocation was told it must be signed, in seconds, where Apple cannot be asked.
-    var delay = Limit.delay
 }
 
 extension VerdictMessage {

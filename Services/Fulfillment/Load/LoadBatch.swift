@@ -9,14 +9,13 @@ import ServiceRuntime
 
 /// Reads and locks all that decides about a batch, each thing once.
 struct LoadBatch: Sendable {
-    enum Limit {
-        /// Verdicts without their submission that a batch names in the log; further ones are only counted.
-        static let linesPerBatch = 10
-    }
+    /// Verdicts without their submission that a batch names in the log; further ones are only counted.
+    static let linesPerBatch = 10
 
     let logger: Logger
-    /// What counts of devices.
-    var device = DeviceRule()
+    /// As of ``Statement/all(in:canBeAsked:deviceDelay:)``.
+    var canBeAsked: @Sendable (String) -> Bool = { _ in false }
+    var deviceDelay = Statement.deviceDelayDefault
     /// What time it is: limits are counted, and entitlements are in force, by it.
     var now: @Sendable () -> Date = { Date() }
 
@@ -54,7 +53,7 @@ struct LoadBatch: Sendable {
 
     private func tell(of missing: [VerdictMessage]) {
         Counter(label: "countersign_verdicts_without_submission_total").increment(by: missing.count)
-        for verdict in missing.prefix(Limit.linesPerBatch) {
+        for verdict in missing.prefix(Self.linesPerBatch) {
             logger.error(
                 "a verdict without its submission grants nothing",
                 metadata: .fields([
@@ -83,7 +82,7 @@ struct LoadBatch: Sendable {
         on connection: PostgresConnection
     ) async throws -> Loaded? {
         var loaded = Loaded(catalogue: catalogue, now: now())
-        var statements = Statement.all(in: verdicts, device: device) + joins.released
+        var statements = Statement.all(in: verdicts, canBeAsked: canBeAsked, deviceDelay: deviceDelay) + joins.released
         loaded.members = try await LineageStore.members(
             among: Set(
                 statements.filter { $0.transaction.productType != .consumable }

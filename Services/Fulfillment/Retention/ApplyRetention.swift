@@ -15,6 +15,8 @@ struct ApplyRetention: Sendable {
     let calls: AppleCallStore
     let recoveries: RecoveryStore
     let questions: SweepTaskStore
+    let acts: RememberedActStore
+    let views: ViewStore
     let retention: Retention
     let logger: Logger
 
@@ -36,6 +38,8 @@ struct ApplyRetention: Sendable {
         calls = AppleCallStore(pool: pool)
         recoveries = RecoveryStore(pool: pool)
         questions = SweepTaskStore(pool: pool)
+        acts = RememberedActStore(pool: pool)
+        views = ViewStore(pool: pool)
         self.retention = retention
         self.logger = logger
     }
@@ -51,6 +55,10 @@ struct ApplyRetention: Sendable {
     func look() async throws {
         for table in PartitionStore.Table.allCases { try await make(table) }
         try await tellAhead()
+        try await remove("remembered_acts") { limit -> Int in try await acts.removeOld(limit: limit) }
+        if let age = retention.views {
+            try await remove("views") { limit -> Int in try await views.removeOld(olderThan: age, limit: limit) }
+        }
         if let age = retention.rejectedProofs {
             try await remove("rejected_proofs") { limit -> SubmissionStore.RemovedRows in
                 try await submissions.removeRejectedProofs(olderThan: age, limit: limit)
@@ -111,11 +119,11 @@ struct ApplyRetention: Sendable {
     private func remove(
         _ what: String, _ step: (_ limit: Int) async throws -> SubmissionStore.RemovedRows
     ) async throws {
-        for _ in 0..<Retention.Limit.batchesPerLook {
-            let batch = try await step(Retention.Limit.batch)
+        for _ in 0..<Retention.batchesPerLook {
+            let batch = try await step(Retention.batchMaximum)
             Counter(label: "countersign_retention_rows_removed", dimensions: [("what", what)]).increment(
                 by: batch.removed)
-            if batch.looked < Retention.Limit.batch { return }
+            if batch.looked < Retention.batchMaximum { return }
             try Task.checkCancellation()
         }
     }
@@ -149,9 +157,9 @@ struct ApplyRetention: Sendable {
     }
 
     private func carry(out partition: PartitionStore.Partition) async throws {
-        for _ in 0..<Retention.Limit.batchesPerLook {
-            let count = try await submissions.carryProofs(outOf: partition, limit: Retention.Limit.batch)
-            if count < Retention.Limit.batch { return }
+        for _ in 0..<Retention.batchesPerLook {
+            let count = try await submissions.carryProofs(outOf: partition, limit: Retention.batchMaximum)
+            if count < Retention.batchMaximum { return }
             try Task.checkCancellation()
         }
     }

@@ -4,18 +4,6 @@ import ServiceRuntime
 ///
 /// The books stay: orders, the ledger, owners, the audit log.
 ///
-/// | variable | what goes | default |
-/// |---|---|---|
-/// | `COUNTERSIGN_RETENTION_PROOFS` | proofs of submissions that have an outcome for good | 400 |
-/// | `COUNTERSIGN_RETENTION_REJECTED_PROOFS` | proofs of rejected submissions | 30 |
-/// | `COUNTERSIGN_RETENTION_REJECTED` | rejected submissions, with their outcome | 400 |
-/// | `COUNTERSIGN_RETENTION_NOTIFICATIONS` | Apple's notifications that were dealt with | 200 |
-/// | `COUNTERSIGN_RETENTION_APPLE_CALLS` | calls to Apple that were made, refused or too late; open ones stay | 400 |
-/// | `COUNTERSIGN_RETENTION_RECOVERIES` | that something was found by asking Apple, and questions to Apple that are asked once; the orders stay | 400 |
-/// | `COUNTERSIGN_RETENTION_EVENTS` | events | 400 |
-/// | `COUNTERSIGN_RETENTION_DELIVERIES` | deliveries of webhooks, and what can be sent again | 90 |
-/// | `COUNTERSIGN_RETENTION_ATTEMPTS` | attempts to deliver webhooks: what endpoints answered, and when | 30 |
-///
 /// Each is a number of days, or `none`: that stays for ever. Months are dropped whole, so that what is in one stays up to
 /// a month longer.
 struct Retention: Sendable, Equatable {
@@ -28,34 +16,46 @@ struct Retention: Sendable, Equatable {
     var events: Duration? = .days(400)
     var deliveries: Duration? = .days(90)
     var attempts: Duration? = .days(30)
+    var views: Duration? = .days(400)
 
-    enum Limit {
-        /// Days: less than a week the database refuses; more than a century is a mistake.
-        static let days = 8...36_500
-        static let rejectedDays = 1...36_500
-        /// Apple lists notifications for 180 days: what it still lists would be found again.
-        static let recoveriesDays = 200...36_500
-        /// Rows that one statement removes.
-        static let batch = 500
-        /// Batches of one look; the next look goes on.
-        static let batchesPerLook = 200
-    }
+    /// Days: less than a week the database refuses; more than a century is a mistake.
+    static let daysRange = 8...36_500
+    static let rejectedDaysRange = 1...36_500
+    /// Apple lists notifications for 180 days: what it still lists would be found again.
+    static let recoveriesDaysRange = 200...36_500
+    /// Rows that one statement removes.
+    static let batchMaximum = 500
+    /// Batches of one look; the next look goes on.
+    static let batchesPerLook = 200
 
     init() {}
 
     init(_ settings: SettingReader) throws {
         let standard = Retention()
-        proofs = try settings.days("retention.proofs", default: standard.proofs, in: Limit.days)
+        // days until these go, or `none`: proofs of submissions that have an outcome for good
+        proofs = try settings.days("retention.proofs", default: standard.proofs, in: Self.daysRange)
+        // days until these go, or `none`: proofs of rejected submissions
         rejectedProofs = try settings.days(
-            "retention.rejected_proofs", default: standard.rejectedProofs, in: Limit.rejectedDays)
-        rejected = try settings.days("retention.rejected", default: standard.rejected, in: Limit.days)
-        notifications = try settings.days("retention.notifications", default: standard.notifications, in: Limit.days)
-        appleCalls = try settings.days("retention.apple_calls", default: standard.appleCalls, in: Limit.days)
+            "retention.rejected_proofs", default: standard.rejectedProofs, in: Self.rejectedDaysRange)
+        // days until these go, or `none`: rejected submissions, with their outcome
+        rejected = try settings.days("retention.rejected", default: standard.rejected, in: Self.daysRange)
+        // days until these go, or `none`: Apple's notifications that were dealt with
+        notifications = try settings.days(
+            "retention.notifications", default: standard.notifications, in: Self.daysRange)
+        // days until these go, or `none`: calls to Apple that were made, refused or too late; open ones stay
+        appleCalls = try settings.days("retention.apple_calls", default: standard.appleCalls, in: Self.daysRange)
+        // days until these go, or `none`: that something was found by asking Apple, and questions to Apple that are
+        // asked once; the orders stay
         recoveries = try settings.days(
-            "retention.recoveries", default: standard.recoveries, in: Limit.recoveriesDays)
-        events = try settings.days("retention.events", default: standard.events, in: Limit.days)
-        deliveries = try settings.days("retention.deliveries", default: standard.deliveries, in: Limit.days)
-        attempts = try settings.days("retention.attempts", default: standard.attempts, in: Limit.days)
+            "retention.recoveries", default: standard.recoveries, in: Self.recoveriesDaysRange)
+        // days until these go, or `none`: events
+        events = try settings.days("retention.events", default: standard.events, in: Self.daysRange)
+        // days until these go, or `none`: deliveries of webhooks, and what can be sent again
+        deliveries = try settings.days("retention.deliveries", default: standard.deliveries, in: Self.daysRange)
+        // days until these go, or `none`: attempts to deliver webhooks: what endpoints answered, and when
+        attempts = try settings.days("retention.attempts", default: standard.attempts, in: Self.daysRange)
+        // days until these go, or `none`: which of your people looked at whose data
+        views = try settings.days("retention.views", default: standard.views, in: Self.daysRange)
         // A delivery is sent with its event's bytes.
         if let events, deliveries.map({ $0 > events }) ?? true {
             throw SettingError.invalid(

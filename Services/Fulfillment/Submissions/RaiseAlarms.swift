@@ -10,26 +10,23 @@ import ServiceRuntime
 struct RaiseAlarms: Sendable {
     let store: SubmissionStore
     let age: Duration
-    /// Writes one line; the logger's in the process.
-    let write: @Sendable (_ message: String, _ fields: [(name: String, value: String)]) -> Void
+    let logger: Logger
 
-    enum Limit {
-        /// Lines of one look: an outage of an hour alarms for everything at once; the rest is one line more.
-        static let linesPerLook = 50
-        /// Submissions of one statement.
-        static let batch = 1_000
-        /// Statements of one look.
-        ///
-        /// While millions are too old, marking them must not keep the database from the purchases that come. The oldest are
-        /// marked first, and one alarm is enough to wake somebody.
-        static let batchesPerLook = 5
-    }
+    /// Lines of one look: an outage of an hour alarms for everything at once; the rest is one line more.
+    static let linesPerLook = 50
+    /// Submissions of one statement.
+    static let batchMaximum = 1_000
+    /// Statements of one look.
+    ///
+    /// While millions are too old, marking them must not keep the database from the purchases that come. The oldest are
+    /// marked first, and one alarm is enough to wake somebody.
+    static let batchesPerLook = 5
 
     /// How often it looks.
     static let interval = Duration.seconds(5)
 
     /// What looks again and again.
-    func task(logger: Logger) -> PeriodicTask {
+    func task() -> PeriodicTask {
         PeriodicTask("submission-alarms", schedule: .init(every: Self.interval), logger: logger) { try await look() }
     }
 
@@ -39,10 +36,10 @@ struct RaiseAlarms: Sendable {
     func look() async throws {
         var alarms: [SubmissionStore.Alarm] = []
         defer { tell(alarms) }
-        for _ in 0..<Limit.batchesPerLook {
-            let found = try await store.raiseAlarms(olderThan: age, limit: Limit.batch)
+        for _ in 0..<Self.batchesPerLook {
+            let found = try await store.raiseAlarms(olderThan: age, limit: Self.batchMaximum)
             alarms += found
-            if found.count < Limit.batch { return }
+            if found.count < Self.batchMaximum { return }
         }
     }
 
@@ -52,28 +49,19 @@ struct RaiseAlarms: Sendable {
             Counter(label: "countersign_submission_alarms_total", dimensions: [("reason", alarm.reason.rawValue)])
                 .increment()
         }
-        for alarm in alarms.prefix(Limit.linesPerLook) {
-            write(
+        for alarm in alarms.prefix(Self.linesPerLook) {
+            logger.error(
                 "a submission is too old without an outcome; it stays due",
-                [
-                    (name: "submission_id", value: alarm.submissionId), (name: "reason", value: alarm.reason.rawValue),
-                    (name: "age_seconds", value: "\(Int(min(alarm.ageSeconds, 1e12)))"),
+                metadata: [
+                    "submission_id": "\(alarm.submissionId)", "reason": "\(alarm.reason.rawValue)",
+                    "age_seconds": "\(Int(min(alarm.ageSeconds, 1e12)))",
                 ])
         }
-        let unnamed = alarms.count - Limit.linesPerLook
+        let unnamed = alarms.count - Self.linesPerLook
         if unnamed > 0 {
-            write(
+            logger.error(
                 "more submissions are too old without an outcome; `countersign doctor` tells of them by reason",
-                [(name: "count", value: "\(unnamed)")])
-        }
-    }
-
-    /// Writes to a log, at level error.
-    static func logging(to logger: Logger, store: SubmissionStore, age: Duration) -> RaiseAlarms {
-        RaiseAlarms(store: store, age: age) { message, fields in
-            var metadata = Logger.Metadata()
-            for field in fields { metadata[field.name] = "\(field.value)" }
-            logger.error("\(message)", metadata: metadata)
+                metadata: ["count": "\(unnamed)"])
         }
     }
 }

@@ -151,17 +151,15 @@ struct BackOff: Sendable {
     /// Reasons whose time is Apple's word, or the breaker's.
     static let pacedReasons: Set<ReasonCode> = [.rateLimited, .appStoreUnavailable]
 
-    private enum Limit {
-        /// A doubled delay is drawn from this share to all of it, so that what failed together comes back apart.
-        static let jitterShare = 0.5
-        /// A paced delay grows by at most this share of itself, and by a second where that is more.
-        static let pacedJitterShare = 0.2
-        static let pacedJitterSeconds = 1.0
-        /// Beyond it doubling would overflow long after the maximum was reached.
-        static let doublings = 20
-        /// The longest word that is believed: a week.
-        static let retryAfterSeconds = 604_800.0
-    }
+    /// A doubled delay is drawn from this share to all of it, so that what failed together comes back apart.
+    private static let jitterShare = 0.5
+    /// A paced delay grows by at most this share of itself, and by a second where that is more.
+    private static let pacedJitterShare = 0.2
+    private static let pacedJitterSeconds = 1.0
+    /// Beyond it doubling would overflow long after the maximum was reached.
+    private static let doublingsMaximum = 20
+    /// The longest word that is believed: a week.
+    private static let retryAfterSecondsMaximum = 604_800.0
 
     /// The delay before the next attempt.
     ///
@@ -175,7 +173,7 @@ struct BackOff: Sendable {
         using generator: inout some RandomNumberGenerator
     ) -> Duration {
         // In this order nonsense (NaN) becomes a second.
-        let base = min(max(1, retryAfterSeconds), Limit.retryAfterSeconds)
+        let base = min(max(1, retryAfterSeconds), Self.retryAfterSecondsMaximum)
         let delay =
             Self.pacedReasons.contains(reason)
             ? paced(base, using: &generator) : doubled(base, attempt: attempt, using: &generator)
@@ -184,15 +182,15 @@ struct BackOff: Sendable {
     }
 
     private func paced(_ base: Double, using generator: inout some RandomNumberGenerator) -> Double {
-        let jitter = max(Limit.pacedJitterSeconds, base * Limit.pacedJitterShare)
+        let jitter = max(Self.pacedJitterSeconds, base * Self.pacedJitterShare)
         return base + Double.random(in: 0...jitter, using: &generator)
     }
 
     private func doubled(_ base: Double, attempt: Int, using generator: inout some RandomNumberGenerator) -> Double {
         var doubled = base
-        for _ in 0..<min(max(0, attempt), Limit.doublings) { doubled *= 2 }
+        for _ in 0..<min(max(0, attempt), Self.doublingsMaximum) { doubled *= 2 }
         let delay = min(doubled, max(Double(delayMaximum.components.seconds), base))
-        return max(base, delay * Double.random(in: Limit.jitterShare...1, using: &generator))
+        return max(base, delay * Double.random(in: Self.jitterShare...1, using: &generator))
     }
 }
 

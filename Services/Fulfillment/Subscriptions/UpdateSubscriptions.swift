@@ -52,7 +52,8 @@ struct UpdateSubscriptions: Sendable {
         let lost = try await EntitlementStore.superseded(superseded, at: now?(), on: connection)
         return lost.filter { !$0.entitlements.isEmpty }.map { lost in
             let lineage = LineageKey(
-                environment: lost.key.environment, originalTransactionId: lost.transaction.originalTransactionId)
+                environment: lost.key.environment,
+                originalTransactionId: lost.transaction?.originalTransactionId ?? lost.key.transactionId)
             return EventDraft(lost, correlationId: causes[lineage] ?? lost.correlationId)
         }
     }
