@@ -4,26 +4,26 @@ import ArgumentParser
 struct OrdersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "orders", abstract: "Assigns a parked order to an account, and shows a purchase's owners.",
-        subcommands: [ClaimCommand.self, BindingsCommand.self])
+        subcommands: [OrdersAssignCommand.self, OrdersOwnersCommand.self])
 }
 
 /// `countersign submissions`: what apps and backends posted.
 struct SubmissionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "submissions", abstract: "Judges rejected or parked submissions again.",
-        subcommands: [RedriveCommand.self])
+        subcommands: [SubmissionsRetryCommand.self])
 }
 
 /// `countersign books`: whether the tables agree.
 struct BooksCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "books", abstract: "Checks that orders, owners, ledger, subscriptions and events agree.",
-        subcommands: [AuditCommand.self])
+        subcommands: [BooksCheckCommand.self])
 }
 
 /// `countersign kafka`: what the broker has.
 struct KafkaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "kafka", abstract: "Prints the submissions that Kafka still has.",
-        subcommands: [MessagesCommand.self])
+        subcommands: [KafkaDumpCommand.self])
 }

@@ -50,7 +50,7 @@ enum DatabaseTrouble {
         switch (error.sqlState, error.code) {
         case ("42501", _):
             return "this user may not do that: looking needs the rights of countersign_reader, acting those of "
-                + "countersign_operator, and `migrate` the owner (ACCESS.md); after an upgrade run rights.sql again"
+                + "countersign_operator, and `migrate` the owner (ACCESS.md); `countersign migrate` gives each role its rights"
         case ("42P01", _), ("42703", _):
             return "the schema lacks what this version reads: run `countersign migrate`"
         case ("25006", _): return "this is a standby, or the session is read-only: name the primary"

@@ -19,7 +19,7 @@ struct InspectCommand: AsyncParsableCommand {
         help: """
             An account; the id of a submission, an event, a spend, a request to forget or to have Apple asked; any of Apple's \
             transaction ids, original ones too, a web order line item's, the order id of an e-mail; an intent, an \
-            appAccountToken, a notificationUUID.
+            appAccountToken, a notificationUUID; the id of a request that posted something.
             """)
     var id: String
 

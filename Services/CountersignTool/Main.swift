@@ -19,14 +19,14 @@ struct Countersign: AsyncParsableCommand {
             CommandGroup(
                 name: "Look",
                 subcommands: [
-                    DoctorCommand.self, LostCommand.self, InspectCommand.self, WaitingCommand.self,
-                    BooksCommand.self, ActsCommand.self, DatabaseCommand.self, KafkaCommand.self,
+                    DoctorCommand.self, UndeliveredCommand.self, InspectCommand.self, QueueCommand.self,
+                    BooksCommand.self, AuditLogCommand.self, DatabaseCommand.self, KafkaCommand.self,
                     DeadLettersCommand.self, CertificatesCommand.self, RevenueCommand.self, RatesCommand.self,
                 ]),
             CommandGroup(
                 name: "Purchases and accounts",
                 subcommands: [
-                    OrdersCommand.self, SubmissionsCommand.self, AppleCommand.self, ConsumptionCommand.self,
+                    OrdersCommand.self, SubmissionsCommand.self, AppleCommand.self, RefundsCommand.self,
                     AdjustCommand.self, ExportCommand.self, ForgetCommand.self,
                 ]),
             CommandGroup(

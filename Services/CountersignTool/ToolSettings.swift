@@ -47,7 +47,7 @@ struct ToolSettings: Sendable {
         return configuration
     }
 
-    /// Runs the body with a database of this version's schema, and closes the connections whatever happens.
+    /// Runs the body with a database whose schema this version works with, and closes the connections whatever happens.
     ///
     /// - Throws: what the body throws; a `PostgresError` as a `ToolFailure` that says which server; one for another schema.
     func withDatabase<Result: Sendable>(_ body: (PostgresPool) async throws -> Result) async throws -> Result {
@@ -59,7 +59,7 @@ struct ToolSettings: Sendable {
 
     private static func requireSchema(_ pool: PostgresPool) async throws {
         do {
-            try await Migrator(pool: pool).requireCurrentSchema()
+            try await Migrator(pool: pool).requireUsableSchema()
         } catch let error as SchemaError {
             throw ToolFailure("\(error)")
         }

@@ -25,7 +25,7 @@ struct AdjustCommandTests {
             #expect(taken.lines.first == "gem -30: alice has 70 now")
             let entries = try await pool.query(
                 """
-                SELECT string_agg(concat_ws(' ', environment, app, account, item, amount, actor, a.reason), ', '
+                SELECT string_agg(concat_ws(' ', environment, e.app, account, item, amount, actor, a.reason), ', '
                     ORDER BY e.id) AS entries
                 FROM ledger_entries e JOIN audit_log a ON a.id = e.audit_id WHERE kind = 'adjustment'
                 """)

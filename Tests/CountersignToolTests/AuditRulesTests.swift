@@ -35,7 +35,7 @@ struct AuditRulesTests {
             #expect(parts.isClean && parts.counts == report.counts)
             #expect(report.counts["orders_granted"] == 8 && report.counts["ledger_entries"] == 11)
             #expect(report.counts["order_transactions"] == 15)
-            #expect(AuditCommand.text(report).hasSuffix("clean: every rule holds"))
+            #expect(BooksCheckCommand.text(report).hasSuffix("clean: every rule holds"))
         }
     }
 
@@ -49,7 +49,7 @@ struct AuditRulesTests {
             #expect(Set(broken.map(\.name)) == damage.others.union([damage.rule]))
             let rule = try #require(broken.first { $0.name == damage.rule })
             #expect(rule.examples.contains { $0.contains(damage.named) }, "\(rule.examples)")
-            #expect(AuditCommand.text(report).contains("BROKEN \(rule.sentence)\n         \(rule.examples[0])"))
+            #expect(BooksCheckCommand.text(report).contains("BROKEN \(rule.sentence)\n         \(rule.examples[0])"))
             // Parts of a row or two find what one statement finds.
             try await execute("ANALYZE", in: pool)
             let parts = try await ConsistencyCheck(pool: pool).run(rules: Set(broken.map(\.name)), rowsOfPart: 1)
@@ -67,11 +67,11 @@ struct AuditRulesTests {
             let report = try await ConsistencyCheck(pool: pool).run(
                 rules: ["granted_orders_have_one_event", "balances_equal_entries"], rowsOfPart: 5
             ) { progress in
-                told.withLock { $0.append(AuditCommand.text(progress)) }
+                told.withLock { $0.append(BooksCheckCommand.text(progress)) }
             }
             #expect(report.rules.map(\.name) == ["balances_equal_entries", "granted_orders_have_one_event"])
             #expect(report.isClean && report.counts.isEmpty)
-            #expect(AuditCommand.text(report).hasPrefix("ok     balances equal the sum of entries\n"))
+            #expect(BooksCheckCommand.text(report).hasPrefix("ok     balances equal the sum of entries\n"))
             #expect(
                 told.withLock { $0 } == [
                     "1 of 2: balances_equal_entries", "2 of 2: granted_orders_have_one_event, part 1 of 3",
@@ -82,9 +82,9 @@ struct AuditRulesTests {
     }
 
     @Test func `rules have names that the command knows`() throws {
-        #expect(throws: (any Error).self) { try AuditCommand.parse(["--rule", "balances"]) }
+        #expect(throws: (any Error).self) { try BooksCheckCommand.parse(["--rule", "balances"]) }
         #expect(throws: Never.self) {
-            try AuditCommand.parse(["--rule", "books_balance", "--rule", "spends_are_covered"])
+            try BooksCheckCommand.parse(["--rule", "books_balance", "--rule", "spends_are_covered"])
         }
     }
 
@@ -96,7 +96,7 @@ struct AuditRulesTests {
             #expect(!report.isClean)
             let rule = try #require(report.rules.first { $0.name == "balances_equal_entries" })
             #expect(rule.violations == 3 && rule.examples.isEmpty)
-            #expect(AuditCommand.text(report).contains("BROKEN \(rule.sentence)\n         and 3 more"))
+            #expect(BooksCheckCommand.text(report).contains("BROKEN \(rule.sentence)\n         and 3 more"))
         }
     }
 

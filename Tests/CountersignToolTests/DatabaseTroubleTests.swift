@@ -38,10 +38,19 @@ struct DatabaseTroubleTests {
         try await TestDatabase.with { pool in
             let tool = try await ToolProcess(pool)
             let newest = Migrator.newestVersion
-            _ = try await pool.query("UPDATE schema_migrations SET version = 9000 WHERE version = \(newest)")
-            let newer = try await tool.run("undelivered")
-            #expect(newer.status == 1 && newer.errors.contains("newer than the \(newest)"), "\(newer.errors)")
-            _ = try await pool.query("DELETE FROM schema_migrations WHERE version = 9000")
+            _ = try await pool.query(
+                "INSERT INTO schema_migrations (version, name, compatible_from) VALUES (9000, 'expand', 1)")
+            #expect(try await tool.run("undelivered").status == 0)
+            let rights = try await tool.run("migrate")
+            #expect(rights.status == 0 && rights.output.contains("rights were left"), "\(rights.output)")
+            let plan = try await tool.run("migrate", "--dry-run", "--json")
+            #expect(plan.output.contains(#""schema_version" : 9000"#), "\(plan.output)")
+            _ = try await pool.query("UPDATE schema_migrations SET compatible_from = 9000 WHERE version = 9000")
+            for command in [["undelivered"], ["migrate"], ["migrate", "--dry-run"]] {
+                let newer = try await tool.run(command)
+                #expect(newer.status == 1 && newer.errors.contains("it knows \(newest)"), "\(newer.errors)")
+            }
+            _ = try await pool.query("TRUNCATE schema_migrations")
             let older = try await tool.run("inspect", "1")
             #expect(older.status == 1 && older.errors.contains("run `countersign migrate`"), "\(older.errors)")
         }

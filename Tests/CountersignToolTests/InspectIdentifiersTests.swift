@@ -20,7 +20,7 @@ struct InspectIdentifiersTests {
         VALUES ('sub_1', 'fulfilled', 'a', 'alice', 'signed_transaction', '500', 'r', now(), '{"transactions": []}', NULL, 'x'),
             ('sub_2', 'fulfilled', 'a', '', 'server_notification', '500', 'r', now(),
                 '{"transactions": [{"environment": "production", "transaction_id": "501"}]}', NULL, 'x'),
-            ('sub_3', 'rejected', 'a', 'alice', 'signed_transaction', '700', 'r', now(), '{"transactions": []}',
+            ('sub_3', 'rejected', 'a', 'alice', 'signed_transaction', '700', 'req_3', now(), '{"transactions": []}',
                 'bundle_id_mismatch', 'x'),
             ('sub_4', 'rejected', 'a', 'alice', 'order_id', 'MQ5LZK4PTX', 'r', now(), '{"transactions": []}',
                 'order_not_found', 'MQ5LZK4PTX');
@@ -72,6 +72,7 @@ struct InspectIdentifiersTests {
             (token, ["account_token"], ["500", "501"]), (token.uppercased(), ["account_token"], ["500", "501"]),
             (notification, ["notification"], ["501"]), (intent, ["intent"], []), ("sub_3", ["submission"], []),
             ("swp_1", ["sweep_request"], ["501"]), ("spend_77", ["spend"], []),
+            ("req_3", ["request"], []),
             ("MQ5LZK4PTX", ["posted_number"], []), ("alice", ["account"], ["500", "501"]),
         ])
     func recognised(id: String, kinds expected: [String], orders: [String]) async throws {
@@ -125,9 +126,9 @@ struct InspectIdentifiersTests {
                 try await connection.executeScript(Self.filling)
             }
             let statements: [String: SQL] = [
-                "meanings": IdentifierStore.rows("alice"), "purchases": IdentifierStore.purchases("alice"),
-                "uuids": IdentifierStore.uuids(try #require(UUID(uuidString: Self.token))),
-                "accounts": IdentifierStore.accounts("alice"),
+                "meanings": IdentifierStore.rows("alice", nil), "purchases": IdentifierStore.purchases("alice", nil),
+                "uuids": IdentifierStore.uuids(try #require(UUID(uuidString: Self.token)), nil),
+                "accounts": IdentifierStore.accounts("alice", nil),
                 "account": AccountInspectionStore.statement(Account(stored: "alice"), app: nil, limit: 20),
             ]
             let statement = try #require(statements[part])

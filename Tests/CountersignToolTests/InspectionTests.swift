@@ -208,7 +208,7 @@ struct InspectionTests {
             let broken = try #require(report.rules.first { $0.name == rule })
             #expect(broken.violations > 0 && !broken.examples.isEmpty)
             #expect(!report.isClean)
-            #expect(AuditCommand.text(report).contains("BROKEN \(broken.sentence)"))
+            #expect(BooksCheckCommand.text(report).contains("BROKEN \(broken.sentence)"))
         }
     }
 

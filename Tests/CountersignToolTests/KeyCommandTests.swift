@@ -60,6 +60,23 @@ import Testing
         }
     }
 
+    @Test func aTestKeyIsWrittenListedAndNamedAsOne() throws {
+        let folder = try Folder("apps:\n  - bundle_id: a\n")
+        let text = SecretText.apiKey(isTest: true)
+        #expect(text.hasPrefix("csk_test_") && text.count == 73)
+        var key = Self.key(text)
+        key.isTest = true
+        try folder.add(key)
+        let apps = try folder.apps()
+        #expect(apps.apps["a"]?.authentication.serverKeys.map(\.isTest) == [true])
+        let list = KeyList(apps, pages: [])
+        #expect(list.lines.map(\.environment) == ["sandbox"] && list.text.contains("post,read (sandbox)"))
+        for bad in [["--test"], ["--test", "--name", "ci", "--scopes", "post,operate"]] {
+            #expect(throws: (any Error).self) { try KeyCommand.Create.parse(bad) }
+        }
+        #expect(try KeyCommand.Create.parse(["--test", "--name", "ci", "--scopes", "post,read"]).test)
+    }
+
     @Test func aThirdKeyOfANameIsRefusedAndChangesNothing() throws {
         let folder = try Folder("apps:\n  - bundle_id: a\n")
         try folder.add(Self.key("csk_one"))

@@ -119,6 +119,35 @@ struct RevenueCommandTests {
         }
     }
 
+    @Test("the sums that backends read are those of the command, by whatever they are added up")
+    func sums() async throws {
+        try await TestDatabase.with { pool in
+            try await seed(pool)
+            let (from, to) = (try #require(RevenueDay("2026-04-01")), try #require(RevenueDay("2026-06-01")))
+            let store = RevenueStore(pool: pool)
+            for app in ["game", "other", "none"] {
+                let report = try RevenueReport(
+                    from: from, to: to, rows: try await store.rows(from: from, to: to, app: app))
+                for grouping in RevenueStore.Grouping.allCases {
+                    let sums = try await store.sums(from: from, to: to, app: app, by: grouping)
+                    let totals = try RevenueStore.totals(sums)
+                    #expect(totals.map(\.currency) == report.totals.map(\.currency), "\(app) \(grouping)")
+                    for (total, expected) in zip(totals, report.totals) {
+                        #expect(
+                            [
+                                total.orders, total.refunds, total.unpricedOrders, total.taxUnknownOrders, total.gross,
+                                total.refunded, total.tax, total.commission, total.estimatedProceeds,
+                            ] == [
+                                expected.orders, expected.refunds, expected.unpricedOrders, expected.taxUnknownOrders,
+                                expected.gross, expected.refunded, expected.tax, expected.commission,
+                                expected.estimatedProceeds,
+                            ], "\(app) \(grouping)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test(
         "what cannot be meant is a usage error, what cannot be reached a sentence",
         .enabled(if: ToolProcess.isReady, ToolProcess.missing))

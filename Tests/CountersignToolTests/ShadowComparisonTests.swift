@@ -1,8 +1,8 @@
-import Persistence
 import PurchaseModel
 import Testing
 
 @testable import CountersignTool
+@testable import Persistence
 
 /// Where an older system's word and the books differ.
 @Suite("Comparing an import")

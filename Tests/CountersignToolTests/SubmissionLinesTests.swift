@@ -19,7 +19,7 @@ struct SubmissionLinesTests {
         attempt: 2, correlationId: "req", namedTransactionId: "7", expectedEnvironment: .sandbox)
 
     private func record(
-        _ type: String, extensions: [CloudEvent.Extension], data: [UInt8]
+        _ type: String, extensions: [String: String], data: [UInt8]
     ) -> KafkaRecord {
         let event = CloudEvent(
             id: "sub_1", type: type, source: "test", time: Date(timeIntervalSince1970: 5), subject: "sub_1", key: "k",
@@ -36,9 +36,9 @@ struct SubmissionLinesTests {
         let proof = Array(submission.proof.utf8)
         lines.add([
             record(SubmissionMessage.type, extensions: submission.extensions, data: proof),
-            record("countersign.submission.v2", extensions: [], data: proof),
-            record("countersign.submission.v1", extensions: [], data: json),
-            record("something.else.v1", extensions: [], data: json),
+            record("countersign.submission.v2", extensions: [:], data: proof),
+            record("countersign.submission.v1", extensions: [:], data: json),
+            record("something.else.v1", extensions: [:], data: json),
             KafkaRecord(topic: Topics.submissions, partition: 0, offset: 0, value: nil),
         ])
         let line = json + [UInt8(ascii: "\n")]

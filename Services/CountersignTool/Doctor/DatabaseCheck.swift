@@ -21,8 +21,8 @@ struct DatabaseCheck: Sendable {
         let backlog = BacklogStore(pool: pool)
         var findings = [Self.judge(try await backlog.serverSettings())]
         do {
-            try await Migrator(pool: pool).requireCurrentSchema()
-            findings.append(.good("schema", "version \(Migrator.newestVersion)"))
+            let schema = try await Migrator(pool: pool).requireUsableSchema()
+            findings.append(Self.judge(schema, known: Migrator.newestVersion))
         } catch let error as SchemaError {
             // Without the tables nothing else can be asked.
             return findings + [
@@ -60,6 +60,11 @@ struct DatabaseCheck: Sendable {
         findings.append(Self.judge(disabled: try await backlog.disabledEndpoints()))
         findings += Self.judge(stored: try await StoredEndpointStore(pool: pool).list(.all))
         return findings + [try await consistency()]
+    }
+
+    /// A schema that this program works with: newer than its own during an upgrade, and after the way back.
+    static func judge(_ schema: SchemaState, known: Int64) -> Finding {
+        .good("schema", "version \(schema.version)" + (schema.version > known ? "; this program knows \(known)" : ""))
     }
 
     private func consistency() async throws -> Finding {

@@ -26,6 +26,7 @@ struct InspectedStory {
             case .intent: "an intent to buy\(place)\(owner)"
             case .accountToken: "an appAccountToken\(place)\(account == nil ? ", which nobody has registered" : owner)"
             case .notification: "a notification of Apple's\(place)"
+            case .request: "a request\(place)\(owner) that posted something"
             case .postedNumber: "a number that was posted\(place)\(owner), and that no order has"
             case .forgetRequest: "a request to forget an account\(place)\(owner)"
             case .sweepRequest: "a request to have Apple asked about a customer\(place)"

@@ -86,6 +86,7 @@ struct AdjustCommand: AsyncParsableCommand {
             throw ToolFailure(
                 "nothing is changed: \(items.joined(separator: ", ")) would be more than "
                     + "\(LedgerStore.Limit.balance), above or below zero")
+        case .notByHand(let names): throw ToolFailure("nothing is changed: \(names.joined(separator: ", "))")
         }
     }
 

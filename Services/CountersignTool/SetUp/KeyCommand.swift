@@ -17,16 +17,18 @@ struct KeyCommand: AsyncParsableCommand {
             discussion: """
                 The key is shown once, alone on standard output, and kept nowhere. Without --app it is good for every app \
                 that has no `authentication` of its own. Give each backend a name, and its keys no more scopes than it needs; \
-                a name may have two keys at a time, so that one can take the other's place.
+                a name may have two keys at a time, so that one can take the other's place. A key of --test begins with \
+                csk_test_ and sees and changes the sandbox alone.
                 """)
 
         @Option(help: "The key's name: letters, digits and . _ -; metrics, logs and `key list` show it.")
         var name: String?
         @Option(
-            help: "What it may be used for, with commas between: post, read, spend, sign, operate.",
+            help: "What it may be used for, with commas between: post, read, spend, sign, operate, staff.",
             completion: .list(ServerKey.Scope.allCases.map(\.rawValue)))
         var scopes: ScopeList?
         @Option(help: "The app that it is good for, which has an `authentication` of its own.") var app: String?
+        @Flag(help: "Makes a test key, for the sandbox alone; it may post, read and spend.") var test = false
         @Option(
             help: "A new file that the key is written to, with mode 600, instead of being shown.", completion: .file())
         var output: String?
@@ -38,14 +40,19 @@ struct KeyCommand: AsyncParsableCommand {
                 throw ValidationError(
                     "--name and --scopes belong together; without both a key may post, read and spend, and has no name")
             }
+            guard !test || scopes?.scopes.isSubset(of: ServerKey.scopesOfUnnamed) == true else {
+                throw ValidationError("--test goes with --name and with --scopes out of post, read and spend")
+            }
         }
 
         func run() async throws {
             try await failingPlainly {
                 let places = try await folder.places()
-                let key = SecretText.apiKey()
+                let key = SecretText.apiKey(isTest: test)
                 var change = SettingsChange(in: places)
-                let new = NewKey(sha256: SecretText.sha256(of: key), name: name, scopes: scopes?.scopes ?? [], app: app)
+                let new = NewKey(
+                    sha256: SecretText.sha256(of: key), name: name, scopes: scopes?.scopes ?? [], app: app, isTest: test
+                )
                 try new.add(to: &change)
                 // First: a key that nobody has got is no harm in a file that nobody accepts it by.
                 if let output { try SettingsDisk.create(output, key + "\n", mode: SettingsChange.Limit.secretMode) }

@@ -10,6 +10,8 @@ struct KeyList {
         /// The first digits of its SHA-256.
         let fingerprint: String
         let scopes: [String]
+        /// `sandbox` for a test key.
+        let environment: String?
         /// Bundle ids.
         let apps: [String]
         /// Requests since the processes started that were asked; nil where none was.
@@ -42,6 +44,7 @@ struct KeyList {
                 return Line(
                     name: key.label, fingerprint: key.fingerprint,
                     scopes: ServerKey.Scope.allCases.filter(key.scopes.contains).map(\.rawValue),
+                    environment: key.isTest ? "sandbox" : nil,
                     apps: owners[key] ?? [], uses: pages.isEmpty ? nil : Int(uses))
             }
     }
@@ -53,7 +56,8 @@ struct KeyList {
         let head = ["NAME", "KEY", "SCOPES", "APPS"] + (hasUses ? ["USES"] : [])
         let rows = lines.map { line in
             [
-                line.name, line.fingerprint, line.scopes.joined(separator: ","),
+                line.name, line.fingerprint,
+                line.scopes.joined(separator: ",") + (line.environment.map { " (\($0))" } ?? ""),
                 line.apps.count == appsCount ? Self.everyApp : line.apps.joined(separator: ","),
             ] + (hasUses ? ["\(line.uses ?? 0)"] : [])
         }

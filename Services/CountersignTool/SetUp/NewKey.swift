@@ -9,6 +9,8 @@ struct NewKey {
     var scopes: Set<ServerKey.Scope> = []
     /// The app that it is good for; nil for all that have no `authentication` of their own.
     var app: String?
+    /// Whether it sees and changes the sandbox alone.
+    var isTest = false
 
     /// Adds it to the apps file.
     ///
@@ -31,7 +33,9 @@ struct NewKey {
     private var entry: SettingValue {
         guard let name else { return .text(sha256) }
         let words = ServerKey.Scope.allCases.filter(scopes.contains).map { SettingValue.text($0.rawValue) }
-        return .fields([("name", .text(name)), ("sha256", .text(sha256)), ("scopes", .list(words))])
+        return .fields(
+            [("name", .text(name)), ("sha256", .text(sha256)), ("scopes", .list(words))]
+                + (isTest ? [("environment", .text("sandbox"))] : []))
     }
 
     /// Where the `authentication` is that the key belongs to.

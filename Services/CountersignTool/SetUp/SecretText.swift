@@ -10,10 +10,12 @@ enum SecretText {
 
     /// What intake knows an API key by.
     static let keyPrefix = "csk_"
+    /// What intake knows a test key by, too.
+    static let testKeyPrefix = "csk_test_"
 
-    /// A new API key of a backend.
-    static func apiKey() -> String {
-        keyPrefix + randomBytes().map(hexadecimal).joined()
+    /// A new API key of a backend; a test key sees and changes the sandbox alone.
+    static func apiKey(isTest: Bool = false) -> String {
+        (isTest ? testKeyPrefix : keyPrefix) + randomBytes().map(hexadecimal).joined()
     }
 
     /// A new secret of JWTs with HS256: 43 characters.

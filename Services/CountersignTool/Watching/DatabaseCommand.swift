@@ -37,8 +37,7 @@ struct DatabaseCommand: AsyncParsableCommand {
         _ store: ServerActivityStore, olderThan age: Duration, limit: Int
     ) async throws -> DatabaseReport {
         let server = try await store.server()
-        // Older schemas have no months.
-        let months = server.schemaVersion == Migrator.newestVersion ? try await store.months() : []
+        let months = server.schemaVersion > 0 ? try await store.months() : []
         return DatabaseReport(
             server: server, sessions: try await store.sessions(),
             transactions: try await store.transactions(olderThan: age, limit: limit), months: months)

@@ -44,7 +44,7 @@ extension WebhookCommand {
             var found: [DeliveryReading.Delivery] = []
             var position: DeliveryReading.Position?
             repeat {
-                let page = try await reading.page(selection, before: position, limit: limit - found.count)
+                let page = try await reading.page(selection, after: position, limit: limit - found.count)
                 found += page.deliveries
                 position = page.next
             } while position != nil && found.count < limit
@@ -66,11 +66,11 @@ extension WebhookCommand {
 
         func look(_ pool: PostgresPool) async throws -> AttemptsReport {
             let reading = DeliveryReading(pool: pool)
-            guard let attempts = try await reading.attempts(event: event, endpoint: endpoint, app: nil) else {
+            guard let page = try await reading.attempts(event: event, endpoint: endpoint, app: nil) else {
                 throw ToolFailure("\(event) is not to be delivered to \(endpoint)")
             }
             return AttemptsReport(
-                event: event, endpoint: endpoint, attempts: attempts.map(AttemptsReport.Attempt.init))
+                event: event, endpoint: endpoint, attempts: page.attempts.reversed().map(AttemptsReport.Attempt.init))
         }
 
         func text(_ report: AttemptsReport) -> String { report.text }

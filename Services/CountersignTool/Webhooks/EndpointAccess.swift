@@ -74,8 +74,8 @@ struct EndpointAccess {
         for name in environments ?? [] where StoreEnvironment(rawValue: name) == nil {
             throw ToolFailure("an environment is production or sandbox, not \(name)")
         }
-        guard (apps ?? []).count <= WebhookEndpointRules.Limit.apps else {
-            throw ToolFailure("at most \(WebhookEndpointRules.Limit.apps) apps are named; without any all are meant")
+        guard (apps ?? []).count <= WebhookEndpointRules.appsMaximum else {
+            throw ToolFailure("at most \(WebhookEndpointRules.appsMaximum) apps are named; without any all are meant")
         }
         settings.url = url ?? settings.url
         settings.description = description ?? settings.description

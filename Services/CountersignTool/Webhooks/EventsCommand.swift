@@ -91,7 +91,7 @@ struct EventsCommand: AsyncParsableCommand {
     /// The page as `GET /v1/events` answers.
     static func json(_ page: EventFeedStore.Page) -> String {
         let events = page.events.map(\.body).joined(separator: ",")
-        return #"{"events":[\#(events)],"more":\#(page.isMore),"next":"\#(EventCursor.text(page.next))"}"#
+        return #"{"data":[\#(events)],"has_more":\#(page.isMore),"next":"\#(EventCursor.text(page.next))"}"#
     }
 
     static func text(_ page: EventFeedStore.Page) -> String {

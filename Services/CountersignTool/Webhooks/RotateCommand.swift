@@ -19,14 +19,14 @@ extension WebhookCommand {
 
         @Argument(help: "The endpoint's id or name.") var id: String
         @Option(help: "Seconds for which the secret before signs as well; for an endpoint of the database.")
-        var expiresIn = WebhookEndpointRules.Limit.overlapSecondsDefault
+        var expiresIn = WebhookEndpointRules.overlapSecondsDefault
         @Flag(help: "For an endpoint of the database: adds a key of ed25519 where there is none.") var ed25519 = false
         @OptionGroup var audit: EndpointAuditOptions
         @OptionGroup var folder: SettingsFolderOption
         @OptionGroup var printing: PrintingOptions
 
         func validate() throws {
-            let range = WebhookEndpointRules.Limit.overlapSeconds
+            let range = WebhookEndpointRules.overlapSeconds
             guard range.contains(expiresIn) else {
                 throw ValidationError("--expires-in is from \(range.lowerBound) to \(range.upperBound) seconds")
             }

@@ -9,7 +9,7 @@ import Testing
 
 /// `countersign undelivered`, `sweep` and `reconcile`, as processes.
 @Suite(.enabled(if: ToolProcess.isReady, ToolProcess.missing))
-struct LostCommandTests {
+struct UndeliveredCommandTests {
     /// An order that is parked, as fulfillment writes it.
     private func park(_ id: String, _ reason: String, _ pool: PostgresPool, environment: String = "production")
         async throws

@@ -4,7 +4,7 @@ import Persistence
 import PurchaseModel
 
 /// What Apple would be told about a purchase, and why.
-struct ConsumptionReport: Codable {
+struct RefundPreview: Codable {
     /// What became of an item.
     struct Item: Codable {
         let item: String

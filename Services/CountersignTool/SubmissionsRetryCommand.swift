@@ -2,7 +2,7 @@ import ArgumentParser
 import Persistence
 
 /// `countersign submissions retry`: has settled submissions judged again.
-struct RedriveCommand: AsyncParsableCommand {
+struct SubmissionsRetryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
         abstract: "Judges rejected or parked submissions again, and records who asked for it and why.",

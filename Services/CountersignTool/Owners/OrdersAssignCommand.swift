@@ -4,7 +4,7 @@ import Postgres
 import PurchaseModel
 
 /// `countersign orders assign`: says by hand whose a parked order is.
-struct ClaimCommand: AsyncParsableCommand {
+struct OrdersAssignCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "assign",
         abstract: "Assigns a parked order to an account; fulfillment grants it, and the audit log records who and why.",

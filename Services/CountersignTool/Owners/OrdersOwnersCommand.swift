@@ -4,7 +4,7 @@ import Postgres
 import PurchaseModel
 
 /// `countersign orders owners`: whose a lineage is and ever was.
-struct BindingsCommand: DatabaseLook {
+struct OrdersOwnersCommand: DatabaseLook {
     static let configuration = CommandConfiguration(
         commandName: "owners",
         abstract: "Shows the owners of a purchase over time: every account, since when, and why.",

@@ -6,7 +6,7 @@ import Messages
 import Synchronization
 
 /// `countersign kafka dump`: what Kafka still has of submissions, for `deploy/postgres/repost`.
-struct MessagesCommand: AsyncParsableCommand {
+struct KafkaDumpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",
         abstract: "Prints the submissions that Kafka still has, one JSON object a line.",

@@ -8,7 +8,7 @@ import Testing
 
 /// What `countersign queue`, `database` and `certificates` say, and do.
 @Suite(.enabled(if: ToolProcess.isReady, ToolProcess.missing))
-struct WaitingCommandTests {
+struct QueueCommandTests {
     private static let waiting = """
         INSERT INTO submissions (id, state, due_at, app, account, kind, partition_key, correlation_id, proof, reason, received_at)
         VALUES ('sub_1', 'received', now() + interval '1 hour', 'a', 'alice', 'signed_transaction', '1', 'r', 'x',

@@ -5,7 +5,7 @@ import Postgres
 import PurchaseModel
 
 /// `countersign undelivered`: what is paid and not delivered, and what to do about it.
-struct LostCommand: DatabaseLook {
+struct UndeliveredCommand: DatabaseLook {
     static let configuration = CommandConfiguration(
         commandName: "undelivered",
         abstract:
@@ -37,14 +37,14 @@ struct LostCommand: DatabaseLook {
         guard (0...100_000).contains(limit) else { throw ValidationError("--limit is from 0 to 100000") }
     }
 
-    func look(_ pool: PostgresPool) async throws -> LostReport {
+    func look(_ pool: PostgresPool) async throws -> UndeliveredReport {
         let store = LostPurchasesStore(pool: pool)
-        return LostReport(try await store.groups(selection), try await store.rows(selection, limit: limit))
+        return UndeliveredReport(try await store.groups(selection), try await store.rows(selection, limit: limit))
     }
 
-    func text(_ report: LostReport) -> String { report.text }
+    func text(_ report: UndeliveredReport) -> String { report.text }
 
-    func needsSomebody(_ report: LostReport) -> Bool { report.needsSomebody }
+    func needsSomebody(_ report: UndeliveredReport) -> Bool { report.needsSomebody }
 
     private var selection: LostPurchasesStore.Selection {
         var selection = LostPurchasesStore.Selection()
@@ -58,7 +58,7 @@ struct LostCommand: DatabaseLook {
 }
 
 /// What `countersign undelivered` prints.
-struct LostReport: Encodable, Sendable {
+struct UndeliveredReport: Encodable, Sendable {
     struct Group: Encodable, Sendable {
         let stage: String
         let environment: String?

@@ -7,7 +7,7 @@ import Testing
 
 /// `countersign orders assign` and `countersign orders owners`, as processes.
 @Suite(.enabled(if: ToolProcess.isReady, ToolProcess.missing))
-struct ClaimCommandTests {
+struct OrdersAssignCommandTests {
     private func park(_ id: String, _ pool: PostgresPool) async throws {
         let order = try SoldOrder(id, "2026-05-01T10:00:00Z", price: 1_000)
         try await SoldOrder.insert([order], pool)

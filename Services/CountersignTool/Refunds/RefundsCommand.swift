@@ -5,7 +5,7 @@ import PurchaseModel
 import ServiceRuntime
 
 /// `countersign refunds`: what Apple is told about refund requests.
-struct ConsumptionCommand: AsyncParsableCommand {
+struct RefundsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "refunds", abstract: "Shows Countersign's answers to Apple's refund requests.",
         subcommands: [Show.self])
@@ -39,11 +39,11 @@ struct ConsumptionCommand: AsyncParsableCommand {
         @inline(never)
         private static func reports(
             _ reading: AppleCallReading, _ transaction: String, _ environment: StoreEnvironment?, _ catalogue: Catalogue
-        ) async throws -> [ConsumptionReport] {
-            var reports: [ConsumptionReport] = []
+        ) async throws -> [RefundPreview] {
+            var reports: [RefundPreview] = []
             for order in try await reading.orders(transaction, environment: environment) {
                 guard let found = try await reading.consumption(order) else { continue }
-                reports.append(try ConsumptionReport(found, calls: try await reading.calls(of: order), catalogue))
+                reports.append(try RefundPreview(found, calls: try await reading.calls(of: order), catalogue))
             }
             return reports
         }

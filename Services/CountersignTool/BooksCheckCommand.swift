@@ -2,7 +2,7 @@ import ArgumentParser
 import Persistence
 
 /// `countersign books check`: compares orders, owners, entries, balances, subscriptions and events with each other.
-struct AuditCommand: AsyncParsableCommand {
+struct BooksCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Checks that orders, owners, ledger, subscriptions and events agree; exits with 2 if they do not.",

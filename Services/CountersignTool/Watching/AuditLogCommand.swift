@@ -4,7 +4,7 @@ import Persistence
 import Postgres
 
 /// `countersign audit-log`: what was done by hand, by whom, and why.
-struct ActsCommand: DatabaseLook {
+struct AuditLogCommand: DatabaseLook {
     static let configuration = CommandConfiguration(
         commandName: "audit-log",
         abstract: "Lists acts by hand from the audit log: what, by whom and why, the newest first.",

@@ -6,7 +6,7 @@ import Postgres
 extension WaitingStore.Kind: ExpressibleByArgument {}
 
 /// `countersign queue`: what is to be done and is not done yet.
-struct WaitingCommand: AsyncParsableCommand {
+struct QueueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue",
         abstract: "Shows what waits: submissions, events, webhooks, questions to Apple; and sends some of it now.",
@@ -34,15 +34,15 @@ struct WaitingCommand: AsyncParsableCommand {
 
         /// Not inlined, since the optimizer crashes on throwing async calls in a loop in a closure.
         @inline(never)
-        func look(_ pool: PostgresPool) async throws -> WaitingReport {
+        func look(_ pool: PostgresPool) async throws -> QueueReport {
             let store = WaitingStore(pool: pool)
             var groups: [WaitingStore.Group] = []
             for each in kind.map({ [$0] }) ?? WaitingStore.Kind.allCases { groups += try await store.groups(each) }
-            guard let kind else { return WaitingReport(groups: groups, rows: nil) }
-            return WaitingReport(groups: groups, rows: try await store.rows(kind, limit: limit))
+            guard let kind else { return QueueReport(groups: groups, rows: nil) }
+            return QueueReport(groups: groups, rows: try await store.rows(kind, limit: limit))
         }
 
-        func text(_ report: WaitingReport) -> String { report.text }
+        func text(_ report: QueueReport) -> String { report.text }
     }
 
     /// What may be tried before its time.
@@ -100,7 +100,7 @@ struct WaitingCommand: AsyncParsableCommand {
 }
 
 /// What waits, for people and programs.
-struct WaitingReport: Encodable, Sendable {
+struct QueueReport: Encodable, Sendable {
     let groups: [WaitingStore.Group]
     /// Of one kind; nil where none was named.
     let rows: [WaitingStore.Row]?
