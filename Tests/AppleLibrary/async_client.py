@@ -61,8 +61,7 @@ class AsyncClientTests(unittest.IsolatedAsyncioTestCase):
                 client.get_transaction_history(
                     bought, None, TransactionHistoryRequest(revoked=False), GetTransactionHistoryVersion.V2),
                 client.get_notification_history(None, NotificationHistoryRequest(startDate=now - DAY, endDate=now + DAY)),
-                client.look_up_order_id(SIMULATOR.get(f"transactions/{bought}")["orderId"]),
-                client.get_image_list(), client.get_message_list()]:
+                client.look_up_order_id(SIMULATOR.get(f"transactions/{bought}")["orderId"])]:
             result = await call
             fields.check(self, client.answer.json(), result)
         await client.set_app_account_token(bought, UpdateAppAccountTokenRequest(appAccountToken=str(uuid.uuid4())))

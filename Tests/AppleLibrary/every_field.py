@@ -11,13 +11,11 @@ import server_api
 # Models whose every field the simulator writes, but for those below.
 MODELS = """
     JWSTransactionDecodedPayload JWSRenewalInfoDecodedPayload AppTransaction ResponseBodyV2DecodedPayload Data Summary
-    ExternalPurchaseToken AppData DecodedRealtimeRequestBody TransactionInfoResponse HistoryResponse StatusResponse
+    ExternalPurchaseToken AppData TransactionInfoResponse HistoryResponse StatusResponse
     SubscriptionGroupIdentifierItem LastTransactionsItem RefundHistoryResponse OrderLookupResponse
     AppTransactionInfoResponse NotificationHistoryResponse NotificationHistoryResponseItem SendAttemptItem
     CheckTestNotificationResponse SendTestNotificationResponse ExtendRenewalDateResponse MassExtendRenewalDateResponse
-    MassExtendRenewalDateStatusResponse GetImageListResponse GetImageListResponseItem GetMessageListResponse
-    GetMessageListResponseItem DefaultConfigurationResponse RealtimeUrlResponse PerformanceTestResponse
-    PerformanceTestConfig PerformanceTestResultResponse PerformanceTestResponseTimes
+    MassExtendRenewalDateStatusResponse
 """.split()
 # What the simulator does not play, with the reason.
 NOT_PLAYED = {
@@ -42,8 +40,6 @@ ENUMERATIONS = {
     "PriceIncreaseStatus": ["JWSRenewalInfoDecodedPayload.priceIncreaseStatus"],
     "Status": ["Data.status", "LastTransactionsItem.status"],
     "OrderLookupStatus": ["OrderLookupResponse.status"],
-    "ImageSize": ["GetImageListResponseItem.imageSize"],
-    "PerformanceTestStatus": ["PerformanceTestResultResponse.result"],
 }
 
 

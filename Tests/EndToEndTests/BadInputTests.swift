@@ -82,7 +82,7 @@ extension EndToEnd {
                     bad.method, client.intake + bad.path, headers: headers,
                     body: bad.method == .POST ? Array(bad.body.utf8) : nil)
                 #expect(answer.status == bad.status)
-                #expect(answer.problem == "/problems/\(bad.problem)")
+                #expect(answer.problem == bad.problem)
                 #expect(try await database.number("SELECT count(*) AS n FROM submissions") == before)
             }
         }
@@ -127,7 +127,7 @@ extension EndToEnd {
                         forged.signedTransaction, app: "com.example.game", account: "forger", wait: isKept ? 0 : 25)
                     if answer.status == 422 {
                         // Not even the shape of a JWS, such as an empty signature: intake sees that itself.
-                        #expect(answer.problem == "/problems/proof-malformed", "\(forgery.kind)")
+                        #expect(answer.problem == "proof-malformed", "\(forgery.kind)")
                         #expect(Self.shapeless.contains(forgery.expectedRejection), "\(forgery.kind)")
                         continue
                     }

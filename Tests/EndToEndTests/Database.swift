@@ -54,6 +54,24 @@ struct Database: Sendable {
         return false
     }
 
+    /// Runs a body while nobody else can use a table.
+    func whileLocked<Value: Sendable>(_ table: String, _ body: @Sendable () async throws -> Value) async throws -> Value
+    {
+        try await pool.withTransaction(attempts: 1) { connection in
+            try await connection.executeScript("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
+            return try await body()
+        }
+    }
+
+    /// Ends the sessions that wait for others; what they were told to do is not done then.
+    func endWaitingSessions() async throws {
+        _ = try await rows(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0
+            """)
+    }
+
     func close() async {
         await pool.close()
     }

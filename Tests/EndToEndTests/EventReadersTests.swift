@@ -29,7 +29,7 @@ extension EndToEnd {
 
         private struct Page: Decodable {
             struct Event: Decodable { let id: String }
-            let events: [Event]
+            let data: [Event]
             let next: String
         }
 
@@ -130,7 +130,7 @@ extension EndToEnd {
                         "\(client.intake)/v1/events?app=\(app)&account=\(account)&limit=2&wait=5&after=\(seen.cursor ?? "")"
                     let answer = try await client.send(.GET, url, headers: client.headers())
                     let page = try JSONDecoder().decode(Page.self, from: answer.body)
-                    seen.add(page.events.map(\.id), page.next)
+                    seen.add(page.data.map(\.id), page.next)
                 } catch {
                     // Intake is away: it is tried again until it is back, as any client does.
                     try? await Task.sleep(for: .milliseconds(100))

@@ -93,7 +93,7 @@ extension EndToEnd {
                             .POST, client.intake + "/v1/notifications",
                             body: Array(#"{"signedPayload":"\#(jws)"}"#.utf8))
                     }
-                if answer.status == 503, answer.problem == "/problems/notifications-put-off" {
+                if answer.status == 503, answer.problem == "notifications-put-off" {
                     // Of a core notifications have a share, and nothing tells when there is some again: Apple comes later, too.
                     try await Task.sleep(for: .milliseconds(100))
                     continue

@@ -56,6 +56,31 @@ extension IntakeClient {
         }
     }
 
+    /// How many subscriptions began, were renewed, came back and ended in the last hundred days.
+    struct SubscriptionFigures: Decodable, Sendable, Equatable {
+        var started = 0, renewed = 0, returned = 0, ended = 0
+
+        static func - (one: SubscriptionFigures, other: SubscriptionFigures) -> SubscriptionFigures {
+            SubscriptionFigures(
+                started: one.started - other.started, renewed: one.renewed - other.renewed,
+                returned: one.returned - other.returned, ended: one.ended - other.ended)
+        }
+    }
+
+    /// The totals of an app and environment.
+    func subscriptionFigures(app: String, environment: String = "production") async throws -> SubscriptionFigures {
+        struct Answer: Decodable { let totals: SubscriptionFigures }
+        func day(_ days: Double) -> String {
+            String(Date(timeIntervalSinceNow: days * 86_400).ISO8601Format().prefix(10))
+        }
+        let answer = try await send(
+            .GET,
+            "\(intake)/v1/subscription-figures?app=\(app)&environment=\(environment)&from=\(day(-100))&to=\(day(1))",
+            headers: jsonHeaders)
+        guard answer.status == 200 else { throw StackFailure("no figures: \(answer.status)") }
+        return try JSONDecoder().decode(Answer.self, from: answer.body).totals
+    }
+
     /// A UUID for the next purchase of an account.
     func intent(
         _ account: String, app: String, product: String, reference: String? = nil

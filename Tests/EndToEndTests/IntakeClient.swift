@@ -22,14 +22,14 @@ struct IntakeClient: Sendable {
         let contentType: String
         let body: Data
 
-        /// The problem's type; nil where the answer is no problem document.
+        /// The problem's code; nil where the answer is no problem document.
         var problem: String? {
             guard contentType.hasPrefix("application/problem+json") else { return nil }
-            return (try? JSONDecoder().decode(Problem.self, from: body))?.type
+            return (try? JSONDecoder().decode(Problem.self, from: body))?.code
         }
 
         private struct Problem: Decodable {
-            let type: String
+            let code: String
         }
     }
 

@@ -71,7 +71,7 @@ extension EndToEnd {
                     let forged = try await Self.forged(kind, client)
                     let answer = try await Self.post(forged, client)
                     #expect(answer.status == 400, "\(kind)")
-                    #expect(answer.problem == "/problems/\(problem)", "\(kind)")
+                    #expect(answer.problem == problem, "\(kind)")
                     #expect(try await Self.rows(of: forged, database) == 0, "\(kind)")
                 }
                 let genuine = try await Self.forged("notification_about_nobody", client)

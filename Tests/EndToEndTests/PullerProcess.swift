@@ -6,6 +6,8 @@ struct PullerProcess: Sendable {
     private enum Limit {
         /// How long one may live, in milliseconds: sometimes too short for a page.
         static let life = 100...500
+        /// By how much one may live longer than the one before, so that a slow machine gets on, too.
+        static let growth = 50
         static let wait = Duration.seconds(60)
         static let pause = Duration.milliseconds(100)
     }
@@ -13,7 +15,10 @@ struct PullerProcess: Sendable {
     private static let script = Stack.root.appending(path: "Services/Notification/Receivers/puller.py").path
     private static let reading = """
         import json, sqlite3, sys
-        for row in sqlite3.connect(sys.argv[1]).execute("SELECT body FROM events ORDER BY rowid"):
+        books = sqlite3.connect(sys.argv[1])
+        # The puller may have been killed before it had made its table.
+        made = books.execute("SELECT count(*) FROM sqlite_master WHERE name = 'events'").fetchone()[0]
+        for row in books.execute("SELECT body FROM events ORDER BY rowid") if made else []:
             event = json.loads(row[0])
             if event.get("customer", {}).get("id") == sys.argv[2]: print(event["id"])
         """
@@ -34,8 +39,9 @@ struct PullerProcess: Sendable {
                 path: "/usr/bin/env", arguments: ["python3", Self.script, intake, app, books],
                 environment: ["COUNTERSIGN_API_KEY": apiKey]
             ).start()
+            let longest = Limit.life.upperBound + kills * Limit.growth
             // The moment of the accident is any: nothing is waited for.
-            try? await Task.sleep(for: .milliseconds(Int.random(in: Limit.life)))
+            try? await Task.sleep(for: .milliseconds(Int.random(in: Limit.life.lowerBound...longest)))
             puller.kill()
             _ = try await puller.ended()
             kills += 1

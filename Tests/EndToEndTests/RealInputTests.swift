@@ -3,34 +3,35 @@ import Messages
 import Postgres
 import PurchaseModel
 import Testing
+import VectorTesting
 
 extension EndToEnd {
     /// What Apple really signed goes in by HTTP, and comes out as Apple's data says.
-    @Suite("Real input", .enabled(if: Vectors.areAvailable, "SKIPPED: no vectors; set COUNTERSIGN_VECTORS"))
+    @Suite("Real input", .enabled(if: Vectors.areAvailable, Comment(rawValue: Vectors.skipped)))
     struct RealInputTests {
         /// The token inside one of the genuine transactions, which only a registered account may have.
         private static let token = "207262da-1ac8-4e0a-a399-5aa62a82800f"
 
         @Test("every genuine transaction is fulfilled, with the ids, product and dates of the index")
         func genuine() async throws {
-            let entries = try Vectors.entries(in: "jws-apple").filter { $0.kind == "transaction" }
+            let entries = Vectors.all(in: "jws-apple").filter { $0.kind == "transaction" }
             #expect(entries.count == 8)
             try await withStack { _, client, database in
                 let registered = try await client.register(
                     token: Self.token, app: "Com.VoiceRecording.Telephone", account: "vector-player")
                 #expect(registered.status == 200)
-                for entry in entries where entry.expected?.environment != nil {
+                for entry in entries where entry.expected.environment != nil {
                     try await expectFulfilled(entry, client, database)
                 }
             }
         }
 
         private func expectFulfilled(
-            _ entry: Vectors.Entry, _ client: IntakeClient, _ database: Database
+            _ entry: Vectors.Vector, _ client: IntakeClient, _ database: Database
         ) async throws {
-            let expected = try #require(entry.expected)
+            let expected = entry.expected
             let purchase = try await client.purchase(
-                try Vectors.text(entry.file), app: try #require(expected.bundleId), account: "vector-player")
+                try entry.text, app: try #require(expected.bundleId), account: "vector-player")
             #expect(purchase.state == "fulfilled", "\(entry.file)")
             #expect(purchase.finish)
             let transaction = try #require(purchase.transactions.first)
@@ -57,15 +58,15 @@ extension EndToEnd {
 
         @Test("a genuine transaction of 2021 names no environment: parked, granted to nobody, not finished")
         func withoutEnvironment() async throws {
-            let entries = try Vectors.entries(in: "jws-apple").filter {
-                $0.kind == "transaction" && $0.expected?.environment == nil
+            let entries = Vectors.all(in: "jws-apple").filter {
+                $0.kind == "transaction" && $0.expected.environment == nil
             }
             #expect(entries.count == 2)
             try await withStack { _, client, database in
                 for entry in entries {
-                    let expected = try #require(entry.expected)
+                    let expected = entry.expected
                     let purchase = try await client.purchase(
-                        try Vectors.text(entry.file), app: try #require(expected.bundleId), account: "vector-player")
+                        try entry.text, app: try #require(expected.bundleId), account: "vector-player")
                     #expect(purchase.state == "parked")
                     #expect(purchase.reason == ReasonCode.environmentMissing.rawValue)
                     #expect(!purchase.finish)
@@ -83,12 +84,12 @@ extension EndToEnd {
 
         @Test("other things that Apple signed are no purchases")
         func notTransactions() async throws {
-            let entries = try Vectors.entries(in: "jws-apple").filter { $0.kind != "transaction" }
+            let entries = Vectors.all(in: "jws-apple").filter { $0.kind != "transaction" }
             #expect(entries.count >= 10)
             try await withStack { _, client, _ in
                 for entry in entries {
                     let purchase = try await client.purchase(
-                        try Vectors.text(entry.file), app: "com.example.game", account: "vector-player")
+                        try entry.text, app: "com.example.game", account: "vector-player")
                     #expect(purchase.state == "rejected", "\(entry.file)")
                     #expect(purchase.reason == "not_a_transaction", "\(entry.file)")
                     #expect(!purchase.finish)
@@ -114,16 +115,15 @@ extension EndToEnd {
 
         @Test("everything that Apple did not sign is refused, each for its own reason, and nothing is granted")
         func refused() async throws {
-            let listed =
-                try Vectors.entries(in: "jws-negative").map(\.file) + Vectors.entries(in: "jws-xcode").map(\.file)
-            #expect(Set(listed) == Set(Self.refusals.keys))
+            let listed = Vectors.all(in: "jws-negative") + Vectors.all(in: "jws-xcode")
+            #expect(Set(listed.map(\.file)) == Set(Self.refusals.keys))
             try await withStack { _, client, database in
                 let before = try await database.number("SELECT count(*) AS n FROM orders")
-                for (file, reason) in Self.refusals.sorted(by: { $0.key < $1.key }) {
+                for vector in listed {
                     let purchase = try await client.purchase(
-                        try Vectors.text(file), app: "com.example.app", account: "forger")
-                    #expect(purchase.state == "rejected", "\(file)")
-                    #expect(purchase.reason == reason, "\(file)")
+                        try vector.text, app: "com.example.app", account: "forger")
+                    #expect(purchase.state == "rejected", "\(vector)")
+                    #expect(purchase.reason == Self.refusals[vector.file], "\(vector)")
                     #expect(!purchase.finish)
                 }
                 #expect(try await database.number("SELECT count(*) AS n FROM orders") == before)

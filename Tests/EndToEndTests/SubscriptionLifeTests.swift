@@ -50,6 +50,8 @@ extension EndToEnd {
             try await withStack { _, client, _ in try await define(client) }
             let player = "subscriber-\(UInt32.random(in: 0...UInt32.max))"
             try await subscribe(player, to: "vip.silver", days: 95) { client, database, sale in
+                let before = try await client.subscriptionFigures(app: Self.app)
+                let sandbox = try await client.subscriptionFigures(app: Self.app, environment: "sandbox")
                 #expect(
                     try await client.wait(
                         for: "50 gem, vip.silver expired", of: player, app: Self.app) == "50 gem, vip.silver expired",
@@ -72,6 +74,17 @@ extension EndToEnd {
                 try await client.control("POST", "transactions/\(current)/refund", "{}")
                 let refunded = "200 gem, vip.gold revoked"
                 #expect(try await client.wait(for: refunded, of: player, app: Self.app) == refunded)
+                // Three months and an upgrade; the notification of the first period may have been counted before.
+                let figures = try await client.subscriptionFigures(app: Self.app) - before
+                #expect(figures.renewed == 4 && figures.returned == 0)
+                let all = try await client.subscriptionFigures(app: Self.app)
+                let open = try await database.number(
+                    """
+                    SELECT count(*) AS n FROM subscriptions WHERE app = $1 AND environment = 'production'
+                        AND state IN ('active', 'grace_period')
+                    """, [.text(Self.app)])
+                #expect(Int64(all.started + all.returned - all.ended) == open)
+                #expect(try await client.subscriptionFigures(app: Self.app, environment: "sandbox") == sandbox)
             }
         }
 

@@ -1,8 +1,6 @@
 import Crypto
 import Foundation
-import NIOCore
-import NIOHTTP1
-import NIOPosix
+import ServerTesting
 import Synchronization
 
 /// An endpoint of webhooks on loopback that takes everything, and checks signatures by its own means: HMAC-SHA256 of `id.timestamp.body`.
@@ -37,60 +35,47 @@ final class WebhookHook: Sendable {
         }
     }
 
-    private let state = Mutex<[Delivery]>([])
+    private let server: AnsweringServer
+    private let isHolding: Held
+
+    /// Whether what comes gets no answer.
+    private final class Held: Sendable {
+        let now = Mutex(false)
+    }
+
+    private init() async throws {
+        let isHolding = Held()
+        self.isHolding = isHolding
+        server = try await AnsweringServer { _, _ in isHolding.now.withLock { $0 } ? .hang : .status(200) }
+    }
 
     /// What came until now.
-    var deliveries: [Delivery] { state.withLock { $0 } }
-
-    /// Runs a body while it listens.
-    static func with<Value>(_ body: (WebhookHook, _ url: String) async throws -> Value) async throws -> Value {
-        let hook = WebhookHook()
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(Handler(hook: hook))
-                }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-        do {
-            let value = try await body(hook, "http://127.0.0.1:\(channel.localAddress?.port ?? 0)/hook")
-            try await channel.close()
-            return value
-        } catch {
-            try? await channel.close()
-            throw error
+    var deliveries: [Delivery] {
+        server.requests.map { request in
+            Delivery(
+                id: request.header("webhook-id"), timestamp: request.header("webhook-timestamp"),
+                signatures: request.header("webhook-signature").split(separator: " ").map(String.init),
+                body: request.body)
         }
     }
 
-    fileprivate func add(_ delivery: Delivery) { state.withLock { $0.append(delivery) } }
+    /// Whether what comes from now on gets no answer.
+    func hold(_ isHolding: Bool) { self.isHolding.now.withLock { $0 = isHolding } }
 
-    private final class Handler: ChannelInboundHandler {
-        typealias InboundIn = HTTPServerRequestPart
-        typealias OutboundOut = HTTPServerResponsePart
-
-        private let hook: WebhookHook
-        private var head: HTTPRequestHead?
-        private var body: [UInt8] = []
-
-        init(hook: WebhookHook) { self.hook = hook }
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            switch unwrapInboundIn(data) {
-            case .head(let head):
-                self.head = head
-                body = []
-            case .body(let buffer): body += Array(buffer.readableBytesView)
-            case .end:
-                func header(_ name: String) -> String { head?.headers.first(name: name) ?? "" }
-                hook.add(
-                    Delivery(
-                        id: header("webhook-id"), timestamp: header("webhook-timestamp"),
-                        signatures: header("webhook-signature").split(separator: " ").map(String.init), body: body))
-                let answer = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["content-length": "0"])
-                context.write(wrapOutboundOut(.head(answer)), promise: nil)
-                context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-            }
+    /// Returns once so many deliveries of a transaction have come; a test's time limit ends the wait.
+    func wait(for count: Int, of transactionId: String) async throws {
+        while deliveries.count(where: { $0.transactionId == transactionId }) < count {
+            // A request of another process has no signal here but itself.
+            try await Task.sleep(for: .milliseconds(20))
         }
+    }
+
+    /// Runs a body while it listens.
+    static func with<Value>(_ body: (WebhookHook, _ url: String) async throws -> Value) async throws -> Value {
+        let hook = try await WebhookHook()
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(hook, "\(hook.server.url)/hook")) } catch { result = .failure(error) }
+        await hook.server.stop()
+        return try result.get()
     }
 }

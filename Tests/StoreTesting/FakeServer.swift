@@ -170,8 +170,8 @@ package actor FakeServer: ServerTransport {
         ServerAnswer(status: status, body: (try? JSONEncoder().encode(fields)) ?? Data())
     }
 
-    private static func problem(_ status: Int, _ slug: String) -> ServerAnswer {
-        answer(status, ["type": "/problems/\(slug)", "title": slug])
+    private static func problem(_ status: Int, _ code: String) -> ServerAnswer {
+        answer(status, ["type": "/problems/\(code)", "code": code, "title": code])
     }
 }
 
