@@ -1,5 +1,6 @@
 """The pages of the reference that are made from the sources: settings, reasons, problems, files."""
 
+import functools
 import pathlib
 import re
 
@@ -8,12 +9,21 @@ PAGES = "deploy/site/pages/"
 MADE = "This page is made by `deploy/site/reference --write` out of {sources}. Change those, and not this page."
 PROCESSES = {
     "ReceiptIntake": "receipt-intake", "VerificationWorker": "verification-worker", "Fulfillment": "fulfillment",
-    "Notification": "notification", "CountersignTool": "countersign", "AppStoreSimulator": "app-store-simulator",
+    "Notification": "notification", "Console": "console", "CountersignTool": "countersign", "AppStoreSimulator": "app-store-simulator",
 }
+TOOLS = ("CountersignTool", "AppStoreSimulator")  # They have no settings of their own, and say which of the services' they use.
+SHARED_SETTINGS = ["Shared/EventProcessing/KafkaSettings.swift", "Shared/EventProcessing/PostgresSettings.swift",
+                   "Shared/EventProcessing/WebhookSettings.swift", "Shared/TrustedRootSettings/TrustedRootSettings.swift"]
+ROOT_USES = "Shared/TrustedRootSettings/RootUse.swift"
+GROUPS = {"webhooks", "postgres", "console"}
 EVERY = "every service"
-TABLE_HEADS = {"variable", "key"}
 REASONS = "Shared/PurchaseModel/Reasons"
-PROBLEMS = "Services/ReceiptIntake/Pages/ProblemPage+List.swift"
+STATUSES = {  # By the names that swift-http-types has for them.
+    "badRequest": "400", "unauthorized": "401", "forbidden": "403", "notFound": "404", "methodNotAllowed": "405",
+    "requestTimeout": "408", "conflict": "409", "gone": "410", "contentTooLarge": "413", "unsupportedMediaType": "415",
+    "unprocessableContent": "422", "tooManyRequests": "429", "internalServerError": "500", "serviceUnavailable": "503",
+}
+PROBLEMS = "Services/ReceiptIntake/HTTP/ProblemKind+List.swift"
 VERDICTS = PAGES + "outcomes.md"
 FILES = [
     ("The apps file", "Shared/ServiceRuntime/AppsFile.swift", "`COUNTERSIGN_APPS_FILE`: which apps are served, and who may call for them."),
@@ -21,6 +31,8 @@ FILES = [
      "`COUNTERSIGN_CATALOGUE_FILE`: what each product grants. [The guide](catalogue.md) has a table of the fields."),
     ("The webhooks file", "Shared/ServiceRuntime/WebhooksFile.swift",
      "`COUNTERSIGN_WEBHOOKS_FILE`: where webhooks go. [The guide](webhooks.md) says what an endpoint sees."),
+    ("The people file", "Services/Console/People/PeopleFile.swift",
+     "`COUNTERSIGN_CONSOLE_PEOPLE_FILE`: who has which role in the [console](../../../Services/Console/README.md#roles)."),
 ]
 
 
@@ -37,7 +49,7 @@ def read(path):
 # --- settings -----------------------------------------------------------------------------------------------------------
 
 def settings_page():
-    lines = ["# Settings", "", MADE.format(sources="the tables beside the code that reads them"), "",
+    lines = ["# Settings", "", MADE.format(sources="the calls that read them"), "",
              "Every process reads environment variables. A YAML file (`COUNTERSIGN_CONFIG`) may have them, too:",
              "`COUNTERSIGN_HTTP_PORT` is `http: {port: …}` there, and a variable wins over the file. A secret `X` may be given as `X_FILE`, the",
              "path of a file that holds it. A mistake ends the process at its start: one sentence in the log, exit code 64.", "",
@@ -48,26 +60,115 @@ def settings_page():
 
 def named_files(text):
     """The types that sources name, as links to the page of their files."""
-    for name, anchor in [("AppsFile", "the-apps-file"), ("CatalogueFile", "the-catalogue"), ("WebhooksFile", "the-webhooks-file")]:
+    for name, anchor in [("AppsFile", "the-apps-file"), ("CatalogueFile", "the-catalogue"), ("WebhooksFile", "the-webhooks-file"),
+                         ("PeopleFile", "the-people-file")]:
         text = text.replace(f", see `{name}`", f" ([fields](files.md#{anchor}))")
     return text
 
 
 def all_settings():
-    """(service, names, meaning, default) of every row of every table of settings, in the order of the sources."""
+    """(service, names, meaning, default) of every setting, in the order in which the sources read them."""
     for row in tables(read("Shared/ServiceRuntime/README.md")):
-        yield EVERY, variables(row[0]), row[1], row[2]
-    for folder, process in PROCESSES.items():
-        sources = sorted((ROOT / "Services" / folder).rglob("*.swift"))
-        for source in sorted(sources, key=lambda path: path.name != "Configuration.swift"):
-            for row in tables(re.sub(r"^\s*/// ?", "", source.read_text(), flags=re.MULTILINE)):
-                # A row that stands for another table, whose rows are there themselves.
-                if "_…`" not in row[0]:
-                    yield process, variables(row[0]), row[1], row[2]
+        yield EVERY, row[0], row[1], row[2]
+    for service, key, names, meaning, default in service_settings():
+        yield PROCESSES[service], names, meaning, default
+    for folder in TOOLS:
+        for source in sorted((ROOT / "Services" / folder).rglob("*.swift")):
+            for names, users in tables(re.sub(r"^\s*/// ?", "", source.read_text(), flags=re.MULTILINE)):
+                yield PROCESSES[folder], names, f"used by: {users}", ""
+
+
+# A call that reads a setting: of the reader, or of a function that is given the reader and the key, or a use of roots.
+READ = re.compile(r'(?:\b(?:\w*[sS]ettings)\.(?P<how>\w+)\(|\bSelf\.\w+\(\s*settings,)\s*"(?P<key>[a-z][a-z0-9_.]*)"'
+                  r'(?P<rest>[^\n]*(?:\n[^\n]*)?)|\(settings, for: \.(?P<use>\w+)\)')
+DEFAULT = re.compile(r"\bdefault: ((?:[^(),]|\([^()]*(?:\([^()]*\)[^()]*)*\))+)")
+
+
+@functools.cache
+def service_settings():
+    """(service, key, names, meaning, default) of what the services read; what several read stands in a shared module."""
+    found = []
+    for service in PROCESSES:
+        if service in TOOLS:
+            continue
+        own = sorted((ROOT / "Services" / service).rglob("*.swift"), key=lambda path: (path.name != "Configuration.swift", path))
+        texts = {path: path.read_text() for path in own}
+        # A shared function counts where the service calls it, or another that calls it.
+        for shared in SHARED_SETTINGS:
+            for name, text in shared_functions(shared, "\n".join(texts.values())):
+                found += [(service, *row) for row in read_calls(text, ROOT / shared)]
+        for path, text in texts.items():
+            for row in read_calls(text, path):
+                # What a service itself says goes before what the shared module says.
+                same = [place for place, other in enumerate(found) if other[:2] == (service, row[0])]
+                found[same[0] if same else len(found):(same[0] + 1) if same else len(found)] = [(service, *row)]
+    return found
+
+
+def shared_functions(path, caller):
+    """The functions of a shared reader that a service's text calls, with those that they call."""
+    text, owner = read(path), pathlib.Path(path).stem
+    functions = dict(re.findall(r"(?ms)^    (?:package |private )?static (?:func|var) (\w+).*?$(.*?)(?=^    \})", text))
+    wanted = [name for name in functions if re.search(rf"\b{owner}\.{name}\b", caller)]
+    for name in wanted:
+        wanted += [other for other in functions if other not in wanted and re.search(rf"\b{other}\(", functions[name])]
+    return [(name, functions[name]) for name in functions if name in wanted]
+
+
+def read_calls(text, path):
+    """(key, names, meaning, default) of each call that has a comment above it: that says what the setting means."""
+    lines = text.splitlines()
+    for match in READ.finditer(text):
+        above = text.count("\n", 0, match.start())
+        comment = []
+        while above > 0 and lines[above - 1].strip().startswith("// "):
+            above -= 1
+            comment.insert(0, lines[above].strip().removeprefix("// "))
+        meaning, _, default = " ".join(comment).partition(" Default: ")
+        if not meaning:
+            continue
+        key, rest = match["key"] or re.search(rf'case \.{match["use"]}: "([a-z_.]+)"', read(ROOT_USES))[1], match["rest"] or ""
+        names = variable(key)
+        if match["how"] == "listenAddress":
+            names = f"{variable(key + '.host')}, {variable(key + '.port')}"
+            default = "127.0.0.1, " + re.search(r"port: (\d+)", rest)[1]
+        elif not default and (match["how"] or "").startswith("required"):
+            default = "required"
+        elif not default:
+            written = DEFAULT.search(rest)
+            default = "none" if not written else evaluated(written[1].strip(), path)
+        yield key, names, variables(meaning), variables(default)
+
+
+def evaluated(text, path):
+    """The default that an expression of Swift stands for: a number of seconds, days or things, a word, or the name of one of these."""
+    number = re.fullmatch(r"(?:Duration)?\.(seconds|milliseconds|days)\((.*)\)", text)
+    if number:
+        value = evaluated(number[2], path)
+        return value if number[1] != "milliseconds" else f"{float(value) / 1000:g}"
+    if re.fullmatch(r"[\d_. *<]+", text):
+        return f"{eval(text.replace('_', '')):.12g}"  # Digits and operators alone.
+    if literal := re.fullmatch(r'"([^"]*)"', text):
+        return f"`{literal[1]}`"
+    if re.fullmatch(r"true|false|(?:[A-Z]\w*)?\.[a-z]\w*", text) and not definition(text, path):
+        return f"`{text.rpartition('.')[2]}`"
+    return evaluated(definition(text, path), path)
+
+
+def definition(name, path):
+    """What a constant or a property is declared as, in the same file or in that of its type."""
+    owner, _, last = name.rpartition(".")
+    owner = owner.rpartition(".")[0] or owner
+    paths = [path] + [found for folder in ("Services", "Shared") for found in sorted((ROOT / folder).rglob("*.swift"))
+                      if owner[:1].isupper() and re.search(rf"\b(?:struct|enum|class|actor) {re.escape(owner.split('.')[0])}\b", found.read_text())]
+    for source in paths:
+        if match := re.search(rf"\b(?:let|var) {last}(?:: [^=\n]+)? = ([^\n]+)$", source.read_text(), re.MULTILINE):
+            return match[1].strip()
+    return None
 
 
 def tables(text):
-    """Name, meaning and default of the rows of tables whose first column is called variable or key."""
+    """Names, meaning and default of the rows of tables whose first column is called variable."""
     head = None
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
@@ -75,18 +176,17 @@ def tables(text):
             head = None
         elif head is None:
             head = cells
-        elif head[0] in TABLE_HEADS and "`" in cells[0]:
-            # The retention's table, whose numbers are days, and those of tools, which have no defaults.
-            words = {"what goes": "days until these go, or `none`: ", "used by": "used by: "}.get(head[1], "")
-            yield cells[0], words + cells[1], cells[2] if len(cells) > 2 else ""
+        elif head[0] == "variable" and "`" in cells[0]:
+            yield cells
 
 
-def variables(cell):
-    """Keys as variables: `http.port` is `COUNTERSIGN_HTTP_PORT`."""
-    def variable(match):
-        name = match[1]
-        return f"`{name}`" if name.startswith(("COUNTERSIGN_", "…")) else f"`COUNTERSIGN_{name.upper().replace('.', '_')}`"
-    return re.sub(r"`([\w.…]+)`", variable, cell)
+def variable(key):
+    return f"`COUNTERSIGN_{key.upper().replace('.', '_')}`"
+
+
+def variables(text):
+    """The keys of a text as variables: `postgres.url_file` is `COUNTERSIGN_POSTGRES_URL_FILE`."""
+    return re.sub(r"`([a-z_]+(?:\.[a-z_]+)+)`", lambda match: variable(match[1]) if match[1].split(".")[0] in GROUPS else match[0], text)
 
 
 # --- reasons ------------------------------------------------------------------------------------------------------------
@@ -145,13 +245,16 @@ def verdict_reasons():
 
 def problems_page():
     lines = ["# Problems", "", MADE.format(sources=f"`{PROBLEMS}`"), "",
-             "Problems of receipt-intake are RFC 9457 documents of type `/problems/<slug>`, relative to its address, where a page says the same as this",
-             "table. Compare the whole type, or its last part.", "", "| status | type | meaning | what to do |", "|---|---|---|---|"]
-    rows = re.findall(r'ProblemPage\(\s*"([a-z-]+)",\s*((?:\d+,\s*)+)meaning:\s*((?:"[^"\n]*"[\s+]*)+),\s*remedy:\s*((?:"[^"\n]*"[\s+]*)+)\)',
-                      read(PROBLEMS))
-    for slug, statuses, *texts in sorted(rows, key=lambda row: (re.findall(r"\d+", row[1]), row[0])):
+             "Problems of receipt-intake are RFC 9457 documents. Programs read their `code`; their `type` is `/problems/<code>`, relative to its address,",
+             "where a page says the same as this table.", "", "| status | code | meaning | what to do |", "|---|---|---|---|"]
+    rows = re.findall(r'ProblemKind\(\s*"([a-z-]+)",\s*\.(\w+),\s*(?:also: \.(\w+),\s*)?"[^"\n]*",\s*'
+                      r'meaning:\s*((?:"[^"\n]*"[\s+]*)+),\s*remedy:\s*((?:"[^"\n]*"[\s+]*)+)\)', read(PROBLEMS))
+    found = []
+    for code, status, also, *texts in rows:
         meaning, remedy = ("".join(re.findall(r'"([^"\n]*)"', text)) for text in texts)
-        lines.append(f"| {', '.join(re.findall(r'[0-9]+', statuses))} | `{slug}` | {meaning} | {remedy} |")
+        statuses = [STATUSES[name] for name in (status, also) if name]
+        found.append((statuses, f"| {', '.join(statuses)} | `{code}` | {meaning} | {remedy} |", code))
+    lines += [line for _, line, _ in sorted(found, key=lambda row: (row[0], row[2]))]
     return "\n".join(lines) + "\n"
 
 
