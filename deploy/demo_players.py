@@ -211,6 +211,7 @@ def addresses(shop, folder):
      what a player has  curl -s "{intake}/v1/accounts/player-1?app={GAME}" \\
                           -H "Authorization: Bearer {settings['COUNTERSIGN_API_KEY']}"
      what came by hook  curl -s {settings['COUNTERSIGN_WEBHOOK_RECEIVER_URL']}/stats
+     the console        {settings['COUNTERSIGN_CONSOLE_URL']}/ (Chromium or Firefox)
      metrics            curl -s {settings['COUNTERSIGN_FULFILLMENT_ADMIN_URL']}/metrics
      the story of one   deploy/stack --dir {folder} tool inspect ID
      what is wrong      deploy/stack --dir {folder} tool doctor

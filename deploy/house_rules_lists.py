@@ -3,10 +3,14 @@
 import functools
 import pathlib
 import re
+import sys
 
 from house_rules_swift import Finding, code_only, line_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "deploy" / "site"))
+import reference_pages  # noqa: E402 (found only from here on)
+
 MIGRATION = re.compile(r"Shared/Persistence/Migrations/(\d{4})_(\w+)\.sql")
 EMBEDDED = "Shared/Persistence/SchemaFile/SchemaFile.c"
 MIGRATOR = "Shared/Persistence/Migrations/Migrator.swift"
@@ -14,34 +18,14 @@ RELEASED = "Tests/FulfillmentTests/ReleasedSchemas/"
 UPGRADES = "Tests/FulfillmentTests/UpgradeTests.swift"
 STORIES = "Tests/Stories/"
 BACKEND_STORIES = "Tests/EndToEndTests/BackendStoriesTests.swift"
-SETTING = re.compile(r'\bsettings\.(string|requiredString|int|bool|duration|choice|stringList|secret|requiredSecret|'
-                     r'fileText|requiredFileText|listenAddress)\(\s*"([a-z][a-z0-9_.]*)"')
-
-
 def check_settings(path, text, code):
-    """A setting that a service reads stands in a table of its folder, as a key or as a variable."""
-    if not path.startswith("Services/") or not SETTING.search(text):
-        return
-    service = path.split("/")[1]
-    for match in SETTING.finditer(code_only(text, keeps_strings=True)):
-        if plain_setting(match[2]) + ("_host" if match[1] == "listenAddress" else "") not in documented_settings(service):
-            yield Finding(path, line_of(text, match.start()),
-                          f"the setting {match[2]} stands in no table: add a row in {service}'s Configuration.swift")
-
-
-@functools.cache
-def documented_settings(service):
-    """What the tables of a service's folder name: keys, or variables, whose underscores may be a key's dots."""
-    names = set()
-    for page in (ROOT / "Services" / service).rglob("*"):
-        if page.suffix in (".swift", ".md"):
-            for row in re.findall(r"^\s*(?:///\s*)?\|(.*)$", page.read_text(), re.MULTILINE):
-                names.update(plain_setting(name) for name in re.findall(r"`([\w.]+)`", row))
-    return names
-
-
-def plain_setting(name):
-    return name.lower().removeprefix("countersign_").replace(".", "_")
+    """A setting that is read has a comment at one of its reads, which says on the page of settings what it means."""
+    service = path.split("/")[1] if path.startswith("Services/") else None
+    # Tools read what services read.
+    known = {key for owner, key, *_ in reference_pages.service_settings() if service in (owner, *reference_pages.TOOLS)}
+    for match in reference_pages.READ.finditer(code_only(text, keeps_strings=True)) if service else []:
+        if match["key"] and match["key"] not in known:
+            yield Finding(path, line_of(text, match.start()), f"what the setting {match['key']} means says no comment above it")
 
 
 def check_migrations(path, text):
@@ -51,7 +35,7 @@ def check_migrations(path, text):
         yield Finding(path, 1, "a migration is named NNNN_what_it_does.sql")
     elif match:
         number, name = match.groups()
-        applied = rf'version: {int(number)}, name: "{name}",\s*sql: .*migration_{number}\(\)'
+        applied = rf'version: {int(number)}, name: "{name}",\s*compatibleFrom: \d+,\s*sql: .*migration_{number}\(\)'
         missing = [] if f'#embed "../Migrations/{number}_{name}.sql"' in read(EMBEDDED) else [EMBEDDED]
         missing += [] if re.search(applied, read(MIGRATOR)) else [MIGRATOR]
         if missing:

@@ -5,7 +5,7 @@ usage: release_contents.py --version V --commit C --date SECONDS --resolved FILE
 
   --resolved    Package.resolved: the Swift packages with versions and revisions
   --checkouts   their sources, where the licences are
-  --tree        the release, with bin/ and lib/
+  --tree        the release, with bin/, lib/ and console/
 """
 
 import argparse
@@ -72,8 +72,17 @@ def native_libraries():
                "properties": [{"name": "countersign:place", "value": holder}]}
 
 
+def scripts(tree):
+    """What browsers get of others: htmx, which says its version by itself."""
+    for path in tree.glob("console/htmx.min.js"):
+        version = re.search(r'version:"([\d.]+)"', path.read_text())
+        yield {"type": "library", "bom-ref": "script/htmx", "name": "htmx", "version": version[1] if version else "unknown",
+               "purl": f"pkg:npm/htmx.org@{version[1] if version else 'unknown'}", "licenses": [{"expression": "0BSD"}],
+               "properties": [{"name": "countersign:place", "value": "inside, in console/"}]}
+
+
 def files(tree):
-    for path in sorted([*tree.glob("bin/*"), *tree.glob("lib/*")]):
+    for path in sorted([*tree.glob("bin/*"), *tree.glob("lib/*"), *tree.glob("console/*")]):
         yield {"type": "file", "bom-ref": f"file/{path.relative_to(tree)}", "name": str(path.relative_to(tree)),
                "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(path.read_bytes()).hexdigest()}]}
 
@@ -86,7 +95,8 @@ def main():
     for name in ("resolved", "checkouts", "tree"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     options = parser.parse_args()
-    components = [*swift_packages(options.resolved, options.checkouts), *native_libraries(), *files(options.tree)]
+    components = [*swift_packages(options.resolved, options.checkouts), *native_libraries(), *scripts(options.tree),
+                  *files(options.tree)]
     date = datetime.datetime.fromtimestamp(options.date, datetime.timezone.utc)
     product = {"type": "application", "bom-ref": "countersign", "name": "countersign", "version": options.version,
                "licenses": [{"expression": "Apache-2.0"}],

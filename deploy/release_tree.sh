@@ -42,6 +42,16 @@ foreign_libraries() {
     sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' <<<"$found" | grep -v -E '^(/usr)?/lib/' || true
 }
 
+# Copies htmx and its licence from the folder $1 to $2; where deploy/setup could not fetch it, the console's pages do not refresh
+# by themselves.
+copy_htmx() {
+    if [[ -e "$1/htmx.min.js" ]]; then
+        install -D -m 644 -t "$2" "$1/htmx.min.js" "$1/htmx-LICENSE"
+    else
+        echo "note: no htmx in $1: the console's pages do not refresh by themselves" >&2
+    fi
+}
+
 # Has the tool $1 write what completes its commands on Tab, for bash to $2, for zsh to $3, for fish to $4.
 write_completions() {
     local tool="$1" shell

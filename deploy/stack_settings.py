@@ -25,12 +25,13 @@ FIRST_PORT = 15000  # Ports are taken from here up to where the system's own ran
 APPLE_ROOT_G3 = "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"
 
 WORKERS = ["notification", "fulfillment", "verification-worker-1", "verification-worker-2", "receipt-intake"]
-NAMES = ["postgres", "broker", "simulator", "webhook-receiver"] + WORKERS  # In start order.
+CONSOLE = "console"  # Only where the apps file has its key; it has no database and no broker.
+NAMES = ["postgres", "broker", "simulator", "webhook-receiver"] + WORKERS + [CONSOLE]  # In start order.
 # The simulator has a port to control it, and one for each of Apple's two hosts.
 SIMULATOR_PORTS = ["SIMULATOR_PORT", "SIMULATOR_PRODUCTION_PORT", "SIMULATOR_SANDBOX_PORT"]
 BROKERS = ["kafka", "tansu"]  # What a stack can run; another one is named by COUNTERSIGN_KAFKA.
-PORTS = ["POSTGRES_PORT", "ZOOKEEPER_PORT", "BROKER_PORT", *SIMULATOR_PORTS, "WEBHOOK_RECEIVER_PORT", "RECEIPT_INTAKE_PORT"] + [
-    name.upper().replace("-", "_") + "_ADMIN_PORT" for name in WORKERS]
+PORTS = ["POSTGRES_PORT", "ZOOKEEPER_PORT", "BROKER_PORT", *SIMULATOR_PORTS, "WEBHOOK_RECEIVER_PORT", "RECEIPT_INTAKE_PORT", "CONSOLE_PORT"] + [
+    name.upper().replace("-", "_") + "_ADMIN_PORT" for name in [*WORKERS, CONSOLE]]
 
 
 class StackError(Exception):
@@ -73,7 +74,9 @@ def read_values(path):
 
 
 def built_programs():
-    """Where `deploy/build` puts the optimised programs, or, where it was not run, those of `deploy/build --demo`."""
+    """Those of a release that was unpacked; else where `deploy/build` puts the optimised programs, or, where it was not run, `deploy/build --demo`."""
+    if os.access(ROOT / "bin" / "countersign", os.X_OK):
+        return ROOT / "bin"
     release = ROOT / ".build" / "release"
     return release if os.access(release / "countersign", os.X_OK) else ROOT / ".build" / "demo" / "debug"
 
@@ -180,6 +183,9 @@ class StackSettings:
             write_private(self.config / stack_app_store.PUBLIC_KEY_FILE, public)
             write_private(self.config / "shared-secret", self.secrets["SHARED_SECRET"] + "\n")
             self.save_secrets()
+        if "CONSOLE_KEY" not in self.secrets:  # Likewise.
+            self.secrets["CONSOLE_KEY"] = "csk_" + secrets.token_hex(16)
+            self.save_secrets()
         if not (self.config / "webhooks-key").exists():
             write_private(self.config / "webhooks-key", base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
 
@@ -237,11 +243,28 @@ class StackSettings:
         for key in self.ports_of(name):
             kind = "COUNTERSIGN_ADMIN_PORT" if key.endswith("_ADMIN_PORT") else "COUNTERSIGN_HTTP_PORT"
             values[kind] = self.ports[key]
+        if name == CONSOLE:
+            values |= self.console_environment()
         extra = self.config / f"{name}.env"
         if extra.exists():
             output = subprocess.check_output(["bash", "-c", 'set -a; . "$0"; env -0', str(extra)], env=values)
             values = dict(line.split("=", 1) for line in output.decode().split("\0") if line)
         return values
+
+    def has_console(self):
+        """Whether the apps file has a key for a console."""
+        file = self.config / "apps.yaml"
+        return file.exists() and self.console_key_sha256() in file.read_text()
+
+    def console_key_sha256(self):
+        return hashlib.sha256(self.secrets["CONSOLE_KEY"].encode()).hexdigest()
+
+    def console_environment(self):
+        """What the console reads: whoever is on this machine picks a role."""
+        apps = re.findall(r"bundle_id: ([\w.-]+)", (self.config / "apps.yaml").read_text())
+        values = {"INTAKE_URL": f"http://{self.at('RECEIPT_INTAKE_PORT')}", "CONSOLE_KEY": self.secrets["CONSOLE_KEY"],
+                  "CONSOLE_APPS": ",".join(apps), "CONSOLE_LOGIN": "demo", "CONSOLE_ASSETS": ROOT / ".local" / "console"}
+        return {f"COUNTERSIGN_{key}": str(value) for key, value in values.items()}
 
     def kafka_login(self, user):
         """The file by which `user` logs in to a secured Kafka; nothing where no folder of them is named."""
@@ -270,6 +293,7 @@ class StackSettings:
             "RECEIVER_PORT": self.ports["WEBHOOK_RECEIVER_PORT"], "SIMULATOR_PORT": self.ports["SIMULATOR_PORT"],
             "INTAKE_PORT": self.ports["RECEIPT_INTAKE_PORT"], "SIMULATOR_STATE": str(self.folder / "simulator"),
             "API_KEY_SHA256": hashlib.sha256(self.secrets["API_KEY"].encode()).hexdigest(),
+            "CONSOLE_KEY_SHA256": self.console_key_sha256(),
             "JWT_SECRET_FILE": str(self.config / "jwt-secret"), "CONFIG_DIR": str(self.config),
             "WEBHOOK_SECRET_FILE": str(self.config / "webhook-secret"),
             "APP_STORE_KEY_FILE": str(self.config / stack_app_store.KEY_FILE),

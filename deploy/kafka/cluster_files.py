@@ -14,7 +14,7 @@ def properties(values):
 
 
 def zookeeper(folder, port):
-    # A tick is the unit of its time-outs: sessions last 2 to 20 of them.
+    # A tick is the unit of its timeouts: sessions last 2 to 20 of them.
     return properties({
         "dataDir": folder / "zookeeper", "clientPort": port, "clientPortAddress": "127.0.0.1", "maxClientCnxns": 0,
         "tickTime": 1000, "autopurge.snapRetainCount": 3, "autopurge.purgeInterval": 1})

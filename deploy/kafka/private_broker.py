@@ -142,7 +142,7 @@ def delete_nodes(address, port, paths):
             connection.sendall(struct.pack(">i", len(request)) + request)
             return exactly(answer, struct.unpack(">i", exactly(answer, 4))[0])
 
-        # Protocol version, last change seen, time-out, and neither session nor password: a new session.
+        # Protocol version, last change seen, timeout, and neither session nor password: a new session.
         call(struct.pack(">iqiqi16s", 0, 0, SESSION, 0, 16, bytes(16)))
         for number, path in enumerate(paths, start=1):
             name = path.encode()

@@ -16,10 +16,12 @@ BEGIN
             EXECUTE format('CREATE ROLE %I LOGIN', name);
         END IF;
     END LOOP;
-    -- What spending needs. It is apart, because it writes the ledger.
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'countersign_wallet') THEN
-        CREATE ROLE countersign_wallet NOLOGIN;
-    END IF;
+    -- What spending needs, and what people do by the API. They are apart, because they write the ledger.
+    FOREACH name IN ARRAY ARRAY['countersign_wallet', 'countersign_desk'] LOOP
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
+            EXECUTE format('CREATE ROLE %I NOLOGIN', name);
+        END IF;
+    END LOOP;
 END $$;
 
 GRANT countersign_reader TO countersign_operator;
@@ -31,3 +33,6 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 -- Leave this out where the game holds the wallet itself: POST /v1/accounts/{id}/spend fails then.
 GRANT countersign_wallet TO countersign_intake;
+-- Leave this out where nobody shall assign orders, adjust accounts and retry submissions by the API, nor by the console: these
+-- requests are answered with `rights-missing` then, and `countersign` does the same as countersign_operator.
+GRANT countersign_desk TO countersign_intake;

@@ -1,22 +1,28 @@
--- What each role may do: run by the owner after each `countersign migrate`; harmless to repeat, also while services run.
+-- What each role may do. `countersign migrate` applies it as the owner, where create-roles.sql was run; by hand:
 --   psql -X -v ON_ERROR_STOP=1 -d countersign -f rights.sql
+-- Harmless to repeat, also while services run.
 -- Everything is taken away first, so that what stands here is all there is. `check-rights` compares it with the database;
 -- it reads the GRANTs below, one object each.
 
 BEGIN;
 
-SELECT format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database()) \gexec
-SELECT format('GRANT CONNECT ON DATABASE %I TO countersign_intake, countersign_worker, countersign_fulfillment, '
-    'countersign_notification, countersign_reader, countersign_operator', current_database()) \gexec
+-- One at a time: two that change the rights to one table would fail.
+DO $$ BEGIN PERFORM pg_advisory_xact_lock(x'436F756E7466'::bigint); END $$;
+
+DO $$ BEGIN
+    EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
+    EXECUTE format('GRANT CONNECT ON DATABASE %I TO countersign_intake, countersign_worker, countersign_fulfillment, '
+        'countersign_notification, countersign_reader, countersign_operator', current_database());
+END $$;
 REVOKE ALL ON SCHEMA public FROM PUBLIC;
-REVOKE ALL ON ALL TABLES IN SCHEMA public FROM PUBLIC, countersign_intake, countersign_wallet, countersign_worker,
-    countersign_fulfillment, countersign_notification, countersign_reader, countersign_operator;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC, countersign_intake, countersign_wallet, countersign_worker,
-    countersign_fulfillment, countersign_notification, countersign_reader, countersign_operator;
+REVOKE ALL ON ALL TABLES IN SCHEMA public FROM PUBLIC, countersign_intake, countersign_wallet, countersign_desk,
+    countersign_worker, countersign_fulfillment, countersign_notification, countersign_reader, countersign_operator;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC, countersign_intake, countersign_wallet, countersign_desk,
+    countersign_worker, countersign_fulfillment, countersign_notification, countersign_reader, countersign_operator;
 -- Of later migrations' functions, too; nobody but the owner has rights to later tables anyway.
 ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
-GRANT USAGE ON SCHEMA public TO countersign_intake, countersign_wallet, countersign_worker, countersign_fulfillment,
-    countersign_notification, countersign_reader, countersign_operator;
+GRANT USAGE ON SCHEMA public TO countersign_intake, countersign_wallet, countersign_desk, countersign_worker,
+    countersign_fulfillment, countersign_notification, countersign_reader, countersign_operator;
 
 -- receipt-intake: accepts submissions and sends them again, keeps tokens and intents; reads what callers ask for.
 GRANT SELECT ON schema_migrations TO countersign_intake;
@@ -74,6 +80,10 @@ GRANT UPDATE (disabled_at, disabled_reason, failing_since) ON webhook_endpoints 
 GRANT SELECT, INSERT ON sweep_requests TO countersign_intake;
 GRANT SELECT ON sweep_tasks TO countersign_intake;
 GRANT SELECT ON recoveries TO countersign_intake;
+-- The lists of backends and the console: /v1/apple-notifications, /v1/revenue, and what Apple would be told.
+GRANT SELECT ON apple_notifications TO countersign_intake;
+GRANT SELECT ON daily_revenue TO countersign_intake;
+GRANT SELECT ON catalogues TO countersign_intake;
 -- Accounts are exported, and asked to be forgotten; fulfillment carries that out.
 GRANT SELECT, INSERT ON forget_requests TO countersign_intake;
 GRANT SELECT ON lineages TO countersign_intake;
@@ -88,12 +98,35 @@ GRANT SELECT, INSERT ON account_consents TO countersign_intake;
 GRANT UPDATE (consented, changed_at) ON account_consents TO countersign_intake;
 GRANT SELECT ON apple_calls TO countersign_intake;
 GRANT UPDATE (state, answer, due_at) ON apple_calls TO countersign_intake;
+-- Who looked at whose data: written once, and read.
+GRANT SELECT, INSERT ON views TO countersign_intake;
+-- Acts that a caller named, once each.
+GRANT SELECT, INSERT ON remembered_acts TO countersign_intake;
+GRANT UPDATE (status, headers, body) ON remembered_acts TO countersign_intake;
 
 -- POST /v1/accounts/{id}/spend, which is intake's.
 GRANT SELECT, INSERT ON spends TO countersign_wallet;
 GRANT SELECT, INSERT ON ledger_entries TO countersign_wallet;
 GRANT SELECT, INSERT ON balances TO countersign_wallet;
 GRANT UPDATE (amount) ON balances TO countersign_wallet;
+
+-- What people do by the API, which is intake's: assign, adjust, retry, extend. It reads as countersign_intake does.
+GRANT INSERT ON operator_claims TO countersign_desk;
+-- POST /v1/subscriptions/{id}/extend asks for a call to Apple; a worker makes it.
+GRANT INSERT ON apple_calls TO countersign_desk;
+-- Only because a row lock wants some column; nothing writes it.
+GRANT UPDATE (correlation_id) ON orders TO countersign_desk;
+GRANT UPDATE (reason) ON submissions TO countersign_desk;
+GRANT INSERT ON ledger_entries TO countersign_desk;
+GRANT INSERT ON balances TO countersign_desk;
+GRANT UPDATE (amount) ON balances TO countersign_desk;
+GRANT INSERT ON entitlements TO countersign_desk;
+GRANT UPDATE (granted_at, expires_at, end_told_at, audit_id) ON entitlements TO countersign_desk;
+GRANT INSERT ON events TO countersign_desk;
+GRANT INSERT ON event_outbox TO countersign_desk;
+GRANT UPDATE (due_at) ON event_outbox TO countersign_desk;
+GRANT INSERT ON account_sequences TO countersign_desk;
+GRANT UPDATE (last_sequence) ON account_sequences TO countersign_desk;
 
 -- verification-worker: proofs that are too large for a message.
 GRANT SELECT (id, proof, proof_at) ON submissions TO countersign_worker;
@@ -103,7 +136,7 @@ GRANT SELECT ON proof_headers TO countersign_worker;
 GRANT SELECT, INSERT ON revoked_certificates TO countersign_worker;
 -- What Apple is to be told: leased, called, written down; what is said and to whom stays as fulfillment wrote it.
 GRANT SELECT ON apple_calls TO countersign_worker;
-GRANT UPDATE (state, due_at, attempts, finished_at, status, code, outcome, body, api_version) ON apple_calls
+GRANT UPDATE (state, due_at, attempts, finished_at, status, code, outcome, body, api_version, renews_at) ON apple_calls
     TO countersign_worker;
 -- The sweep: what Apple is asked, what is compared with its answers, and submissions of what nobody told us of.
 GRANT SELECT, INSERT, UPDATE ON sweep_tasks TO countersign_worker;
@@ -193,6 +226,9 @@ GRANT SELECT, DELETE ON account_consents TO countersign_fulfillment;
 -- A token for what was bought without one.
 GRANT INSERT ON account_tokens TO countersign_fulfillment;
 GRANT SELECT ON cut_overs TO countersign_fulfillment;
+-- Retention.
+GRANT SELECT, DELETE ON remembered_acts TO countersign_fulfillment;
+GRANT SELECT, DELETE ON views TO countersign_fulfillment;
 -- For the gauges of what is due.
 GRANT SELECT ON webhook_deliveries TO countersign_fulfillment;
 GRANT SELECT ON webhook_endpoints TO countersign_fulfillment;
@@ -232,6 +268,7 @@ GRANT SELECT ON webhook_turns TO countersign_fulfillment;
 GRANT UPDATE (lane, sequence) ON webhook_turns TO countersign_fulfillment;
 GRANT SELECT, INSERT ON audit_log TO countersign_fulfillment;
 GRANT UPDATE (subject, reason) ON audit_log TO countersign_fulfillment;
+GRANT UPDATE (account) ON views TO countersign_fulfillment;
 GRANT EXECUTE ON FUNCTION without_tokens(jsonb, text[]) TO countersign_fulfillment;
 
 -- Retention: it makes and drops months by these alone, which hold back what is still wanted.
@@ -247,8 +284,8 @@ GRANT EXECUTE ON FUNCTION drop_submissions(text, timestamptz, bigint) TO counter
 GRANT SELECT ON schema_migrations TO countersign_notification;
 GRANT SELECT ON events TO countersign_notification;
 GRANT SELECT, DELETE ON event_outbox TO countersign_notification;
--- Only because a row lock wants some column; nothing writes it.
-GRANT UPDATE (due_at) ON event_outbox TO countersign_notification;
+-- What it posts first; a row lock wants some column, too.
+GRANT UPDATE (claimed_until, due_at) ON event_outbox TO countersign_notification;
 GRANT SELECT, INSERT ON webhook_deliveries TO countersign_notification;
 GRANT UPDATE (state, due_at, attempts, last_status, last_error, delivered_at, attempts_forgiven, failed_at) ON
     webhook_deliveries TO countersign_notification;
@@ -293,7 +330,9 @@ GRANT SELECT ON release_requests TO countersign_reader;
 GRANT SELECT ON purchase_intents TO countersign_reader;
 GRANT SELECT ON orders TO countersign_reader;
 GRANT SELECT ON order_transactions TO countersign_reader;
+GRANT SELECT ON sales TO countersign_reader;
 GRANT SELECT ON order_proceeds TO countersign_reader;
+GRANT SELECT ON alike_proceeds TO countersign_reader;
 GRANT SELECT ON daily_revenue TO countersign_reader;
 GRANT SELECT ON purchase_conflicts TO countersign_reader;
 GRANT SELECT ON rescinded_consents TO countersign_reader;
@@ -332,6 +371,8 @@ GRANT SELECT ON commission_rates TO countersign_reader;
 GRANT SELECT ON tax_rates TO countersign_reader;
 GRANT SELECT ON app_commission_programs TO countersign_reader;
 GRANT SELECT ON audit_log TO countersign_reader;
+GRANT SELECT ON views TO countersign_reader;
+GRANT SELECT ON remembered_acts TO countersign_reader;
 GRANT SELECT ON forget_requests TO countersign_reader;
 GRANT SELECT ON account_consents TO countersign_reader;
 GRANT SELECT ON apple_notifications TO countersign_reader;
