@@ -38,21 +38,24 @@ func client(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
         exclude: name == "CountersignClient" ? ["PrivacyInfo.xcprivacy"] : [], swiftSettings: strict)
 }
 
-/// A process of `Services/`; `apart` are folders of its that are no source of the process: examples, or a target of their own.
-func service(_ name: String, _ dependencies: [Target.Dependency], apart: [String] = []) -> Target {
-    let path = "Services/\(name)"
-    return .executableTarget(
-        name: name, dependencies: dependencies, path: path, exclude: pages(in: path) + apart, swiftSettings: strict)
-}
-
-/// Tests look at what ships, which is optimised; they themselves need not be.
+/// Of tests, which look at what ships, and of the tool, which waits for the database: neither need be fast.
 let unoptimized: [SwiftSetting] = strict + [.unsafeFlags(["-Onone"])]
 
+/// A process of `Services/`; `apart` are folders of its that are no source of the process: examples, or a target of their own.
+func service(
+    _ name: String, _ dependencies: [Target.Dependency], apart: [String] = [], settings: [SwiftSetting] = strict
+) -> Target {
+    let path = "Services/\(name)"
+    return .executableTarget(
+        name: name, dependencies: dependencies, path: path, exclude: pages(in: path) + apart, swiftSettings: settings)
+}
+
 /// A suite of `Tests/`.
-func suite(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func suite(_ name: String, _ dependencies: [Target.Dependency], apart: [String] = []) -> Target {
     let path = "Tests/\(name)"
     return .testTarget(
-        name: name, dependencies: dependencies, path: path, exclude: pages(in: path), swiftSettings: unoptimized)
+        name: name, dependencies: dependencies, path: path, exclude: pages(in: path) + apart, swiftSettings: unoptimized
+    )
 }
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -74,10 +77,10 @@ let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let hummingbirdTesting = Target.Dependency.product(name: "HummingbirdTesting", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let hummingbirdHTTP2 = Target.Dependency.product(name: "HummingbirdHTTP2", package: "hummingbird")
 let nioTLS = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 #if os(Linux)
@@ -121,6 +124,7 @@ let package = Package(
         .executable(name: "verification-worker", targets: ["VerificationWorker"]),
         .executable(name: "fulfillment", targets: ["Fulfillment"]),
         .executable(name: "notification", targets: ["Notification"]),
+        .executable(name: "console", targets: ["Console"]),
         .executable(name: "app-store-simulator", targets: ["AppStoreSimulator"]),
         .executable(name: "countersign", targets: ["CountersignTool"]),
         .library(name: "Kafka", targets: ["Kafka"]),
@@ -146,6 +150,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.24.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.5.0"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.0.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.1.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
     ],
@@ -175,7 +180,7 @@ let package = Package(
         embedded("SchemaFile", in: "Shared/Persistence/SchemaFile"),
         shared(
             "Persistence", ["SchemaFile", "Postgres", "PurchaseModel", "Messages", "WebhookSigning", crypto],
-            apart: ["SchemaFile", "schema.sql"]),
+            apart: ["SchemaFile", "schema.sql", "Migrations/0002_what_0_2_0_needs.sql"]),
         shared(
             "ServiceRuntime",
             [
@@ -190,12 +195,13 @@ let package = Package(
                 lifecycle,
             ]),
         shared("TrustedRootSettings", ["AppStore", "ServiceRuntime", log]),
+        shared("JSONWebKeys", ["ServiceRuntime", jwt]),
         // Layer 5: the processes.
         service(
             "ReceiptIntake",
             [
                 "BlockingThreads", "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "PurchaseModel",
-                "Kafka", "Postgres", "AppStore", "JSONText", "Pacing", "TrustedRootSettings",
+                "Kafka", "Postgres", "AppStore", "JSONText", "JSONWebKeys", "Pacing", "TrustedRootSettings",
                 "OpenAPIFile", crypto, hummingbird, httpTypes, jwt, httpClient, log, metrics, lifecycle, nio, nioHTTP,
                 nioHTTPTypes,
             ], apart: ["OpenAPI/Document"]),
@@ -219,6 +225,20 @@ let package = Package(
                 "EventProcessing", "Persistence", "ServiceRuntime", "Messages", "Kafka", "Postgres", "WebhookSigning",
                 "BlockingThreads", httpClient, nio, nioHTTP, log, metrics, lifecycle,
             ], apart: ["Receivers"]),
+        // It has no database and no broker: it calls receipt-intake's API as any backend may.
+        service(
+            "Console",
+            [
+                "JSONWebKeys", "Pacing", "ServiceRuntime", "ConsoleFiles", crypto, hummingbird, httpTypes, httpClient,
+                jwt,
+                mustache, yams, log, metrics, lifecycle, nio, nioHTTP,
+            ], apart: ["Files"]),
+        embedded(
+            "ConsoleFiles", in: "Services/Console/Files",
+            [
+                "console.css", "console.js", "layout.mustache", "blocks.mustache", "cell.mustache", "form.mustache",
+                "fields.mustache", "login.mustache", "texts.en.yaml", "texts.zh.yaml", "texts.ko.yaml",
+            ]),
         // How a studio's backend receives webhooks, in Swift.
         .executableTarget(
             name: "webhook-receiver-example", dependencies: ["WebhookSigning", hummingbird, httpTypes, nio],
@@ -226,8 +246,9 @@ let package = Package(
         service(
             "AppStoreSimulator",
             [
-                "BlockingThreads", "BuildVersion", "WebhookSigning", arguments, crypto, cryptoExtras, x509, asn1,
-                hummingbird, hummingbirdTLS, httpClient, httpTypes, jwt, lifecycle, log, nio, nioHTTP, nioTLS, signals,
+                "BlockingThreads", "BuildVersion", "JSONText", "WebhookSigning", arguments, crypto, cryptoExtras, x509,
+                asn1,
+                hummingbird, httpClient, httpTypes, jwt, lifecycle, log, nio, nioHTTP, nioTLS, signals,
                 yams,
             ]),
         service(
@@ -236,7 +257,8 @@ let package = Package(
                 "BlockingThreads", "BuildVersion", "EventProcessing", "Persistence", "ServiceRuntime", "Messages",
                 "PurchaseModel", "AppStore", "AppStoreServerAPI", "Kafka", "Postgres", "TrustedRootSettings",
                 "WebhookSigning", arguments, crypto, httpClient, log, nio, nioHTTP, yams,
-            ]),
+            ],
+            settings: unoptimized),
         // Suites: see Tests/README.md.
         .target(
             name: "PersistenceTesting", dependencies: ["Persistence", "Postgres", log],
@@ -244,9 +266,12 @@ let package = Package(
         .target(
             name: "KafkaTesting", dependencies: ["Kafka", "CLibrdkafka"], path: "Tests/KafkaTesting",
             swiftSettings: strict),
+        .target(
+            name: "ServerTesting", dependencies: [nio, nioPosix], path: "Tests/ServerTesting", swiftSettings: strict),
         .target(name: "LogTesting", dependencies: [log], path: "Tests/LogTesting", swiftSettings: strict),
         .target(name: "ChanceTesting", path: "Tests/ChanceTesting", swiftSettings: strict),
         .target(name: "ProcessTesting", path: "Tests/ProcessTesting", swiftSettings: strict),
+        .target(name: "VectorTesting", path: "Tests/VectorTesting", swiftSettings: strict),
         .target(name: "SchemaTesting", path: "Tests/SchemaTesting", swiftSettings: strict),
         .target(
             name: "StoreTesting", dependencies: ["CountersignClient"], path: "Tests/StoreTesting",
@@ -265,28 +290,36 @@ let package = Package(
                 "PersistenceTesting",
                 "Postgres",
                 "Messages", "PurchaseModel", "SchemaTesting", "ServiceRuntime", log,
-            ]),
+            ], apart: ["ReleasedSchemas"]),
         suite(
             "AppStoreTests",
-            ["ProcessTesting", "AppStore", "AppStoreSimulator", "JSONText", crypto, cryptoExtras, x509, asn1]),
+            [
+                "ProcessTesting", "VectorTesting", "AppStore", "AppStoreSimulator", "JSONText", crypto, cryptoExtras,
+                x509, asn1,
+            ]),
         suite(
             "AppStoreSimulatorTests",
             [
-                "SimulatorTesting", "ProcessTesting", "AppStore", "AppStoreSimulator", "WebhookSigning", crypto,
+                "ServerTesting", "SimulatorTesting", "ProcessTesting", "VectorTesting", "AppStore", "AppStoreSimulator",
+                "WebhookSigning", crypto,
                 cryptoExtras, x509, asn1,
                 hummingbird,
-                hummingbirdTesting, httpClient, httpTypes, lifecycle, log, nio, nioHTTP, nioPosix, nioTLS,
+                hummingbirdTesting, httpClient, httpTypes, lifecycle, log, nio, nioHTTP, nioPosix,
             ]),
         suite(
             "AppStoreServerAPITests",
-            ["SimulatorTesting", "ChanceTesting", "AppStoreServerAPI", crypto, httpClient, nio, nioHTTP]),
+            [
+                "ServerTesting", "SimulatorTesting", "ChanceTesting", "AppStoreServerAPI", crypto, httpClient, nio,
+                nioHTTP,
+            ]),
         suite("BlockingThreadsTests", ["BlockingThreads"]),
         suite("ProcessTestingTests", ["ProcessTesting"]),
         suite("PacingTests", ["ChanceTesting", "Pacing"]),
         suite(
             "CertificateRevocationTests",
             [
-                "SimulatorTesting", "ProcessTesting", "CertificateRevocation", "AppStore", crypto, x509, asn1,
+                "ServerTesting", "SimulatorTesting", "ProcessTesting", "CertificateRevocation", "AppStore", crypto,
+                x509, asn1,
                 httpClient, nio, nioHTTP,
                 nioPosix,
             ]),
@@ -311,7 +344,8 @@ let package = Package(
         suite(
             "NotificationTests",
             [
-                "ProcessTesting", "Notification", "Messages", "Persistence", "PersistenceTesting", "Postgres",
+                "ServerTesting", "ProcessTesting", "Notification", "Messages", "Persistence", "PersistenceTesting",
+                "Postgres",
                 "PurchaseModel",
                 "ServiceRuntime", "WebhookSigning", asn1, crypto, httpClient, httpTypes, hummingbird, hummingbirdHTTP2,
                 lifecycle, log, nio, nioHTTP, nioPosix, nioTLS, x509,
@@ -320,11 +354,17 @@ let package = Package(
             "ReceiptIntakeTests",
             [
                 "ChanceTesting", "ProcessTesting", "ReceiptIntake", "AppStore", "AppStoreSimulator", "EventProcessing",
-                "Kafka",
+                "JSONWebKeys", "Kafka",
                 "LogTesting", "Messages",
                 "Persistence", "PersistenceTesting", "Postgres", "PurchaseModel", "SchemaTesting", "ServiceRuntime",
                 "WebhookSigning", configuration, crypto, hummingbird, hummingbirdTesting, httpTypes, lifecycle, log,
                 nio, nioPosix,
+            ]),
+        suite(
+            "ConsoleTests",
+            [
+                "Console", "ProcessTesting", "ServiceRuntime", configuration, crypto, hummingbird, hummingbirdTesting,
+                httpClient, httpTypes, jwt, lifecycle, log, nio, nioHTTP,
             ]),
         suite(
             "EventProcessingTests",
@@ -337,19 +377,16 @@ let package = Package(
             "CountersignToolTests",
             [
                 "ChanceTesting", "ProcessTesting", "CountersignTool", "AppStore", "AppStoreServerAPI",
-                "EventProcessing", "Kafka",
-                "Messages",
-                "Persistence",
-                "PersistenceTesting", "Postgres", "PurchaseModel", "ServiceRuntime", "TrustedRootSettings", arguments,
-                crypto, log,
+                "EventProcessing", "Kafka", "Messages", "Persistence", "PersistenceTesting", "Postgres",
+                "PurchaseModel", "ServiceRuntime", "TrustedRootSettings", arguments, crypto, log,
             ]),
         suite(
             "EndToEndTests",
             [
                 "ChanceTesting", "ProcessTesting", "CountersignClient", "Messages", "PurchaseModel", "Kafka",
                 "KafkaTesting", "Postgres",
-                "StoreTesting",
-                crypto, httpClient, nio, nioHTTP, nioPosix, log,
+                "ServerTesting", "StoreTesting", "VectorTesting",
+                crypto, httpClient, nio, nioHTTP, log,
             ]),
     ]
 )
