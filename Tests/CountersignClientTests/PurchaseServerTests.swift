@@ -57,7 +57,7 @@ struct PurchaseServerTests {
     @Test("an intent takes the app's own order number along", arguments: ["order-10042", nil])
     func reference(_ reference: String?) async throws {
         let id = UUID()
-        let transport = CannedTransport(ServerAnswer(status: 201, body: Data(#"{"id":"\#(id)"}"#.utf8)))
+        let transport = CannedTransport(ServerAnswer(status: 201, body: Data(#"{"app_account_token":"\#(id)"}"#.utf8)))
         let opened = try await server(transport).openIntent(
             account: "anna", productID: "gems.100", reference: reference)
         guard case .opened(id) = opened else {

@@ -9,12 +9,10 @@ package struct IndexChange: Sendable, Hashable {
     package let name: String
     /// The table and what follows it in `CREATE INDEX name ON`; nil where the index is dropped.
     package let definition: String?
-    /// Whether it keeps rows from being alike.
-    var isUnique = false
 
     /// An index to make.
-    static func make(_ name: String, on definition: String, isUnique: Bool = false) -> IndexChange {
-        IndexChange(name: name, definition: definition, isUnique: isUnique)
+    static func make(_ name: String, on definition: String) -> IndexChange {
+        IndexChange(name: name, definition: definition)
     }
 
     /// An index to drop.
@@ -55,7 +53,6 @@ package struct IndexChange: Sendable, Hashable {
             try await connection.executeScript("DROP INDEX CONCURRENTLY IF EXISTS \(name)")
         }
         guard let definition, isValid != true else { return }
-        try await connection.executeScript(
-            "CREATE \(isUnique ? "UNIQUE " : "")INDEX CONCURRENTLY \(name) ON \(definition)")
+        try await connection.executeScript("CREATE INDEX CONCURRENTLY \(name) ON \(definition)")
     }
 }

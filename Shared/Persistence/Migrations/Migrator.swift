@@ -38,20 +38,7 @@ package struct Migrator: Sendable {
     /// Every migration, in order; what each changes is in `schema.sql`, too.
     ///
     /// A file that was released is never changed, only followed by another.
-    package static let migrations: [Migration] = [
-        Migration(
-            version: 2, name: "what_0_2_0_needs", compatibleFrom: 1, sql: String(cString: migration_0002()),
-            indexes: [
-                .make(
-                    "apple_calls_first",
-                    on: "apple_calls (environment, transaction_id, kind) WHERE kind IN ('finish', 'account_token')",
-                    isUnique: true),
-                // Beside the other until it is there, so that no call is queued twice.
-                .drop("apple_calls_once"),
-                .make(
-                    "apple_calls_extensions", on: "apple_calls (environment, transaction_id) WHERE kind = 'extension'"),
-            ], locksTables: true)
-    ]
+    package static let migrations: [Migration] = []
 
     /// The newest version that this program knows.
     package static var newestVersion: Int64 { newestVersion(of: migrations) }

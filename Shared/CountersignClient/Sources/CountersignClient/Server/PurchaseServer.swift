@@ -29,7 +29,7 @@ struct PurchaseServer: Sendable {
             guard let intent = try? JSONDecoder().decode(IntentAnswer.self, from: answer.body) else {
                 return .unavailable("the answer is no intent")
             }
-            return .opened(intent.token)
+            return .opened(intent.appAccountToken)
         case .failure(.unavailable(let detail, _)): return .unavailable(detail)
         case .failure(.limited): return .unavailable("too many requests or intents (429)")
         case .failure(let other): return .refused("\(other)")
@@ -175,18 +175,10 @@ private struct IntentBody: Encodable {
 }
 
 private struct IntentAnswer: Decodable {
-    let token: UUID
+    let appAccountToken: UUID
 
     enum CodingKeys: String, CodingKey {
-        case id
         case appAccountToken = "app_account_token"
-    }
-
-    init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        // Servers of before 0.2.0 have the UUID as the id alone.
-        token =
-            try members.decodeIfPresent(UUID.self, forKey: .appAccountToken) ?? members.decode(UUID.self, forKey: .id)
     }
 }
 
