@@ -180,7 +180,7 @@ let package = Package(
         embedded("SchemaFile", in: "Shared/Persistence/SchemaFile"),
         shared(
             "Persistence", ["SchemaFile", "Postgres", "PurchaseModel", "Messages", "WebhookSigning", crypto],
-            apart: ["SchemaFile", "schema.sql"]),
+            apart: ["SchemaFile", "schema.sql", "Migrations/0002_what_0_2_0_needs.sql"]),
         shared(
             "ServiceRuntime",
             [

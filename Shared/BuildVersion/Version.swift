@@ -1,7 +1,7 @@
 /// Which Countersign this is: the one place that says so, for all programs and scripts.
 package enum CountersignVersion {
     /// The version, by Semantic Versioning 2.0.0; `deploy/release` and `deploy/package` read this line.
-    package static let number = "0.1.0"
+    package static let number = "0.2.0"
 
     /// The commit as 40 hexadecimal digits; nil in a build of a working tree, which may hold anything.
     package static var commit: String? { commit(stamp: commitStamp) }

@@ -25,7 +25,7 @@ struct UpgradeTests {
     }
 
     /// The oldest first.
-    private static let releases: [Release] = []
+    private static let releases = [Release(name: "0.1.0", schema: 1)]
 
     @Test func `a database of each release becomes what a new one is`() async throws {
         for release in Self.releases {

@@ -38,7 +38,14 @@ package struct Migrator: Sendable {
     /// Every migration, in order; what each changes is in `schema.sql`, too.
     ///
     /// A file that was released is never changed, only followed by another.
-    package static let migrations: [Migration] = []
+    package static let migrations: [Migration] = [
+        Migration(
+            version: 2, name: "what_0_2_0_needs", compatibleFrom: 1, sql: String(cString: migration_0002()),
+            indexes: [
+                .make(
+                    "apple_calls_extensions", on: "apple_calls (environment, transaction_id) WHERE kind = 'extension'")
+            ])
+    ]
 
     /// The newest version that this program knows.
     package static var newestVersion: Int64 { newestVersion(of: migrations) }

@@ -11,3 +11,9 @@ static const char rights[] = {
 };
 
 const char *rights_file(void) { return rights; }
+
+static const char second[] = {
+#embed "../Migrations/0002_what_0_2_0_needs.sql" suffix(, 0)
+};
+
+const char *migration_0002(void) { return second; }

@@ -7,4 +7,7 @@ const char *_Nonnull schema_file(void);
 /// The text of `rights.sql`, in the same way.
 const char *_Nonnull rights_file(void);
 
+/// The text of the migration to version 2, in the same way.
+const char *_Nonnull migration_0002(void);
+
 #endif
