@@ -363,8 +363,8 @@ let package = Package(
         suite(
             "ConsoleTests",
             [
-                "Console", "ProcessTesting", "ServiceRuntime", configuration, crypto, hummingbird, hummingbirdTesting,
-                httpClient, httpTypes, jwt, lifecycle, log, nio, nioHTTP,
+                "Console", "ProcessTesting", "PurchaseModel", "ServiceRuntime", configuration, crypto, hummingbird,
+                hummingbirdTesting, httpClient, httpTypes, jwt, lifecycle, log, nio, nioHTTP,
             ]),
         suite(
             "EventProcessingTests",

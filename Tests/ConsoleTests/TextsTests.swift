@@ -1,4 +1,5 @@
 import Foundation
+import PurchaseModel
 import Testing
 
 @testable import Console
@@ -16,6 +17,15 @@ struct TextsTests {
                 #expect(Self.places(text) == Self.places(english[key] ?? ""), "\(language) \(key)")
             }
         }
+    }
+
+    @Test("every reason has a text, and what is held for it has something to do")
+    func reasons() throws {
+        let texts = try Texts.read(.en)
+        #expect(Reason.all.filter { texts["reason.\($0.code)"] == nil }.map(\.code) == [])
+        let held = Reason.all.filter { $0.parked != nil }
+        #expect(held.count > 10)
+        #expect(held.filter { texts["to_do.\($0.code)"] == nil }.map(\.code) == [])
     }
 
     private static func places(_ text: String) -> Set<String> {
