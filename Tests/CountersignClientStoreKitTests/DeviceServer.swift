@@ -57,7 +57,7 @@ actor DeviceServer: ServerTransport {
         case "intents":
             let id = UUID()
             intents[id] = account
-            return Self.answer(201, ["id": id.uuidString.lowercased()])
+            return Self.answer(201, ["app_account_token": id.uuidString.lowercased()])
         case "offer-signatures":
             signedTokens.append(body["app_account_token"] ?? "")
             return ServerAnswer(status: 200, body: Data(Self.signedOffer(body["offer_id"] ?? "").utf8))

@@ -9,9 +9,16 @@ import Synchronization
 /// Kafka; where it is lost, ``LateOutcomes`` finds it, and at the end of its time the caller of
 /// ``Waiter/outcome(within:)`` looks it up.
 final class OutcomeWaiters: Sendable {
+    enum Limit {
+        /// How much longer than its time somebody may wait: one look at all who wait in place of a timer for each.
+        static let excess = Duration.milliseconds(50)
+    }
+
     private struct State {
         var entries: [String: Entry] = [:]
         var count = 0
+        /// Whether ``endWaits()`` runs: while there is somebody to look at.
+        var isEndingWaits = false
     }
 
     /// Those who wait for one submission, and when ``overdue(at:after:maximum:)`` named it last.
@@ -35,17 +42,34 @@ final class OutcomeWaiters: Sendable {
     /// Must be followed by ``remove(_:)``.
     func register(_ submissionId: String) -> Waiter? {
         let waiter = Waiter(submissionId: submissionId)
-        let isRoom = state.withLock { state in
-            guard state.count < waitersMaximum else { return false }
+        let (isRoom, isFirst) = state.withLock { state in
+            guard state.count < waitersMaximum else { return (false, false) }
             state.count += 1
             state.entries[submissionId, default: ([:], nil)].waiters[ObjectIdentifier(waiter)] = waiter
-            return true
+            defer { state.isEndingWaits = true }
+            return (true, !state.isEndingWaits)
         }
         guard isRoom else {
             refused.increment()
             return nil
         }
+        if isFirst { Task { await endWaits() } }
         return waiter
+    }
+
+    /// Ends the waits whose time is up, until nobody waits.
+    private func endWaits() async {
+        while true {
+            try? await Task.sleep(for: Limit.excess)
+            let now = ContinuousClock.now
+            let ended: [Waiter]? = state.withLock { state in
+                state.isEndingWaits = state.count > 0
+                guard state.isEndingWaits else { return nil }
+                return state.entries.values.flatMap { $0.waiters.values.filter { $0.isOver(at: now) } }
+            }
+            guard let ended else { return }
+            for waiter in ended { waiter.finish(with: nil) }
+        }
     }
 
     /// Stops listening.
@@ -110,6 +134,7 @@ final class Waiter: Sendable {
         var phase = Phase.listening
         var passesOver: @Sendable (SubmissionOutcome) -> Bool = { _ in false }
         var since = ContinuousClock.now
+        var end: ContinuousClock.Instant?
     }
 
     /// What it waits for.
@@ -124,19 +149,16 @@ final class Waiter: Sendable {
     ///
     /// Called once.
     func outcome(within time: Duration) async -> SubmissionOutcome? {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                try? await Task.sleep(for: time)
-                self.finish(with: nil)
-            }
-            let outcome = await withTaskCancellationOrGracefulShutdownHandler {
-                await value()
-            } onCancelOrGracefulShutdown: {
-                self.finish(with: nil)
-            }
-            group.cancelAll()
-            return outcome
+        state.withLock { $0.end = .now + time }
+        return await withTaskCancellationOrGracefulShutdownHandler {
+            await value()
+        } onCancelOrGracefulShutdown: {
+            self.finish(with: nil)
         }
+    }
+
+    fileprivate func isOver(at now: ContinuousClock.Instant) -> Bool {
+        state.withLock { state in state.end.map { $0 <= now } ?? false }
     }
 
     /// Since when it has waited; nil while it does not, or no more.

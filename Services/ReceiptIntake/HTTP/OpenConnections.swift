@@ -112,12 +112,7 @@ private final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHan
         case .head:
             isReceiving = true
             unanswered += 1
-            let channel = context.channel
-            deadline = context.eventLoop.scheduleTask(in: TimeAmount(connections.requestTime)) {
-                OpenConnections.closed("slow_request").increment()
-                channel.close(promise: nil)
-            }
-            connections.changed(channel, isAnswering: false)
+            connections.changed(context.channel, isAnswering: false)
         case .body: break
         case .end:
             isReceiving = false
@@ -126,6 +121,18 @@ private final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHan
             connections.changed(context.channel, isAnswering: unanswered > 0)
         }
         context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        // Most requests have come whole by now, and need no timer.
+        if isReceiving, deadline == nil {
+            let channel = context.channel
+            deadline = context.eventLoop.scheduleTask(in: TimeAmount(connections.requestTime)) {
+                OpenConnections.closed("slow_request").increment()
+                channel.close(promise: nil)
+            }
+        }
+        context.fireChannelReadComplete()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
