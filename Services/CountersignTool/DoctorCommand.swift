@@ -8,7 +8,8 @@ import ServiceRuntime
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Checks settings, database, broker, services and backlog; exits with 2 if something is wrong.")
+        abstract: "Checks settings, database, broker, services and backlog; exits with 2 if something is wrong.",
+        discussion: "The console shows what it found last, where the database's role may write that.")
 
     @Option(help: "The admin address of a service, such as http://127.0.0.1:9100; may be given several times.")
     var service: [String] = []
@@ -39,6 +40,7 @@ struct DoctorCommand: AsyncParsableCommand {
             report(await database(settings))
             report(await broker(settings))
             if !service.isEmpty { report(await services()) }
+            await keep(findings, settings)
             let wrong = findings.count { $0.level == .wrong }
             let warnings = findings.count { $0.level == .warning }
             if printing.json {
@@ -48,6 +50,11 @@ struct DoctorCommand: AsyncParsableCommand {
             }
             guard wrong == 0 else { throw ToolExit.found }
         }
+    }
+
+    /// For the console; a role that only reads, or a database that is away, keeps nothing.
+    private func keep(_ findings: [Finding], _ settings: ToolSettings) async {
+        try? await settings.withAnySchema { try await DoctorReportStore(pool: $0).write(findings) }
     }
 
     private func database(_ settings: ToolSettings) async -> [Finding] {

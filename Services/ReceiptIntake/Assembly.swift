@@ -77,6 +77,7 @@ struct Assembly {
             lag.task(), redriver(store, lag, publish),
             ProofHeaderRefresh.task(headers, pool: pool, logger: logger) { await signatures.learn($0) },
             OldestSubmission(pool: pool).task(logger: logger),
+            authenticator.keyUses.task(ServerKeyUseStore(pool: pool), logger: logger),
             LateOutcomes(waiters: waiters, statuses: statuses).task(logger: logger), events.tail.task(logger: logger),
             server,
         ])

@@ -200,6 +200,7 @@ struct IntakeRoutes: Sendable {
             IntakeRoute(.get, "/v1/revenue", .servers(.read), lists.revenue),
             IntakeRoute(.get, "/v1/subscription-figures", .servers(.read), lists.subscriptionFigures),
             IntakeRoute(.get, "/v1/catalogue", .servers(.read), lists.catalogue),
+            IntakeRoute(.get, "/v1/settings", .servers(.operate), lists.settings),
             IntakeRoute(.get, "/v1/accounts/{id}/ledger", .servers(.read, testKeys: true), seen.noted(lists.ledger)),
             IntakeRoute(.get, "/v1/accounts/{id}/tokens", .servers(.read), seen.noted(lists.accountTokens)),
             IntakeRoute(.get, "/openapi.yaml", .everybody, document.yaml),

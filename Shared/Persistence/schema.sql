@@ -89,6 +89,22 @@ CREATE TABLE remembered_acts (
 -- RememberedActStore.removeOld.
 CREATE INDEX remembered_acts_old ON remembered_acts (created_at);
 
+-- When each server key was used last, to a minute: a row for each that was ever used. Written by ServerKeyUseStore.
+CREATE TABLE server_key_uses (
+    app         text NOT NULL,
+    fingerprint text NOT NULL,                 -- the first digits of the key's SHA-256
+    used_at     timestamptz NOT NULL,
+    PRIMARY KEY (app, fingerprint)
+);
+
+-- What `countersign doctor` found when it was run last: one row. Written by DoctorReportStore.
+CREATE TABLE doctor_findings (
+    is_last   boolean PRIMARY KEY DEFAULT true,
+    findings  jsonb NOT NULL,                  -- a list of level, subject, detail, remedy
+    looked_at timestamptz NOT NULL,
+    CONSTRAINT doctor_findings_are_the_last CHECK (is_last)
+);
+
 ------------------------------------------------------------------------------------------------------------------------
 -- Submissions
 ------------------------------------------------------------------------------------------------------------------------

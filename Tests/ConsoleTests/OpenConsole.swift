@@ -22,12 +22,12 @@ struct OpenConsole: Sendable {
             "event_id", "endpoint", "url", "type", "subtype", "actor", "action", "subject", "stage", "state", "item",
             "entitlement", "token", "last_error", "error", "answer", "text", "code", "runbook", "request_id",
             "original_transaction_id", "route", "outcome", "apple_reason", "request_reason", "sent", "withheld",
-            "storefront", "currency", "day", "refund_preference",
+            "storefront", "currency", "day", "refund_preference", "name", "fingerprint", "level", "remedy",
         ]
         var row = Dictionary(names.map { ($0, JSON.string(text)) }) { first, _ in first }
         for name in [
             "at", "created_at", "created_at", "oldest_at", "since", "purchased_at", "received_at", "viewed_at",
-            "asked_at",
+            "asked_at", "looked_at",
         ] {
             row[name] = "2026-11-21T15:39:22.104Z"
         }
@@ -43,11 +43,11 @@ struct OpenConsole: Sendable {
         document["subscription"] = .object(row)
         document["transaction_ids"] = .list([.string(text)])
         document["would_send"] = .object(row)
+        document["doctor"] = ["looked_at": "2026-11-21T15:39:22.104Z", "findings": .list([.object(row)])]
         let lists = [
             "data", "sentences", "entries", "submissions", "deliveries", "events", "entitlements", "balances",
             "subscriptions", "transactions", "alarms", "webhooks", "notifications", "minutes", "rows", "totals",
-            "recovered",
-            "items", "states", "versions", "products", "sold", "parts",
+            "recovered", "keys", "findings", "items", "states", "versions", "products", "sold", "parts",
         ]
         for name in lists { document[name] = .list([.object(row)]) }
         // The overview has objects under two of these names.

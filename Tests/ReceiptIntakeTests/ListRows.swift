@@ -222,6 +222,7 @@ enum ListSamples {
         for environment in ["production", "sandbox", "moon"] {
             try await get("/v1/catalogue", "", "&environment=\(environment)")
         }
+        for token in [TestIntake.key(.operate), TestIntake.key(.read)] { try await get("/v1/settings", "", "", token) }
         return samples
     }
 }

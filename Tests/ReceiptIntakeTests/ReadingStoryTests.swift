@@ -50,7 +50,7 @@ struct ReadingStoryTests {
                     "Event iap.refund.granted was written (evt_5, number 1 of its account): Apple refunded what had been "
                         + "granted.",
                     "Webhook of evt_5 to endpoint backend was delivered after 1 attempt.",
-                    "Submission n5 was answered: fulfilled.",
+                    "What Apple told by submission n5 is recorded.",
                 ])
         }
     }

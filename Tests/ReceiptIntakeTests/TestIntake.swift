@@ -44,6 +44,7 @@ struct TestIntake: Sendable {
     let client: any TestClientProtocol
     let published: Mutexed<[SubmissionStore.NewSubmission]>
     let routes: [IntakeRoute]
+    let keyUses: ServerKeyUses
 
     /// Runs intake on a database.
     ///
@@ -104,7 +105,8 @@ struct TestIntake: Sendable {
             return try await server.application().test(setup) { client in
                 try await body(
                     TestIntake(
-                        pool: pool, waiters: waiters, client: client, published: published, routes: server.routes))
+                        pool: pool, waiters: waiters, client: client, published: published, routes: server.routes,
+                        keyUses: authenticator.keyUses))
             }
         }
         await pool.close()

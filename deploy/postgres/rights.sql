@@ -103,6 +103,9 @@ GRANT SELECT, INSERT ON views TO countersign_intake;
 -- Acts that a caller named, once each.
 GRANT SELECT, INSERT ON remembered_acts TO countersign_intake;
 GRANT UPDATE (status, headers, body) ON remembered_acts TO countersign_intake;
+-- /v1/settings: server keys by their last use, and what the doctor found.
+GRANT SELECT, INSERT, UPDATE ON server_key_uses TO countersign_intake;
+GRANT SELECT ON doctor_findings TO countersign_intake;
 
 -- POST /v1/accounts/{id}/spend, which is intake's.
 GRANT SELECT, INSERT ON spends TO countersign_wallet;
@@ -373,6 +376,8 @@ GRANT SELECT ON app_commission_programs TO countersign_reader;
 GRANT SELECT ON audit_log TO countersign_reader;
 GRANT SELECT ON views TO countersign_reader;
 GRANT SELECT ON remembered_acts TO countersign_reader;
+GRANT SELECT ON server_key_uses TO countersign_reader;
+GRANT SELECT ON doctor_findings TO countersign_reader;
 GRANT SELECT ON forget_requests TO countersign_reader;
 GRANT SELECT ON account_consents TO countersign_reader;
 GRANT SELECT ON apple_notifications TO countersign_reader;
@@ -389,6 +394,7 @@ GRANT EXECUTE ON FUNCTION share_of(bigint, bigint, bigint) TO countersign_reader
 -- The tool, acting: redrive, sweep, reconcile, claim, adjust, rates set, webhooks enable and resend, cut-over set, import; what
 -- runbooks have a person mend. It reads as countersign_reader.
 GRANT INSERT ON audit_log TO countersign_operator;
+GRANT INSERT, UPDATE ON doctor_findings TO countersign_operator;
 GRANT UPDATE (state, outcome, reason, settled_at, due_at, attempts) ON submissions TO countersign_operator;
 GRANT INSERT ON operator_claims TO countersign_operator;
 GRANT INSERT ON webhook_resends TO countersign_operator;

@@ -164,8 +164,14 @@ struct Table: Shown {
         let cells: [Cell]
     }
 
+    struct Column: Shown {
+        let text: String
+        /// Whether its cells are numbers, which stand at the right.
+        let isNumber: Bool
+    }
+
     let heading: String
-    let columns: [String]
+    let columns: [Column]
     let rows: [Row]
     /// What will be here.
     let empty: String
@@ -177,7 +183,9 @@ struct Table: Shown {
 
     init(_ heading: String, _ columns: [String], _ rows: [[Cell]], empty: String) {
         self.heading = heading
-        self.columns = columns
+        self.columns = columns.enumerated().map { place, text in
+            Column(text: text, isNumber: rows.first?.dropFirst(place).first?.isNumber ?? false)
+        }
         self.rows = rows.map(Row.init)
         self.empty = empty
         (shownEmpty, shown) = (rows.isEmpty, !rows.isEmpty)

@@ -117,30 +117,3 @@ enum MoneyPage {
         }
     }
 }
-
-/// What is in use.
-enum SettingsPage {
-    @Sendable
-    static func make(_ page: PageRequest) async throws -> Page {
-        let texts = page.texts
-        let endpoints = try await page.also("/v1/webhooks/endpoints")
-        let facts = [
-            Fact(texts("column.app"), Cell.code(page.app)),
-            Fact(texts("settings.you"), Cell(page.person.name), Cell(texts("role.\(page.person.role.rawValue)"))),
-            Fact(texts("settings.intake"), Cell.code(page.intake.address)),
-            Fact(texts("settings.endpoints"), Cell(String(endpoints?["data"].list.count ?? 0))),
-        ]
-        let roles = Table(
-            texts("settings.roles"),
-            [texts("column.permission")] + Role.allCases.map { texts("role.\($0.rawValue)") },
-            Permission.allCases.map { permission in
-                [Cell(texts("permission.\(permission.rawValue)"))]
-                    + Role.allCases.map { Cell($0 >= permission.least ? texts("yes_no.true") : texts("yes_no.false")) }
-            }, empty: "")
-        var blocks: [Block] = [.facts(heading: nil, facts), .table(roles)]
-        if page.person.may(.endSessions) {
-            blocks.append(.links(heading: nil, [Cell(texts("permission.endSessions"), href: "/sessions")]))
-        }
-        return Page(title: texts("place.settings"), place: .settings, blocks: blocks)
-    }
-}

@@ -18,6 +18,8 @@ final class Authenticator: Sendable {
     /// Somebody who is proven; of a backend its key as well, and the counter of the key's uses.
     private typealias Proof = (caller: Caller, key: (key: ServerKey, uses: Counter)?)
 
+    /// When keys were used.
+    let keyUses = ServerKeyUses()
     private let entries = Mutex<[String: Entry]>([:])
     private let logger: Logger
     private let metrics: any MetricsFactory
@@ -65,9 +67,12 @@ final class Authenticator: Sendable {
 
     /// Which of an app's server API keys a token is; nil for none.
     func serverKey(_ token: BearerToken, app: String) -> ServerKey? {
-        let keys = entry(app)?.app.authentication.serverKeys ?? []
+        let keys = serverKeys(app: app)
         return token.place(among: keys.map(\.sha256)).map { keys[$0] }
     }
+
+    /// The server API keys of an app, in the file's order.
+    func serverKeys(app: String) -> [ServerKey] { entry(app)?.app.authentication.serverKeys ?? [] }
 
     /// What a player of an app has to post.
     func possession(app: String) -> AppsFile.PossessionPolicy { entry(app)?.app.possession ?? .proof }
@@ -86,7 +91,7 @@ final class Authenticator: Sendable {
     ) async throws -> Caller {
         guard let entry = entry(app) else { throw AuthenticationError.rejected("the app is not known") }
         let proof = try await proof(token, entry: entry, now: now)
-        note(proof, correlationId)
+        note(proof, correlationId, now)
         if let denial = access.denial(of: proof.caller, with: proof.key?.key) { throw denial }
         return proof.caller
     }
@@ -111,8 +116,11 @@ final class Authenticator: Sendable {
             }
         }
         guard let first = proofs.first else { throw failure }
-        // One secret of several apps is used once.
-        note(first, correlationId)
+        // One secret of several apps is counted once, and is each app's key.
+        note(first, correlationId, now)
+        for proof in proofs.dropFirst() {
+            if let key = proof.key?.key { keyUses.note(key, app: proof.caller.app, at: now) }
+        }
         let denials = proofs.map { access.denial(of: $0.caller, with: $0.key?.key) }
         let callers = zip(proofs, denials).filter { $0.1 == nil }.map(\.0.caller)
         if callers.isEmpty, let denial = denials.compactMap({ $0 }).first { throw denial }
@@ -131,9 +139,10 @@ final class Authenticator: Sendable {
     }
 
     /// Counts the use of a key, whatever comes of it: who changes keys wants to know whether the old one is still sent.
-    private func note(_ proof: Proof, _ correlationId: String) {
+    private func note(_ proof: Proof, _ correlationId: String, _ now: Date) {
         guard let (key, uses) = proof.key else { return }
         uses.increment()
+        keyUses.note(key, app: proof.caller.app, at: now)
         logger.debug(
             "a server API key was used",
             metadata: .fields([

@@ -28,6 +28,8 @@ struct ListRoutes: Sendable {
         let ledger: LedgerReading
         let tokens: AccountTokenStore
         let views: ViewStore
+        let keyUses: ServerKeyUseStore
+        let doctor: DoctorReportStore
 
         init(pool: PostgresPool) {
             identifiers = IdentifierStore(pool: pool)
@@ -44,6 +46,8 @@ struct ListRoutes: Sendable {
             ledger = LedgerReading(pool: pool)
             tokens = AccountTokenStore(pool: pool)
             views = ViewStore(pool: pool)
+            keyUses = ServerKeyUseStore(pool: pool)
+            doctor = DoctorReportStore(pool: pool)
         }
     }
 

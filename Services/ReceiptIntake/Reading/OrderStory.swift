@@ -149,6 +149,10 @@ enum OrderStory {
         if submission.settledAt == nil {
             guard submission.dueAt != nil else { return nil }
             told = StoryWords("Submission \(submission.id) has no outcome yet", .noOutcome, values)
+        } else if submission.account.isEmpty, submission.state == .fulfilled {
+            // Apple's word, which nobody waited for: that it is in the books does not say that anybody has the goods.
+            told = StoryWords(
+                "What Apple told by submission \(submission.id) is recorded", .recordedFromApple, values)
         } else {
             let state = submission.state.rawValue
             told = StoryWords(

@@ -72,6 +72,7 @@ enum StoryCode: String, Encodable, Sendable, CaseIterable {
     // What was answered and told.
     case noOutcome = "no_outcome"
     case answered
+    case recordedFromApple = "recorded_from_apple"
     case because
     case nextTry = "next_try"
     case eventWritten = "event_written"

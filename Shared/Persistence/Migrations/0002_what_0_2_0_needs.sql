@@ -1,3 +1,17 @@
+-- For people who have no shell: which server keys are in use, and what the doctor found.
+CREATE TABLE server_key_uses (
+    app         text NOT NULL,
+    fingerprint text NOT NULL,
+    used_at     timestamptz NOT NULL,
+    PRIMARY KEY (app, fingerprint)
+);
+CREATE TABLE doctor_findings (
+    is_last   boolean PRIMARY KEY DEFAULT true,
+    findings  jsonb NOT NULL,
+    looked_at timestamptz NOT NULL,
+    CONSTRAINT doctor_findings_are_the_last CHECK (is_last)
+);
+
 -- Money of many orders: what is alike is worked out once.
 -- What production sold, order by order. Family members paid nothing, test purchases neither.
 CREATE VIEW sales AS
