@@ -54,7 +54,10 @@ struct DoctorCommand: AsyncParsableCommand {
 
     /// For the console; a role that only reads, or a database that is away, keeps nothing.
     private func keep(_ findings: [Finding], _ settings: ToolSettings) async {
-        try? await settings.withAnySchema { try await DoctorReportStore(pool: $0).write(findings) }
+        let remarks = findings.map {
+            DoctorRemark(level: $0.level.rawValue, subject: $0.subject, detail: $0.detail, remedy: $0.remedy)
+        }
+        try? await settings.withAnySchema { try await DoctorReportStore(pool: $0).write(remarks) }
     }
 
     private func database(_ settings: ToolSettings) async -> [Finding] {

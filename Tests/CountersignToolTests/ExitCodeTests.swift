@@ -73,7 +73,7 @@ struct ExitCodeTests {
             #expect(try await tool.run("inspect", "nobody").status == 1)
             #expect(try await tool.run("doctor", "--no-consistency").status == 2)
             let kept = try await DoctorReportStore(pool: pool).last()
-            #expect(kept?.remarks.contains { $0.level == .wrong } == true, "the console tells it, too")
+            #expect(kept?.remarks.contains { $0.level == "wrong" } == true, "the console tells it, too")
             let compared = try await tool.run("import", "compare", "7")
             #expect(compared.status == 1 && compared.errors.contains("there is no import 7"), "\(compared.errors)")
         }

@@ -1,12 +1,13 @@
 import Foundation
 import Persistence
+import ServiceRuntime
 import Testing
 
 @testable import ReceiptIntake
 
 @Suite(
     "Settings, as people without a shell see them",
-    .enabled(if: TestDatabase.url != nil, "COUNTERSIGN_TEST_POSTGRES_URL is not set; run deploy/test"))
+    .enabled(if: TestDatabase.serverURL != nil, TestDatabase.skipComment), .timeLimit(.minutes(2)))
 struct SettingsRouteTests {
     private static func keys(_ answer: TestIntake.Answer) throws -> [String: [String: Any]] {
         let keys = try #require(answer.fields["keys"] as? [[String: Any]], "\(answer.text)")
@@ -48,7 +49,7 @@ struct SettingsRouteTests {
             await #expect(throws: (any Error).self) { try await intake.keyUses.write(to: store) }
             try await rows.run("ALTER TABLE away RENAME TO server_key_uses")
             try await intake.keyUses.write(to: store)
-            #expect(try await rows.count("server_key_uses") == 1)
+            #expect(try await WalletRows(pool: rows.pool).count("server_key_uses") == 1)
         }
     }
 
@@ -57,8 +58,10 @@ struct SettingsRouteTests {
         try await ListRows.with { intake, rows in
             #expect(try await Self.settings(intake).fields["doctor"] == nil)
             let store = DoctorReportStore(pool: rows.pool)
-            try await store.write([.good("PostgreSQL", "answers")])
-            try await store.write([.wrong("topics", "one is missing", remedy: "countersign topics")])
+            try await store.write([DoctorRemark(level: "good", subject: "PostgreSQL", detail: "answers", remedy: nil)])
+            try await store.write([
+                DoctorRemark(level: "wrong", subject: "topics", detail: "one is missing", remedy: "countersign topics")
+            ])
             let doctor = try #require(try await Self.settings(intake).fields["doctor"] as? [String: Any])
             let findings = try #require(doctor["findings"] as? [[String: String]])
             #expect(

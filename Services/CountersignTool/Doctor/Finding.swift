@@ -1,9 +1,30 @@
-import Persistence
-
 /// One thing that the doctor looked at.
-typealias Finding = DoctorRemark
+struct Finding: Codable, Sendable, Equatable {
+    /// How it is.
+    enum Level: String, Codable, Sendable {
+        case good, warning, wrong
+    }
 
-extension Finding {
+    let level: Level
+    /// What was looked at.
+    let subject: String
+    /// How it is, in a sentence.
+    let detail: String
+    /// What to do about it.
+    let remedy: String?
+
+    static func good(_ subject: String, _ detail: String) -> Finding {
+        Finding(level: .good, subject: subject, detail: detail, remedy: nil)
+    }
+
+    static func warning(_ subject: String, _ detail: String, remedy: String) -> Finding {
+        Finding(level: .warning, subject: subject, detail: detail, remedy: remedy)
+    }
+
+    static func wrong(_ subject: String, _ detail: String, remedy: String) -> Finding {
+        Finding(level: .wrong, subject: subject, detail: detail, remedy: remedy)
+    }
+
     /// A line, and one more for what to do.
     var text: String {
         let mark =

@@ -3,12 +3,8 @@ package import Postgres
 
 /// One thing that `countersign doctor` looked at.
 package struct DoctorRemark: Codable, Sendable, Equatable {
-    /// How it is.
-    package enum Level: String, Codable, Sendable {
-        case good, warning, wrong
-    }
-
-    package let level: Level
+    /// How it is: `good`, `warning` or `wrong`.
+    package let level: String
     /// What was looked at.
     package let subject: String
     /// How it is, in a sentence.
@@ -16,16 +12,12 @@ package struct DoctorRemark: Codable, Sendable, Equatable {
     /// What to do about it.
     package let remedy: String?
 
-    package static func good(_ subject: String, _ detail: String) -> DoctorRemark {
-        DoctorRemark(level: .good, subject: subject, detail: detail, remedy: nil)
-    }
-
-    package static func warning(_ subject: String, _ detail: String, remedy: String) -> DoctorRemark {
-        DoctorRemark(level: .warning, subject: subject, detail: detail, remedy: remedy)
-    }
-
-    package static func wrong(_ subject: String, _ detail: String, remedy: String) -> DoctorRemark {
-        DoctorRemark(level: .wrong, subject: subject, detail: detail, remedy: remedy)
+    /// Makes one.
+    package init(level: String, subject: String, detail: String, remedy: String?) {
+        self.level = level
+        self.subject = subject
+        self.detail = detail
+        self.remedy = remedy
     }
 }
 
