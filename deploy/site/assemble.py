@@ -27,7 +27,8 @@ def main(target):
         head = "---\nhide: [navigation]\n---\n\n" if page == "index.md" else ""
         write(target / page, head + indented(linked(text, name, page, documents, names, sources)))
     for name in sources:
-        write(target / source(name), (ROOT / name).read_text())
+        (target / source(name)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, target / source(name))
     shutil.copy(ROOT / "deploy" / "site" / "site.css", target / "site.css")
     print(f"assemble: {len(documents)} documents, {len(sources)} sources that they point to")
 
@@ -41,7 +42,7 @@ def place(name):
 
 def source(name):
     """Where a file that is no document is, with an ending that a browser shows."""
-    return f"source/{name.removeprefix('.')}.txt"
+    return f"source/{name.removeprefix('.')}{'' if name.endswith('.png') else '.txt'}"
 
 
 def write(path, text):
