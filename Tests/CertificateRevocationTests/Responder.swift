@@ -21,6 +21,8 @@ final class Responder: Sendable {
     private struct State {
         var answer = Answer.close
         var held: [@Sendable (AnsweringServer.Answer) -> Void] = []
+        /// Questions that were answered, or are kept waiting.
+        var taken = 0
     }
 
     private let state = Mutex(State())
@@ -43,13 +45,16 @@ final class Responder: Sendable {
         for send in held { send(said(answer)) }
     }
 
-    /// Waits until so many questions have come.
-    func waitForRequests(_ count: Int) async { await asked.withLock { $0 }?.waitForRequests(count) }
+    /// Waits until so many questions have come, and those that are to be kept waiting are: ``release(_:)`` finds them.
+    func waitForRequests(_ count: Int) async {
+        await asked.withLock { $0 }?.waitForRequests(count)
+        while state.withLock({ $0.taken < count }) { await Task.yield() }
+    }
 
     /// Runs the body with a responder, its URL, and a client that follows no redirects.
     static func with<Result>(_ body: (Responder, String, HTTPClient) async throws -> Result) async throws -> Result {
         let responder = Responder()
-        return try await AnsweringServer.with(answer: { _, _ in responder.said(responder.answer) }) { server, _ in
+        return try await AnsweringServer.with(answer: { _, _ in responder.take(responder.answer) }) { server, _ in
             responder.asked.withLock { $0 = server }
             // The server's answers hold the responder.
             defer { responder.asked.withLock { $0 = nil } }
@@ -69,9 +74,22 @@ final class Responder: Sendable {
         }
     }
 
+    private func take(_ answer: Answer) -> AnsweringServer.Answer {
+        guard case .held = answer else {
+            state.withLock { $0.taken += 1 }
+            return said(answer)
+        }
+        return .later { [self] send in
+            state.withLock { state in
+                state.held.append(send)
+                state.taken += 1
+            }
+        }
+    }
+
     private func said(_ answer: Answer) -> AnsweringServer.Answer {
         switch answer {
-        case .held: .later { [self] send in state.withLock { $0.held.append(send) } }
+        case .held: .close
         case .close: .close
         case .partial(let bytes):
             .bytes(Array("HTTP/1.1 200 OK\r\ncontent-length: 65000\r\n\r\n".utf8) + bytes, closes: false)

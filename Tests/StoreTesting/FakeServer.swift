@@ -109,7 +109,7 @@ package actor FakeServer: ServerTransport {
         if request.url.lastPathComponent == "intents" {
             let id = UUID()
             intents[id] = account
-            return Self.answer(201, ["id": id.uuidString.lowercased()])
+            return Self.answer(201, ["app_account_token": id.uuidString.lowercased()])
         }
         let signed = body["signed_transaction"].flatMap(PlainSeller.transactionID)
         let post = Post(
