@@ -262,8 +262,10 @@ class StackSettings:
     def console_environment(self):
         """What the console reads: whoever is on this machine picks a role."""
         apps = re.findall(r"bundle_id: ([\w.-]+)", (self.config / "apps.yaml").read_text())
+        brought = ROOT / "console"  # A release has htmx in it.
         values = {"INTAKE_URL": f"http://{self.at('RECEIPT_INTAKE_PORT')}", "CONSOLE_KEY": self.secrets["CONSOLE_KEY"],
-                  "CONSOLE_APPS": ",".join(apps), "CONSOLE_LOGIN": "demo", "CONSOLE_ASSETS": ROOT / ".local" / "console"}
+                  "CONSOLE_APPS": ",".join(apps), "CONSOLE_LOGIN": "demo",
+                  "CONSOLE_ASSETS": brought if brought.is_dir() else ROOT / ".local" / "console"}
         return {f"COUNTERSIGN_{key}": str(value) for key, value in values.items()}
 
     def kafka_login(self, user):
