@@ -52,12 +52,18 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// For the console; a role that only reads, or a database that is away, keeps nothing.
+    /// Writes them down for the console.
+    ///
+    /// A role that only reads, or a database that is away, is no failure of the doctor.
     private func keep(_ findings: [Finding], _ settings: ToolSettings) async {
         let remarks = findings.map {
             DoctorRemark(level: $0.level.rawValue, subject: $0.subject, detail: $0.detail, remedy: $0.remedy)
         }
-        try? await settings.withAnySchema { try await DoctorReportStore(pool: $0).write(remarks) }
+        do {
+            try await settings.withAnySchema { try await DoctorReportStore(pool: $0).write(remarks) }
+        } catch {
+            ToolOutput.note("note: the console shows what it found before; this was not written down: \(error)")
+        }
     }
 
     private func database(_ settings: ToolSettings) async -> [Finding] {
