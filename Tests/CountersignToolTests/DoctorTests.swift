@@ -10,10 +10,13 @@ import TrustedRootSettings
 
 /// The doctor tells what is wrong from what is only worth a look, and never without a remedy.
 @Suite struct DoctorTests {
-    private func server(fsync: Bool = true, commit: String = "on", standby: Bool = false) -> Finding {
+    private func server(
+        fsync: Bool = true, commit: String = "on", standby: Bool = false, collation: String = "C", current: Bool = true
+    ) -> Finding {
         DatabaseCheck.judge(
             BacklogStore.ServerSettings(
-                version: "15.1", isFsyncOn: fsync, synchronousCommit: commit, isStandby: standby))
+                version: "15.1", isFsyncOn: fsync, synchronousCommit: commit, isStandby: standby, collation: collation,
+                isCollationCurrent: current))
     }
 
     @Test func aServerThatCanLoseCommitsIsWrong() {
@@ -22,6 +25,9 @@ import TrustedRootSettings
         #expect(server(commit: "off").level == .wrong)
         #expect(server(standby: true).level == .wrong)
         #expect(server(commit: "local").level == .good)
+        #expect(server(collation: "en_US.UTF-8").level == .warning)
+        #expect(server(collation: "C.UTF-8").level == .good)
+        #expect(server(collation: "C.UTF-8", current: false).level == .wrong)
     }
 
     @Test func missingTopicsAreNamed() {

@@ -62,7 +62,7 @@ class PrivateCluster:
             if os.geteuid() == 0:
                 os.chown(name, self.popen_user()["user"], -1)
             self._run("initdb", "--pgdata", str(self.folder), "--username=postgres", f"--pwfile={name}",
-                      "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions")
+                      "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--lc-collate=C", "--no-instructions")
         finally:
             os.unlink(name)
         with open(self.folder / "postgresql.conf", "a") as file:

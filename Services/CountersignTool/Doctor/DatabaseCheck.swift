@@ -104,6 +104,22 @@ struct DatabaseCheck: Sendable {
                 subject, "synchronous_commit is off: an answer goes out before the purchase is on disk",
                 remedy: "set synchronous_commit = on")
         }
+        if !server.isCollationCurrent {
+            return .wrong(
+                subject,
+                "the order of texts changed under the collation \(server.collation): indexes may miss rows, the unique "
+                    + "ones too",
+                remedy: "stop the services, REINDEX DATABASE, ALTER DATABASE … REFRESH COLLATION VERSION, start them")
+        }
+        if !["C", "POSIX", "C.UTF-8", "C.utf8"].contains(server.collation) {
+            return .warning(
+                subject,
+                "the collation is \(server.collation): its order may change with the operating system, and indexes "
+                    + "then miss rows",
+                remedy:
+                    "create the database with LC_COLLATE 'C' before the first purchase; later, copy it into such a one"
+            )
+        }
         return .good(subject, "version \(server.version), fsync on, synchronous_commit \(server.synchronousCommit)")
     }
 

@@ -52,6 +52,10 @@ package struct BacklogStore: Sendable {
         package let synchronousCommit: String
         /// True on a standby, which takes no purchases.
         package let isStandby: Bool
+        /// The database's collation, such as `C` or `en_US.UTF-8`.
+        package let collation: String
+        /// False where the order of texts may be another one than when the indexes were built.
+        package let isCollationCurrent: Bool
     }
 
     /// Rows whose due time passed longer ago than the grace period, per table; tables without any are left out.
@@ -116,7 +120,10 @@ package struct BacklogStore: Sendable {
         let result = try await pool.query(
             """
             SELECT current_setting('server_version') AS version, current_setting('fsync') = 'on' AS is_fsync_on,
-                current_setting('synchronous_commit') AS synchronous_commit, pg_is_in_recovery() AS is_standby
+                current_setting('synchronous_commit') AS synchronous_commit, pg_is_in_recovery() AS is_standby,
+                coalesce(fields->>'datlocale', fields->>'daticulocale', fields->>'datcollate') AS collation,
+                coalesce(fields->>'datcollversion' = pg_database_collation_actual_version(oid), true) AS is_collation_current
+            FROM (SELECT oid, to_jsonb(d) AS fields FROM pg_database d WHERE datname = current_database()) AS own
             """)
         guard let settings = try result.map(ServerSettings.init).first else {
             throw PostgresError(code: .decodingFailed, reason: "the server's settings came back empty")
