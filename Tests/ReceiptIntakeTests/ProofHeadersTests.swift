@@ -102,6 +102,17 @@ struct ProofHeadersTests {
         }
     }
 
+    @Test func `under load it is kept although the newest have no outcome yet`() async throws {
+        try await TestDatabase.with { database in
+            let pool = database.pool
+            try await accept([submission("first")], in: pool)
+            try await accept((0..<100).map { submission("under-way-\($0)") }, in: pool)
+            try await settle("first", as: "fulfilled", in: pool)
+            try await headers.refresh(from: pool)
+            #expect(try await pool.query("SELECT 1 AS one FROM proof_headers", []).rows.count == 1)
+        }
+    }
+
     @Test func `a database that lost the header, as after a restore, gets the proof whole`() async throws {
         try await TestDatabase.with { database in
             let pool = database.pool

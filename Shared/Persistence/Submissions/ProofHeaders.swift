@@ -18,7 +18,7 @@ package final class ProofHeaders: Sendable {
     package static let knownMaximum = 32
     /// The most headers that are remembered until somebody asks whether a proof with them was verified.
     package static let candidatesMaximum = 32
-    /// The most proofs that are remembered of each; the newest are.
+    /// The most proofs that are remembered of each, half of them the first: under load the newest have no outcome yet.
     package static let candidateProofsMaximum = 8
     /// What refuses a row whose header is not in the table.
     static let constraint = "submission_proofs_are_whole"
@@ -73,8 +73,9 @@ package final class ProofHeaders: Sendable {
             guard !header.isEmpty, header.utf8.count < Self.bytesMaximum else { continue }
             state.withLock { state in
                 guard state.candidates[header] != nil || state.candidates.count < Self.candidatesMaximum else { return }
-                let ids = state.candidates[header, default: []] + [message.submissionId]
-                state.candidates[header] = ids.suffix(Self.candidateProofsMaximum)
+                var ids = state.candidates[header, default: []]
+                if ids.count == Self.candidateProofsMaximum { ids.remove(at: ids.count / 2) }
+                state.candidates[header] = ids + [message.submissionId]
             }
         }
     }
