@@ -70,6 +70,7 @@ struct Assembly {
                 overlooked.task(logger: logger),
                 Self.refundRequests(pool, catalogues, configuration, logger),
                 ends.subscriptions, ends.entitlements, NumberEvents(pool: pool).task(logger: logger),
+                PublishEvents(pool: pool) { try await publisher.publishOrThrow($0) }.task(logger: logger),
                 ApplyRetention(pool: pool, retention: configuration.retention, logger: logger).task(), consumer,
             ])
     }

@@ -12,7 +12,7 @@ struct Assembly {
     let services: ServiceAssembly
 
     /// The consumer group.
-    private static let group = TopicUse.events.name
+    private static let group = TopicUse.deliveries.name
     /// How long an event waits for others before it is taken over.
     private static let gatherTime = Duration.milliseconds(5)
     /// The time between counts of pending deliveries, which read an index through.
@@ -78,12 +78,12 @@ struct Assembly {
                 + Self.tasks(stored, pings, every: configuration.webhooksInterval, logger) + [consumer])
     }
 
-    /// Events of one commit are in several partitions, one for each account, and so come in several fetches.
+    /// Events of commits that follow each other closely are taken over together.
     private static func consumer(
         _ configuration: Configuration, _ context: ServiceContext
     ) throws -> KafkaConsumerSettings {
         var settings = try KafkaSettings.consumer(
-            context.settings, group: group, topic: Topics.events, batchMaximum: configuration.batchMaximum)
+            context.settings, group: group, topic: Topics.deliveries, batchMaximum: configuration.batchMaximum)
         settings.gatherTime = gatherTime
         return settings
     }

@@ -40,7 +40,8 @@ package struct TopicUse: Sendable {
     package static let verdicts = Group(
         name: "countersign.fulfillment", topic: Topics.verdicts, service: "fulfillment")
     /// Tells the studio's backend.
-    package static let events = Group(name: "countersign.notification", topic: Topics.events, service: "notification")
+    package static let deliveries = Group(
+        name: "countersign.notification", topic: Topics.deliveries, service: "notification")
 
     /// Every service; a group's members write what they cannot handle to the dead letters.
     package static let all = [
@@ -51,9 +52,10 @@ package struct TopicUse: Sendable {
             service: "verification-worker", writes: [Topics.lookups, Topics.verdicts, Topics.deadLetters],
             groups: [submissions, lookups], tails: []),
         TopicUse(
-            service: "fulfillment", writes: [Topics.events, Topics.settlements, Topics.deadLetters], groups: [verdicts],
+            service: "fulfillment",
+            writes: [Topics.deliveries, Topics.events, Topics.settlements, Topics.deadLetters], groups: [verdicts],
             tails: []),
-        TopicUse(service: "notification", writes: [Topics.deadLetters], groups: [events], tails: []),
+        TopicUse(service: "notification", writes: [Topics.deadLetters], groups: [deliveries], tails: []),
     ]
 
     /// Every group of every service.

@@ -11,7 +11,11 @@ package enum Topics {
     package static let lookups = "countersign.lookups"
     /// What verification found; key: the original transaction id, else the submission id.
     package static let verdicts = "countersign.verdicts"
-    /// What happened; key: the account, else the original transaction id.
+    /// What happened, for ``TopicUse/deliveries`` as soon as it is committed; key: as of ``events``.
+    package static let deliveries = "countersign.deliveries"
+    /// What happened, for the studio's own consumers, in the order of positions; key: the account, else the original transaction id.
+    ///
+    /// Apart from ``deliveries``, since a batch is a request to the broker for each of its accounts' partitions.
     package static let events = "countersign.events"
     /// Outcomes of submissions, hints for the callers who wait; key: the submission id.
     ///
@@ -22,7 +26,8 @@ package enum Topics {
 
     /// Partitions each topic is made with, unless configured otherwise.
     package static let partitionsByDefault: [(name: String, partitions: Int)] = [
-        (submissions, 12), (lookups, 12), (verdicts, 12), (events, 12), (settlements, 3), (deadLetters, 3),
+        (submissions, 12), (lookups, 12), (verdicts, 12), (deliveries, 12), (events, 12),
+        (settlements, 3), (deadLetters, 3),
     ]
 
     /// The topics that no group shares out, so that the number of their partitions bounds no number of processes.

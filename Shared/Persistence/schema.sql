@@ -770,11 +770,13 @@ CREATE TABLE event_positions_other PARTITION OF event_positions DEFAULT;
 -- How far the order has come; who gives positions holds the only row, so that nobody else does meanwhile. Written by
 -- EventPositionStore.
 CREATE TABLE event_numbering (
-    is_only       boolean PRIMARY KEY DEFAULT true,
-    last_position bigint NOT NULL,
+    is_only            boolean PRIMARY KEY DEFAULT true,
+    last_position      bigint NOT NULL,
+    -- How far the topic countersign.events has come.
+    published_position bigint NOT NULL DEFAULT 0,
     CONSTRAINT event_numbering_is_one_row CHECK (is_only)
 );
-INSERT INTO event_numbering (last_position) VALUES (position_floor(now()));
+INSERT INTO event_numbering (last_position, published_position) VALUES (position_floor(now()), position_floor(now()));
 
 ------------------------------------------------------------------------------------------------------------------------
 -- Webhooks

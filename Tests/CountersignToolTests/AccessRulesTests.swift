@@ -20,7 +20,8 @@ import Testing
         #expect(users(.write, Topics.submissions) == ["User:receipt-intake", toolOperator])
         #expect(users(.write, Topics.lookups) == ["User:receipt-intake", "User:verification-worker", toolOperator])
         #expect(users(.write, Topics.verdicts) == ["User:verification-worker", toolOperator])
-        #expect(users(.write, Topics.events) == ["User:fulfillment", toolOperator])
+        #expect(users(.write, Topics.deliveries) == ["User:fulfillment", toolOperator])
+        #expect(users(.write, Topics.events) == ["User:fulfillment"])
         #expect(users(.write, Topics.settlements) == ["User:fulfillment"])
         #expect(
             users(.write, Topics.deadLetters)
@@ -32,8 +33,9 @@ import Testing
         #expect(users(.read, Topics.submissions) == ["User:verification-worker", tool])
         #expect(users(.read, Topics.lookups) == ["User:verification-worker", tool])
         #expect(users(.read, Topics.verdicts) == ["User:fulfillment", tool])
-        #expect(users(.read, Topics.events) == ["User:notification", tool])
-        // No group reads them, so the doctor has no record to look for.
+        #expect(users(.read, Topics.deliveries) == ["User:notification", tool])
+        // No group of ours reads them, so the doctor has no record to look for.
+        #expect(users(.read, Topics.events) == [])
         #expect(users(.read, Topics.settlements) == ["User:receipt-intake"])
         // No service does: a person looks at them.
         #expect(users(.read, Topics.deadLetters) == [tool, "User:countersign-operator"])

@@ -24,7 +24,7 @@ struct DeadLettersCommandTests {
     /// A message with whatever a record may have; no service reads its type.
     private var original: KafkaMessage {
         KafkaMessage(
-            topic: Topics.events, key: Array("alice".utf8), value: [0, 1, 255] + Array("{}".utf8),
+            topic: Topics.deliveries, key: Array("alice".utf8), value: [0, 1, 255] + Array("{}".utf8),
             headers: [
                 KafkaHeader(name: "ce_id", text: subject), KafkaHeader(name: "ce_type", text: "countersign.test.v1"),
                 KafkaHeader(name: "ce_subject", text: subject), KafkaHeader(name: "x", value: nil),
@@ -33,7 +33,7 @@ struct DeadLettersCommandTests {
     }
 
     /// Makes the message a dead letter as a consumer does, `count` times.
-    private func die(_ count: Int = 1, topic: String = Topics.events, value: [UInt8]? = nil) async throws {
+    private func die(_ count: Int = 1, topic: String = Topics.deliveries, value: [UInt8]? = nil) async throws {
         let producer = try KafkaProducer(configuration: kafka, logger: logger)
         let letters = (0..<count).map { number in
             KafkaRecord(
@@ -62,11 +62,11 @@ struct DeadLettersCommandTests {
         }
     }
 
-    /// The messages of this test in the topic of events.
+    /// The messages of this test in the topic of deliveries.
     private func received() async throws -> [KafkaMessage] {
         try await withAdmin { admin in
-            let count = try #require(try await admin.partitionCounts()[Topics.events])
-            let places = (0..<count).map { KafkaPartition(topic: Topics.events, partition: Int32($0)) }
+            let count = try #require(try await admin.partitionCounts()[Topics.deliveries])
+            let places = (0..<count).map { KafkaPartition(topic: Topics.deliveries, partition: Int32($0)) }
             let found = Mutex<[KafkaMessage]>([])
             let mine = KafkaHeader(name: "ce_subject", text: subject)
             try await admin.read(try await admin.offsets(of: places)) { record in
@@ -107,13 +107,13 @@ struct DeadLettersCommandTests {
             let listed = try await tool("list", "--since", since, "--json")
             #expect(listed.status == 0, "\(listed.errors)")
             let line = try #require(try mine(listed.json()).first)
-            #expect(line["topic"] as? String == Topics.events && line["origin"] as? String == "3/0")
+            #expect(line["topic"] as? String == Topics.deliveries && line["origin"] as? String == "3/0")
             #expect(line["consumer"] as? String == "countersign.notification")
             #expect(line["can_be_sent"] as? Bool == true && line["value_bytes"] as? Int == 5)
             let place = try #require(line["place"] as? String)
             let text = try await tool("list", place)
-            #expect(text.output.contains("countersign.events 3/0") && !text.output.contains("\u{1B}"))
-            #expect(text.lines.last == "dead letters: 1 of countersign.events")
+            #expect(text.output.contains("countersign.deliveries 3/0") && !text.output.contains("\u{1B}"))
+            #expect(text.lines.last == "dead letters: 1 of countersign.deliveries")
 
             let looked = try await tool("send", place)
             #expect(looked.status == 0, "\(looked.errors)")

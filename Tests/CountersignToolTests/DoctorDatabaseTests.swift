@@ -19,7 +19,7 @@ struct DoctorDatabaseTests {
             #expect(findings.map(\.level).allSatisfy { $0 == .good })
             #expect(
                 findings.map(\.subject) == [
-                    "PostgreSQL", "schema", "backlog", "events", "pull", "alarms", "rejections",
+                    "PostgreSQL", "schema", "backlog", "events", "pull", "events topic", "alarms", "rejections",
                     "parked posts", "parked orders",
                     "purchases", "months", "refunds", "TEST", "lost purchases", "sweep", "endpoints", "consistency",
                 ])

@@ -51,6 +51,8 @@ import TrustedRootSettings
     @Test func eventsThatNobodyGivesPositionsAreNamed() {
         #expect(DatabaseCheck.judge(unnumberedSeconds: 0).level == .good)
         #expect(DatabaseCheck.judge(unnumberedSeconds: 59).level == .good)
+        #expect(DatabaseCheck.judge(unpublishedSeconds: 59).level == .good)
+        #expect(DatabaseCheck.judge(unpublishedSeconds: 61).level == .warning)
         let stalled = DatabaseCheck.judge(unnumberedSeconds: 7_300)
         #expect(stalled.level == .wrong && stalled.detail.contains("the oldest for 2 h"))
         #expect(stalled.remedy?.contains("fulfillment") == true)
@@ -205,7 +207,7 @@ import TrustedRootSettings
     }
 
     @Test func fewerPartitionsThanWantedAreLeftAloneWithAWarning() {
-        #expect(TopicsCommand.wanted(partitions: 24).map(\.partitions) == [24, 24, 24, 24, 3, 3])
+        #expect(TopicsCommand.wanted(partitions: 24).map(\.partitions) == [24, 24, 24, 24, 24, 3, 3])
         #expect(
             TopicsCommand.line(("a", 12), created: false, counts: ["a": 6])
                 == "warning: a has 6 partitions, not 12; it is left as it is")

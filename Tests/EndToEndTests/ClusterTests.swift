@@ -42,11 +42,12 @@ extension EndToEnd {
         @Test(
             "a service cannot write what is not its own",
             arguments: [
-                ("receipt-intake", Topics.verdicts), ("receipt-intake", Topics.events),
+                ("receipt-intake", Topics.verdicts), ("receipt-intake", Topics.deliveries),
                 ("receipt-intake", Topics.settlements), ("verification-worker", Topics.settlements),
                 ("fulfillment", Topics.verdicts), ("fulfillment", Topics.submissions),
                 ("notification", Topics.verdicts), ("notification", Topics.events),
-                ("verification-worker", Topics.submissions), ("verification-worker", Topics.events),
+                ("notification", Topics.deliveries), ("countersign-operator", Topics.events),
+                ("verification-worker", Topics.submissions), ("verification-worker", Topics.deliveries),
                 ("countersign-operator", Topics.settlements), ("countersign-operator", Topics.deadLetters),
             ])
         func foreignTopics(user: String, topic: String) async throws {

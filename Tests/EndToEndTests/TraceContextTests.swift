@@ -13,11 +13,14 @@ extension EndToEnd {
     struct TraceContextTests {
         private static let app = "com.example.game"
         private static let traceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-        private static let topics = [Topics.submissions, Topics.lookups, Topics.verdicts, Topics.events]
+        private static let topics = [
+            Topics.submissions, Topics.lookups, Topics.verdicts, Topics.deliveries, Topics.events,
+        ]
 
         /// The types of messages that carried the header, by topic.
         private final class Seen: Sendable {
             private let types = Mutex<[String: Set<String>]>([:])
+            private let (topics, topic) = AsyncStream.makeStream(of: String.self)
 
             func note(_ records: [KafkaRecord]) {
                 types.withLock { types in
@@ -27,11 +30,17 @@ extension EndToEnd {
                         }
                         guard header("traceparent") == traceParent, let type = header("ce_type") else { continue }
                         types[record.topic, default: []].insert(type)
+                        topic.yield(record.topic)
                     }
                 }
             }
 
             var all: [String: Set<String>] { types.withLock { $0 } }
+
+            /// Waits for a message with the header in a topic.
+            func wait(for topic: String) async {
+                for await seen in topics where seen == topic { break }
+            }
         }
 
         @Test(
@@ -64,12 +73,15 @@ extension EndToEnd {
                     WHERE e.transaction_id = ANY($1) AND e.type = 'iap.transaction.fulfilled' AND d.state = 'delivered'
                     """, [.textArray(ids)])
                 #expect(undelivered == 0)
+                // Published within a moment of its position, which notification does not wait for.
+                await seen.wait(for: Topics.events)
                 for reader in readers { await reader.close() }
                 for run in running { try await run.value }
                 #expect(
                     seen.all == [
                         Topics.submissions: [SubmissionMessage.type], Topics.lookups: [SubmissionMessage.type],
-                        Topics.verdicts: [VerdictMessage.type], Topics.events: ["iap.transaction.fulfilled"],
+                        Topics.verdicts: [VerdictMessage.type], Topics.deliveries: ["iap.transaction.fulfilled"],
+                        Topics.events: ["iap.transaction.fulfilled"],
                     ])
                 #expect(try webhooks(of: Set(ids), stack) == [Self.traceParent, Self.traceParent])
             }

@@ -237,4 +237,43 @@ struct EventOrderTests {
                 try await reader.read() == [ids[1]] + later, "what lost its place is read again, and nothing is missed")
         }
     }
+
+    @Test func `events are published in the order of their positions; what failed comes again, before what is new`()
+        async throws
+    {
+        try await TestDatabase.with { pool in
+            let topic = EventPositionStore(pool: pool)
+            let first = try await pool.withTransaction { try await Self.write(["alice", nil, "bob"], on: $0) }
+            let come = Mutex<[String]>([])
+            let publish: @Sendable ([EventStore.StoredEvent]) -> Void = { events in
+                come.withLock { $0 += events.map(\.id) }
+            }
+            #expect(try await topic.publishNext(publish).count == 0, "without a position it is not published")
+            try await Self.number(pool)
+            await #expect(throws: CancellationError.self) {
+                try await topic.publishNext { _ in throw CancellationError() }
+            }
+            let second = try await pool.withTransaction { try await Self.write(["alice"], on: $0) }
+            try await Self.number(pool)
+            #expect(try await topic.publishNext(publish) == .init(count: 4, isMoreDue: false))
+            #expect(come.withLock { $0 } == first + second)
+            #expect(try await topic.publishNext(publish).count == 0)
+        }
+    }
+
+    @Test func `while one process publishes, another does not, and positions are given all the same`() async throws {
+        try await TestDatabase.with { pool in
+            let topic = EventPositionStore(pool: pool)
+            _ = try await pool.withTransaction { try await Self.write(["alice"], on: $0) }
+            try await Self.number(pool)
+            let step = try await topic.publishNext { events in
+                #expect(events.count == 1)
+                #expect(try await topic.publishNext { _ in Issue.record("it was published twice") }.count == 0)
+                _ = try await pool.withTransaction { try await Self.write(["bob"], on: $0) }
+                #expect(try await EventPositionStore(pool: pool).number().count == 1)
+            }
+            #expect(step.count == 1)
+            #expect(try await topic.publishNext { _ in }.count == 1)
+        }
+    }
 }

@@ -38,7 +38,7 @@ struct FulfillVerdictsTests {
             #expect(try await bench.number("SELECT count(*) FROM events") == 200)
             #expect(try await bench.number("SELECT count(*) FROM submissions WHERE state = 'fulfilled'") == 200)
             #expect(bench.published.count(PurchaseEvent.fulfilled) == 200)
-            #expect(bench.published.topics(of: PurchaseEvent.fulfilled) == [Topics.events])
+            #expect(bench.published.topics(of: PurchaseEvent.fulfilled) == [Topics.deliveries])
             #expect(bench.published.topics(of: SettlementMessage.type) == [Topics.settlements])
         }
     }

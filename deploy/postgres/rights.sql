@@ -201,7 +201,7 @@ GRANT SELECT, INSERT ON event_outbox TO countersign_fulfillment;
 GRANT SELECT, DELETE ON event_queue TO countersign_fulfillment;
 GRANT SELECT, INSERT ON event_positions TO countersign_fulfillment;
 GRANT SELECT ON event_numbering TO countersign_fulfillment;
-GRANT UPDATE (last_position) ON event_numbering TO countersign_fulfillment;
+GRANT UPDATE (last_position, published_position) ON event_numbering TO countersign_fulfillment;
 -- When an event came into the outbox stays as it was written.
 GRANT UPDATE (due_at, attempts, alarmed_at) ON event_outbox TO countersign_fulfillment;
 GRANT SELECT, INSERT ON account_sequences TO countersign_fulfillment;

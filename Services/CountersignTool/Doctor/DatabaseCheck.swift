@@ -34,6 +34,8 @@ struct DatabaseCheck: Sendable {
             oldestUnsettled: try await backlog.oldestUnsettledSeconds())
         findings.append(Self.judge(waiting: try await EventStore(pool: pool).waiting(longerThan: eventAge)))
         findings.append(Self.judge(unnumberedSeconds: try await EventPositionStore(pool: pool).oldestWaitSeconds()))
+        findings.append(
+            Self.judge(unpublishedSeconds: try await EventPositionStore(pool: pool).oldestUnpublishedSeconds()))
         findings += AlarmCheck.judge(try await SubmissionStore(pool: pool).alarmed())
         let outcomes = OutcomeCountStore(pool: pool)
         findings += OutcomeCheck.judge(rejected: try await outcomes.rejected(within: OutcomeCheck.Limit.rejectedWithin))
@@ -180,6 +182,18 @@ struct DatabaseCheck: Sendable {
             subject, "events have no position, the oldest for \(ToolOutput.age(seconds)): they cannot be pulled",
             remedy: "fulfillment gives positions: is it running, what does its log say of `event-numbering`, and who "
                 + "holds a transaction open? `countersign database`")
+    }
+
+    static func judge(unpublishedSeconds seconds: Double) -> Finding {
+        let subject = "events topic"
+        guard Duration.seconds(seconds) > EventPositionStore.waitMaximum else {
+            return .good(subject, "consumers of the topic countersign.events have every event, or get it at once")
+        }
+        return .warning(
+            subject, "events are not in the topic countersign.events, the oldest for \(ToolOutput.age(seconds))",
+            remedy:
+                "fulfillment publishes them: does the topic exist, may its Kafka user write to it, and what does its log "
+                + "say of `event-topic`?")
     }
 
     /// Doubts that need somebody, apart from purchases that only wait for their buyer to post them, and from those of

@@ -194,7 +194,7 @@ struct BackOff: Sendable {
     }
 }
 
-/// Publishes after the commit: events for everyone, and hints for the callers who wait.
+/// Publishes after the commit: events for notification, and hints for the callers who wait.
 struct AnnounceOutcomes: Sendable {
     /// Sends to topics; what does not arrive is due in the database (events), or found there (outcomes).
     let publish: @Sendable (_ messages: [(topic: String, event: CloudEvent)]) async -> Void
@@ -210,13 +210,15 @@ struct AnnounceOutcomes: Sendable {
                 data: Array(settled.body.utf8))
             return (Topics.settlements, event)
         }
-        messages += events.map { event in
-            let event = CloudEvent(
-                id: event.id, type: event.type, source: Self.source, time: now, subject: event.id,
-                traceParent: event.traceParent, key: event.partitionKey, data: Array(event.body.utf8))
-            return (Topics.events, event)
-        }
+        messages += events.map { (Topics.deliveries, Self.message($0, at: now)) }
         guard !messages.isEmpty else { return }
         await publish(messages)
+    }
+
+    /// An event as it is published at a time.
+    static func message(_ event: EventStore.StoredEvent, at time: Date) -> CloudEvent {
+        CloudEvent(
+            id: event.id, type: event.type, source: source, time: time, subject: event.id,
+            traceParent: event.traceParent, key: event.partitionKey, data: Array(event.body.utf8))
     }
 }

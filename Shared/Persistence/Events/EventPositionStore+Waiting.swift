@@ -16,4 +16,16 @@ extension EventPositionStore {
             """)
         return max(0, try result.rows.first?.decode(Double.self) ?? 0)
     }
+
+    /// For how many seconds the oldest event with a position has not been published in the public topic; 0 where every one is.
+    ///
+    /// - Throws: `PostgresError`.
+    package func oldestUnpublishedSeconds() async throws -> Double {
+        let result = try await pool.query(
+            """
+            SELECT coalesce((extract(epoch FROM now()) * 1000000 - (SELECT min(position) FROM event_positions
+                WHERE position > (SELECT published_position FROM event_numbering))) / 1000000.0, 0)::float8 AS age
+            """)
+        return max(0, try result.rows.first?.decode(Double.self) ?? 0)
+    }
 }

@@ -10,6 +10,8 @@ package struct EventPositionStore: Sendable {
     package enum Limit {
         /// Rows of the queue that one step takes: each has the events of one statement, a few hundred at most.
         static let queued = 50
+        /// Events that one step publishes.
+        static let published = 500
     }
 
     /// What one step came to.

@@ -113,13 +113,25 @@ package struct EventStore: Sendable {
             SELECT id, type, partition_key, body FROM events
             WHERE id = ANY(ARRAY(SELECT event_id FROM due WHERE NOT is_claimed))
             """)
-        return try result.map { (id: String, type: String, partitionKey: String, body: String) in
+        return try Self.stored(result)
+    }
+
+    /// The events of these ids that are there.
+    ///
+    /// - Throws: `PostgresError`.
+    static func stored(_ ids: [String], on connection: PostgresConnection) async throws -> [String: StoredEvent] {
+        let result = try await connection.query(
+            "SELECT id, type, partition_key, body FROM events WHERE id = ANY(\(ids))")
+        return Dictionary(try stored(result).map { ($0.id, $0) }) { first, _ in first }
+    }
+
+    private static func stored(_ rows: PostgresResult) throws -> [StoredEvent] {
+        try rows.map { (id: String, type: String, partitionKey: String, body: String) in
             StoredEvent(
                 id: id, type: type, partitionKey: partitionKey, traceParent: TraceContext.traceParent(event: body.utf8),
                 body: body)
         }
     }
-
 }
 
 /// An event that is to be told, as far as it is known before it has a number.

@@ -12,6 +12,10 @@ CREATE TABLE doctor_findings (
     CONSTRAINT doctor_findings_are_the_last CHECK (is_last)
 );
 
+-- How far the topic countersign.events has come: what the version before published comes again from here on.
+ALTER TABLE event_numbering ADD COLUMN published_position bigint NOT NULL DEFAULT 0;
+UPDATE event_numbering SET published_position = position_floor(now());
+
 -- Money of many orders: what is alike is worked out once.
 -- What production sold, order by order. Family members paid nothing, test purchases neither.
 CREATE VIEW sales AS
