@@ -81,9 +81,9 @@ class StackMeter:
         return found
 
     def relations(self):
-        """Bytes of every table (with what is toasted) and of its indexes."""
-        rows = self.query("SELECT relname, pg_table_size(oid), pg_indexes_size(oid) FROM pg_class "
-                          "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
+        """Bytes of every table, all its months together (with what is toasted), and of its indexes."""
+        rows = self.query("SELECT regexp_replace(relname, '_[0-9]{4}_[0-9]{2}$', ''), sum(pg_table_size(oid)), sum(pg_indexes_size(oid)) "
+                          "FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace GROUP BY 1")
         return {name: (int(table), int(indexes)) for name, table, indexes in rows}
 
     def wal(self):
