@@ -86,7 +86,9 @@ extension EndToEnd {
                 let readers = Task { try await puller.runAndKill() }
                 do {
                     let went = try await FurtherProcess.run(1, of: "fulfillment", stack, client) { _ in
-                        try await Self.buy(rounds: 10, of: 8, account, client)
+                        for _ in 0..<10 {
+                            try await client.buy(Self.gems, count: 8, app: Self.app, account: account)
+                        }
                     }
                     #expect(went, "the second fulfillment process leaves by itself")
                     let ids = try await database.rows(
@@ -104,21 +106,6 @@ extension EndToEnd {
                 let kills = try await readers.value
                 print("pullers that were killed: \(kills)")
                 #expect(kills > 2)
-            }
-        }
-
-        /// Purchases that are posted at the same time, round after round.
-        private static func buy(rounds: Int, of count: Int, _ account: String, _ client: IntakeClient) async throws {
-            for _ in 0..<rounds {
-                let sales = try await client.sell(gems, count: count)
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for sale in sales {
-                        group.addTask {
-                            _ = try await client.purchase(sale.signedTransaction, app: app, account: account)
-                        }
-                    }
-                    try await group.waitForAll()
-                }
             }
         }
 

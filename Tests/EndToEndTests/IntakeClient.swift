@@ -114,6 +114,17 @@ struct IntakeClient: Sendable {
         return try JSONDecoder().decode(Sales.self, from: answer.body).transactions
     }
 
+    /// Sells to an account, and posts all of it at the same time.
+    func buy(_ order: [String: String], count: Int, app: String, account: String) async throws {
+        let sales = try await sell(order, count: count)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for sale in sales {
+                group.addTask { _ = try await purchase(sale.signedTransaction, app: app, account: account) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     var jsonHeaders: [String: String] { headers() }
 
     /// Those of the studio's server, or of a player's app.

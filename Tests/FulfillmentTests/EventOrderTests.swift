@@ -250,6 +250,7 @@ struct EventOrderTests {
             }
             #expect(try await topic.publishNext(publish).count == 0, "without a position it is not published")
             try await Self.number(pool)
+            #expect(try await topic.oldestUnpublishedSeconds() > 0)
             await #expect(throws: CancellationError.self) {
                 try await topic.publishNext { _ in throw CancellationError() }
             }
@@ -258,6 +259,7 @@ struct EventOrderTests {
             #expect(try await topic.publishNext(publish) == .init(count: 4, isMoreDue: false))
             #expect(come.withLock { $0 } == first + second)
             #expect(try await topic.publishNext(publish).count == 0)
+            #expect(try await topic.oldestUnpublishedSeconds() == 0)
         }
     }
 
