@@ -33,9 +33,9 @@ struct DatabaseCheck: Sendable {
             overdue: try await backlog.overdue(grace: grace),
             oldestUnsettled: try await backlog.oldestUnsettledSeconds())
         findings.append(Self.judge(waiting: try await EventStore(pool: pool).waiting(longerThan: eventAge)))
-        findings.append(Self.judge(unnumberedSeconds: try await EventPositionStore(pool: pool).oldestWaitSeconds()))
-        findings.append(
-            Self.judge(unpublishedSeconds: try await EventPositionStore(pool: pool).oldestUnpublishedSeconds()))
+        let positions = EventPositionStore(pool: pool)
+        findings.append(Self.judge(unnumberedSeconds: try await positions.oldestWaitSeconds()))
+        findings.append(Self.judge(unpublishedSeconds: try await positions.oldestUnpublishedSeconds()))
         findings += AlarmCheck.judge(try await SubmissionStore(pool: pool).alarmed())
         let outcomes = OutcomeCountStore(pool: pool)
         findings += OutcomeCheck.judge(rejected: try await outcomes.rejected(within: OutcomeCheck.Limit.rejectedWithin))

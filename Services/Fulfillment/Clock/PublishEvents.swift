@@ -7,8 +7,7 @@ import ServiceRuntime
 
 /// The use case: events are published in the public topic, in the order of their positions.
 ///
-/// Apart from what notification is sent: a record for each account's partition is a request to the broker, which five looks a
-/// second share and batches of purchases do not.
+/// Apart from ``NumberEvents``, which does not wait for Kafka: events can be pulled while it is away.
 struct PublishEvents: Sendable {
     private let store: EventPositionStore
     private let publish: @Sendable ([EventStore.StoredEvent]) async throws -> Void

@@ -23,8 +23,6 @@ extension EventPositionStore {
         }
     }
 
-    // A function of its own, since the optimizer crashes on throwing async calls in a loop in a closure.
-    @inline(never)
     private static func publishNext(
         _ publish: @Sendable ([EventStore.StoredEvent]) async throws -> Void, on connection: PostgresConnection
     ) async throws -> Step {

@@ -1,6 +1,6 @@
 import Postgres
 
-/// Events that are committed and cannot be pulled yet.
+/// Events that are committed and cannot be pulled yet, or are not in the public topic.
 extension EventPositionStore {
     /// How long giving positions may take before something is wrong with it: it takes milliseconds.
     package static let waitMaximum = Duration.seconds(60)
