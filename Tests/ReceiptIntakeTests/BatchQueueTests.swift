@@ -16,11 +16,14 @@ struct BatchQueueTests {
         ) { $0 }
     }
 
-    /// A queue of batches of three that wait for company, from so much load on.
-    private func gatheringQueue(elements: Int = 100, quietMaximum: Double = 0) -> BatchQueue<Int> {
-        queue(
+    /// A queue of batches of three that wait for company: a batch of several has just been taken.
+    private func gatheringQueue(elements: Int = 100) async -> BatchQueue<Int> {
+        let queue = queue(
             elements: elements, batchElements: 3,
-            gathering: .init(gap: .milliseconds(50), longest: .seconds(50), quietMaximum: quietMaximum))
+            gathering: .init(pace: .milliseconds(1), gap: .milliseconds(50), longest: .seconds(50)))
+        #expect(queue.append([1, 1]) == 2)
+        #expect(await queue.next() == [1, 1])
+        return queue
     }
 
     @Test("takes in what there is room for, and not what would be too many elements or too many bytes")
@@ -59,34 +62,47 @@ struct BatchQueueTests {
         }
     }
 
-    @Test("while many come, one taker waits for company and the others for what comes after", arguments: [0.0, 1_000])
-    func gathers(quietMaximum: Double) async {
-        let queue = gatheringQueue(quietMaximum: quietMaximum)
+    @Test("after a batch of several, one taker waits for company and the others for what comes after")
+    func gathers() async {
+        let queue = await gatheringQueue()
         await withTaskGroup(of: [Int].self) { group in
             for _ in 0..<2 { group.addTask { await queue.next() } }
             while queue.takersCount < 2 { await Task.yield() }
             #expect(queue.append([1]) == 1)
             #expect(queue.append([2]) == 1)
-            var batches: [[Int]] = []
-            if quietMaximum == 0 {
-                batches.append(await group.next() ?? [])
-                #expect(batches == [[1, 2]])
-                // What fills a batch is not waited with.
-                #expect(queue.append([3, 4, 5]) == 3)
-                batches.append(await group.next() ?? [])
-                #expect(batches.last == [3, 4, 5])
-            } else {
-                for await batch in group { batches.append(batch) }
-                #expect(batches.sorted { $0[0] < $1[0] } == [[1], [2]])
-            }
+            #expect(await group.next() == [1, 2])
+            // What fills a batch is not waited with.
+            #expect(queue.append([3, 4, 5]) == 3)
+            #expect(await group.next() == [3, 4, 5])
         }
         queue.close()
         #expect(await queue.next() == [])
     }
 
+    @Test("the first one after a pause is taken at once, and what follows it is one batch, when that is due")
+    func paces() async throws {
+        let pace = Duration.milliseconds(500)
+        let queue = queue(gathering: .init(pace: pace, gap: .zero, longest: .zero))
+        func taken(_ elements: [Int]) async -> [Int] {
+            await withTaskGroup(of: [Int].self) { group in
+                for _ in 0..<2 { group.addTask { await queue.next() } }
+                while queue.takersCount < 2 { await Task.yield() }
+                for element in elements { #expect(queue.append([element]) == 1) }
+                let batch = await group.next() ?? []
+                queue.close()
+                return batch
+            }
+        }
+        #expect(queue.append([1]) == 1)
+        #expect(await queue.next() == [1])
+        let first = ContinuousClock.now
+        #expect(await taken([2, 3]) == [2, 3])
+        #expect(first.duration(to: .now) >= pace * 0.9)
+    }
+
     @Test("what is more than the gathered batch goes to others who wait, and a closed queue hands all of it out")
     func gathersTooMuch() async {
-        let queue = gatheringQueue()
+        let queue = await gatheringQueue()
         await withTaskGroup(of: [Int].self) { group in
             for _ in 0..<2 { group.addTask { await queue.next() } }
             while queue.takersCount < 2 { await Task.yield() }
@@ -103,7 +119,7 @@ struct BatchQueueTests {
 
     @Test("what finds no room while a batch is gathered leaves the batch to its taker")
     func gathersWhileFull() async {
-        let queue = gatheringQueue(elements: 2)
+        let queue = await gatheringQueue(elements: 2)
         await withTaskGroup(of: [Int].self) { group in
             for _ in 0..<2 { group.addTask { await queue.next() } }
             while queue.takersCount < 2 { await Task.yield() }

@@ -1,4 +1,3 @@
-import Pacing
 import Synchronization
 
 /// A bounded queue whose takers get everything that waits, up to a batch: the more is waiting, the larger the batches.
@@ -23,13 +22,15 @@ final class BatchQueue<Element: Sendable>: Sendable {
 
     /// A batch waits for company, while there is some: what is sent together stays together all the way, and each further step
     /// is one instead of many.
+    ///
+    /// The first element after a pause is taken at once.
     struct Gathering: Sendable {
-        /// Nothing must have come for so long.
+        /// The least time from one batch to the next.
+        var pace: Duration
+        /// After that, and after a batch of several, nothing must have come for so long.
         var gap: Duration
-        /// It waits no longer than this.
+        /// The longest wait for such a gap.
         var longest: Duration
-        /// With fewer elements that count (`RecentLoad`), nobody comes soon, and a batch is taken at once.
-        var quietMaximum: Double
     }
 
     private struct State {
@@ -40,7 +41,8 @@ final class BatchQueue<Element: Sendable>: Sendable {
         var takers: [CheckedContinuation<[Element]?, Never>] = []
         /// Whether somebody waits for company; what comes is theirs.
         var isGathering = false
-        var load = RecentLoad()
+        /// When the last batch was taken, and how many elements it had.
+        var last: (time: ContinuousClock.Instant, count: Int)?
     }
 
     /// What it holds at most.
@@ -84,7 +86,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
                 }
             }
             let count = state.elements.count - before
-            let isGathered = gathers(&state, count)
+            let isGathered = gathers(state, count)
             if isGathered, !state.isGathering, let taker = state.takers.popLast() {
                 state.isGathering = true
                 return (count, [(taker, nil)])
@@ -121,13 +123,16 @@ final class BatchQueue<Element: Sendable>: Sendable {
         }
     }
 
-    /// Waits until nothing comes any more, or a batch is full.
+    /// Waits until the next batch is due, and then until nothing comes any more, or a batch is full.
     private func gather() async {
         guard let gathering = limits.gathering else { return }
+        if let last = state.withLock({ $0.last }) {
+            // Who is cancelled takes what there is.
+            guard (try? await Task.sleep(until: last.time + gathering.pace)) != nil else { return }
+        }
         let end = ContinuousClock.now + gathering.longest
         var before = count
         repeat {
-            // Who is cancelled takes what there is.
             guard (try? await Task.sleep(for: gathering.gap)) != nil else { return }
             let (now, isFull) = state.withLock { ($0.elements.count, self.isFull($0)) }
             guard now > before, !isFull else { return }
@@ -135,12 +140,13 @@ final class BatchQueue<Element: Sendable>: Sendable {
         } while ContinuousClock.now < end
     }
 
-    /// Notes what came, and says whether company is waited for.
-    private func gathers(_ state: inout State, _ count: Int) -> Bool {
+    /// Whether company is waited for with what came.
+    private func gathers(_ state: State, _ count: Int) -> Bool {
         guard let gathering = limits.gathering else { return false }
-        let isBusy = state.load.note(count, at: .now) >= gathering.quietMaximum
         // Also what found no room leaves to the gatherer what is theirs: an empty batch says that the queue is closed.
-        return state.isGathering || isBusy && count > 0 && !isFull(state)
+        if state.isGathering { return true }
+        guard let last = state.last, count > 0, !isFull(state) else { return false }
+        return last.count > 1 || .now < last.time + gathering.pace
     }
 
     private func isFull(_ state: State) -> Bool {
@@ -182,6 +188,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
         let batch = Array(state.elements.prefix(count))
         state.elements.removeFirst(count)
         state.bytes -= bytes
+        state.last = (.now, count)
         return batch
     }
 
@@ -208,6 +215,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
             return taken[index]
         }
         state.bytes -= bytes
+        state.last = (.now, batch.count)
         return batch
     }
 

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Group commit: requests that arrive while a batch is being written share the next one, and so one commit.
 ///
-/// A lone request is written at once; of more, those that come within a millisecond of each other are one batch, and one
-/// step of each process after this one. A submission that was taken in is always written, or its caller hears that it was not.
+/// A lone request is written at once; of more, those of 10 ms, or that come within a millisecond of each other, are one batch,
+/// and one step of each process after this one. A submission that was taken in is always written, or its caller hears that it was not.
 struct SubmissionBatcher: Service, CustomStringConvertible {
     /// The most rows of one statement.
     ///
@@ -22,11 +22,11 @@ struct SubmissionBatcher: Service, CustomStringConvertible {
     static let batchBytesMaximum = 8 << 20
     /// The most bytes of proofs that wait for a batch: dozens of large receipts, or thousands of signed transactions.
     static let queueBytesMaximum = 64 << 20
-    /// From 160 requests a second on a batch waits for those that come within a millisecond of each other, for 6 ms at most.
+    /// A batch of one costs all processes together as much as a dozen purchases of a large one, so there are at most 100 a second.
     ///
-    /// Below that a lone one would wait for nobody: it takes some 9 ms, and comes again when it was answered.
+    /// A client that buys one after the other hardly waits: an answer takes some 10 ms.
     private static let gathering = BatchQueue<Entry>.Gathering(
-        gap: .milliseconds(1), longest: .milliseconds(6), quietMaximum: 8)
+        pace: .milliseconds(10), gap: .milliseconds(1), longest: .milliseconds(6))
     /// The part of a batch that one account's proofs have while others wait: an eighth.
     static let partOfOneAccount = 8
     /// The most submissions that are remembered because nobody knows whether their commit happened.
