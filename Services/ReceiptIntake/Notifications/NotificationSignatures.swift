@@ -1,5 +1,6 @@
 import AppStore
 import BlockingThreads
+import CDispatch
 import CoreFoundation
 import Foundation
 
