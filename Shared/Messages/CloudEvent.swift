@@ -143,7 +143,7 @@ package enum TraceContext {
     ///
     /// - Parameter event: the body of a ``PurchaseEvent``.
     package static func traceParent(event: some Sequence<UInt8>) -> String? {
-        guard let read = try? JSONDecoder().decode(Correlated.self, from: Data(event)) else { return nil }
+        guard let read = try? MessageCoding.decode(Correlated.self, from: Array(event)) else { return nil }
         return traceParent(read.correlationId)
     }
 

@@ -35,7 +35,8 @@ extension PostgresEncodable where Self: RawRepresentable, RawValue: PostgresEnco
     public var postgresByteCount: Int { rawValue.postgresByteCount }
     public func writePostgres(to destination: UnsafeMutableRawPointer) { rawValue.writePostgres(to: destination) }
     public static func postgresArray(_ values: [Self]) -> PostgresValue {
-        RawValue.postgresArray(values.map(\.rawValue))
+        // In a generic type a key path is an object that is made each time.
+        RawValue.postgresArray(values.map { $0.rawValue })
     }
     public static func postgresArray(_ values: [Self?]) -> PostgresValue {
         RawValue.postgresArray(values.map { $0?.rawValue })

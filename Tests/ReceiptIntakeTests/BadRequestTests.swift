@@ -71,6 +71,12 @@ struct BadRequestTests {
                     headers: [.contentType: type ?? "none"])
             } + [
                 Case(slug: "field-missing", status: 422, token: player, body: "{}"),
+                Case(
+                    slug: "field-missing", status: 422, token: player, body: "{}",
+                    headers: [.contentType: "\t Application/JSON ; charset=utf-8"]),
+                Case(
+                    slug: "content-type-unsupported", status: 415, token: player, body: good,
+                    headers: [.contentType: "application/ json"]),
                 Case(slug: "field-missing", status: 422, token: player, body: "{\"app\":\"\(TestIntake.app)\"}"),
                 Case(
                     slug: "field-missing", status: 422, token: player,
