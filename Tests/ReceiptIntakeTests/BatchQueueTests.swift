@@ -81,7 +81,7 @@ struct BatchQueueTests {
 
     @Test("the first one after a pause is taken at once, and what follows it is one batch, when that is due")
     func paces() async throws {
-        let pace = Duration.milliseconds(500)
+        let pace = Duration.seconds(3)
         let queue = queue(gathering: .init(pace: pace, gap: .zero, longest: .zero))
         func taken(_ elements: [Int]) async -> [Int] {
             await withTaskGroup(of: [Int].self) { group in
