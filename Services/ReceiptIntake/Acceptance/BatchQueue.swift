@@ -23,7 +23,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
     /// A batch waits for company, while there is some: what is sent together stays together all the way, and each further step
     /// is one instead of many.
     ///
-    /// The first element after a pause is taken at once.
+    /// What comes alone after a pause is taken at once; if the batch before had several elements, after a gap.
     struct Gathering: Sendable {
         /// The least time from one batch to the next.
         var pace: Duration
@@ -176,7 +176,12 @@ final class BatchQueue<Element: Sendable>: Sendable {
 
     private func takeBatch(_ state: inout State) -> [Element] {
         let isMore = state.elements.count > limits.batchElements || state.bytes > limits.batchBytes
-        if isMore, let owner { return takeFairly(&state, owner) }
+        let batch = if isMore, let owner { takeFairly(&state, owner) } else { takeFirst(&state) }
+        state.last = (.now, batch.count)
+        return batch
+    }
+
+    private func takeFirst(_ state: inout State) -> [Element] {
         var bytes = 0
         var count = 0
         for element in state.elements.prefix(limits.batchElements) {
@@ -188,7 +193,6 @@ final class BatchQueue<Element: Sendable>: Sendable {
         let batch = Array(state.elements.prefix(count))
         state.elements.removeFirst(count)
         state.bytes -= bytes
-        state.last = (.now, count)
         return batch
     }
 
@@ -215,7 +219,6 @@ final class BatchQueue<Element: Sendable>: Sendable {
             return taken[index]
         }
         state.bytes -= bytes
-        state.last = (.now, batch.count)
         return batch
     }
 

@@ -7,8 +7,9 @@ import Synchronization
 
 /// Group commit: requests that arrive while a batch is being written share the next one, and so one commit.
 ///
-/// A lone request is written at once; of more, those of 10 ms, or that come within a millisecond of each other, are one batch,
-/// and one step of each process after this one. A submission that was taken in is always written, or its caller hears that it was not.
+/// A lone request is written at once. Those that come within 10 ms after a batch are the next one, and those that come within
+/// a millisecond of each other stay together; a batch is one step of each process after this one. A submission that was taken in
+/// is always written, or its caller hears that it was not.
 struct SubmissionBatcher: Service, CustomStringConvertible {
     /// The most rows of one statement.
     ///

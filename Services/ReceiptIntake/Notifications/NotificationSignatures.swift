@@ -1,5 +1,6 @@
 import AppStore
 import BlockingThreads
+// Of these two one declares `timespec` to Swift; which one depends on what the other files of the module import.
 import CDispatch
 import CoreFoundation
 import Foundation
