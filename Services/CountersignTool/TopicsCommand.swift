@@ -17,13 +17,17 @@ struct TopicsCommand: AsyncParsableCommand {
     /// From how many copies on a write must be in two of them.
     private static let safeReplicationFactor = 3
 
-    @Option(help: "Partitions of the four main topics; the default is 12. Settlements and dead letters keep 3.")
+    @Option(
+        help: """
+            Partitions of the topics that processes share out; the default is 6, and 12 of lookups and events. The others \
+            keep 3.
+            """)
     var partitions: Int?
 
     @Option(help: "Copies of each partition; at most the number of brokers, and 3 in production.")
     var replicationFactor = 1
 
-    @Flag(help: "Gives topics that have fewer partitions more; keys then move to other partitions.")
+    @Flag(help: "Gives topics that have fewer partitions more; keys of lookups and events then move to others.")
     var grow = false
 
     @Flag(help: "Prints the access rules as arguments of kafka-acls.sh, a line each, and asks no broker.")
@@ -104,7 +108,7 @@ struct TopicsCommand: AsyncParsableCommand {
                     lines.append(
                         TopicLine(
                             topic: topic.name, partitions: partitions, wanted: topic.partitions,
-                            outcome: isCreated ? .created : partitions == topic.partitions ? .present : .different,
+                            outcome: isCreated ? .created : partitions < topic.partitions ? .fewer : .present,
                             text: Self.line(topic, created: isCreated, counts: counts)))
                 }
             }
@@ -116,7 +120,7 @@ struct TopicsCommand: AsyncParsableCommand {
     /// What became of a topic.
     struct TopicLine: Encodable, Sendable {
         enum Outcome: String, Encodable, Sendable {
-            case created, grown, present, different
+            case created, grown, present, fewer
         }
 
         let topic: String
@@ -177,16 +181,18 @@ struct TopicsCommand: AsyncParsableCommand {
     static func line(_ topic: (name: String, partitions: Int), created: Bool, counts: [String: Int]) -> String {
         let found = counts[topic.name]
         if created { return "created \(topic.name) with \(topic.partitions) partitions" }
-        guard let found, found != topic.partitions else {
+        guard let found, found < topic.partitions else {
             return "\(topic.name) is there with \(found ?? topic.partitions) partitions"
         }
-        // More would move keys to other partitions while messages of the same key still wait in the old ones.
+        // More would move keys to other partitions while messages of the same key still wait in the old ones. None are ever taken away.
         return "warning: \(topic.name) has \(found) partitions, not \(topic.partitions); it is left as it is"
     }
 
     /// What is to be said about a topic that got more partitions.
     static func grownLine(_ topic: (name: String, partitions: Int), from found: Int) -> String {
-        "\(topic.name) has \(topic.partitions) partitions now, it had \(found); warning: keys moved to other "
-            + "partitions, so messages of one key are out of order until what waits in the old ones is handled"
+        let text = "\(topic.name) has \(topic.partitions) partitions now, it had \(found)"
+        guard Topics.isKeyed(topic.name) else { return text }
+        return text + "; warning: keys moved to other partitions, so messages of one key are out of order until what "
+            + "waits in the old ones is handled"
     }
 }

@@ -25,8 +25,11 @@ package enum Topics {
     package static let deadLetters = "countersign.dead-letters"
 
     /// Partitions each topic is made with, unless configured otherwise.
+    ///
+    /// A consumer names each of its partitions in each of its requests. Keyed topics have more, since they cannot get more later
+    /// without keys moving to other partitions; see `Shared/Decisions/0043-six-partitions.md`.
     package static let partitionsByDefault: [(name: String, partitions: Int)] = [
-        (submissions, 12), (lookups, 12), (verdicts, 12), (deliveries, 12), (events, 12),
+        (submissions, 6), (lookups, 12), (verdicts, 6), (deliveries, 6), (events, 12),
         (settlements, 3), (deadLetters, 3),
     ]
 

@@ -123,6 +123,9 @@ import Testing
     @Test func topicsWithThreeCopiesAskForTwoInSync() {
         #expect(TopicsCommand.settings(replicationFactor: 3) == ["min.insync.replicas": "2"])
         #expect(TopicsCommand.settings(replicationFactor: 2).isEmpty)
-        #expect(TopicsCommand.grownLine(("a", 24), from: 12).contains("warning: keys moved"))
+        #expect(TopicsCommand.grownLine((Topics.events, 24), from: 12).contains("warning: keys moved"))
+        #expect(
+            TopicsCommand.grownLine((Topics.verdicts, 12), from: 6)
+                == "countersign.verdicts has 12 partitions now, it had 6")
     }
 }
