@@ -81,10 +81,10 @@ struct SignedOffer: Decodable, Sendable {
     private func check(
         _ jws: String, _ purchase: Purchase, of app: AppRecord, now: Int64
     ) throws(Problem) -> Admission {
-        guard jws.utf8.count <= Limit.jwsBytes, let token = CompactToken(jws),
-            let claims = try? JSONDecoder().decode(Claims.self, from: token.payload),
+        guard jws.utf8.count <= Limit.jwsBytes, let token = SignedToken<Claims>(jws),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: token.signature)
         else { throw Self.invalid("the JWS is none, or lacks a claim") }
+        let claims = token.claims
         guard token.header.alg == "ES256", token.header.typ == "JWT" else { throw Self.invalid("the JWS's header") }
         try Self.verify(signature, of: token.signingInput, by: token.header.kid, of: app)
         guard claims.bid == app.bundleId, claims.iss == app.issuerId, claims.productId == purchase.productId else {

@@ -11,9 +11,7 @@ enum SignedPayload {
     static func decode(_ text: String) -> JSONValue? {
         guard looksLikeOne(text) else { return nil }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        var base64 = parts[1].replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-        base64 += String(repeating: "=", count: (4 - base64.count % 4) % 4)
-        return Data(base64Encoded: base64).flatMap(JSONValue.init(json:))
+        return Base64URL.decode(parts[1]).flatMap(JSONValue.init(json:))
     }
 }
 

@@ -65,7 +65,7 @@ struct TokenGate: Sendable {
 
     /// Checks a token that was not seen before.
     private func check(_ text: String, now: Double) -> Accepted? {
-        guard let token = BearerToken(text), token.header.alg == "ES256", token.header.typ == "JWT",
+        guard let token = SignedToken<BearerClaims>(text), token.header.alg == "ES256", token.header.typ == "JWT",
             token.claims.aud.names == [Self.audience], Self.isTimely(token.claims, now: now),
             let app = store.app(token.claims.bid), token.claims.iss == app.issuerId,
             let pem = app.publicKeys[token.header.kid], let key = key(pem),
@@ -80,7 +80,7 @@ struct TokenGate: Sendable {
     }
 
     /// Milliseconds instead of seconds lie far in the future and fail here.
-    private static func isTimely(_ claims: BearerToken.Claims, now: Double) -> Bool {
+    private static func isTimely(_ claims: BearerClaims, now: Double) -> Bool {
         guard claims.exp > now else { return false }
         guard let issued = claims.iat else { return claims.exp <= now + Limit.lifetime + Limit.clockSkew }
         return issued <= now + Limit.clockSkew && claims.exp - issued <= Limit.lifetime
