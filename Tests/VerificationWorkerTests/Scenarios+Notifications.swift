@@ -116,24 +116,6 @@ private let genuineNotifications: [String: Scenario] = [
     },
 ]
 
-/// What is refused of a signed transaction before it is read is refused of a notification, by the same code.
-private let signatureChecks: [String: String] = [
-    "not three parts of base64url": "not_a_jws",
-    "a header that is none": "header_invalid",
-    "another algorithm than ES256": "algorithm_not_es256",
-    "not exactly three certificates": "certificate_count",
-    "a certificate that cannot be read": "certificate_invalid",
-    "another root than the pinned one": "root_not_trusted",
-    "a payload that is not JSON": "payload_invalid",
-    "no date of signing": "signed_date_missing",
-    "signed well, and not to be read": "payload_unreadable",
-    "certificates that are no path (RFC 5280)": "chain_invalid",
-    "a certificate that was not valid when it signed": "certificate_expired",
-    "a leaf without Apple's marker": "leaf_marker_missing",
-    "an intermediate without Apple's marker": "intermediate_marker_missing",
-    "a wrong signature": "signature_invalid",
-]
-
 private let forgedNotifications: [String: Scenario] = {
     var scenarios: [String: Scenario] = [
         "server notification: more than 256 KiB": { stage in

@@ -5,8 +5,8 @@ import Testing
 
 @testable import VerificationWorker
 
-/// Signed transactions that the forgers of the simulator made, one for each check.
-private let forged: [String: String] = [
+/// What is refused of a signed transaction before it is read; of a notification it is refused by the same code.
+let signatureChecks: [String: String] = [
     "not three parts of base64url": "not_a_jws",
     "a header that is none": "header_invalid",
     "another algorithm than ES256": "algorithm_not_es256",
@@ -21,6 +21,10 @@ private let forged: [String: String] = [
     "a leaf without Apple's marker": "leaf_marker_missing",
     "an intermediate without Apple's marker": "intermediate_marker_missing",
     "a wrong signature": "signature_invalid",
+]
+
+/// What else is refused of signed transactions that the forgers of the simulator made.
+private let forged: [String: String] = [
     "something else that Apple signed": "not_a_transaction",
     "a required field is missing": "field_missing",
     "a field that matters is not what it must be": "field_invalid",
@@ -140,7 +144,7 @@ let transactionScenarios: [String: Scenario] = {
     ]
     scenarios.merge(unnamedEnvironments) { first, _ in first }
     scenarios.merge(unnamedApps) { first, _ in first }
-    for (outcome, code) in forged {
+    for (outcome, code) in signatureChecks.merging(forged, uniquingKeysWith: { first, _ in first }) {
         scenarios["signed transaction: \(outcome)"] = { stage in
             try await stage.finding(posted(try await stage.simulator.forgery(refusedAs: code)))
         }
