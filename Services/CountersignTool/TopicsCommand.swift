@@ -184,7 +184,7 @@ struct TopicsCommand: AsyncParsableCommand {
         guard let found, found < topic.partitions else {
             return "\(topic.name) is there with \(found ?? topic.partitions) partitions"
         }
-        // More would move keys to other partitions while messages of the same key still wait in the old ones. None are ever taken away.
+        // More could move keys to other partitions while messages of the same key still wait in the old ones.
         return "warning: \(topic.name) has \(found) partitions, not \(topic.partitions); it is left as it is"
     }
 

@@ -17,6 +17,8 @@ struct AccountClaims: JWTPayload {
     let accountToken: String?
 
     /// `aud`: one text, or a list of them.
+    ///
+    /// JWTKit's `AudienceClaim` ended the simulator's process when its tests decoded it.
     struct Audience: Codable, Sendable {
         let values: [String]
 

@@ -8,6 +8,8 @@ struct BearerClaims: Decodable {
     let bid: String
 
     /// One audience, or several (RFC 7519, section 4.1.3).
+    ///
+    /// JWTKit's `AudienceClaim` ended the process when the gate's tests decoded it.
     struct Audience: Decodable {
         let names: [String]
 
