@@ -1,9 +1,9 @@
 """The endpoints of `Tests/Load/hostile-endpoints`: well-behaved ones and bad ones, in one process on loopback.
 
-usage: hostile_endpoints_receiver.py PLAN, a JSON file: {"log": FILE, "endpoints": [{"id", "port", "kind", "ordered"}]}
+usage: hostile_endpoints_receiver.py PLAN, a JSON file: {"log": FILE, "endpoints": [{"id", "kind", "ordered"}]}
 
-Kinds: good; flaky (refuses some); dead (nothing listens); slow (never answers in time); redirecting; resetting; lying (about the
-length). SIGUSR1 makes all of them good. Each request is a line of the log: time, endpoint, event, account, sequence, what became of
+Writes the endpoints' ports as a line of JSON. Kinds: good; flaky (refuses some); dead (nothing listens); slow (never answers in time);
+redirecting; resetting; lying (about the length). SIGUSR1 makes all of them good. Each request is a line of the log: time, endpoint, event, account, sequence, what became of
 it (`taken` or the kind). Where an ordered endpoint hears of an event before it took the one before, the last word is `DISORDER`.
 """
 
@@ -23,21 +23,23 @@ HEAD_BYTES_MAXIMUM = 64 << 10
 
 class Endpoint:
     def __init__(self, plan, log):
-        self.id, self.port, self.kind, self.ordered = plan["id"], plan["port"], plan["kind"], plan["ordered"]
+        self.id, self.kind, self.ordered = plan["id"], plan["kind"], plan["ordered"]
         self.log = log
         self.taken = {}  # By account: the last number up to which all were taken.
-        self.server = None
+        # Also a dead one has its port from the start, so that nobody else gets it.
+        self.socket = socket.socket()
+        self.socket.bind(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
         self.requests = 0
         self.healed = asyncio.Event()
 
     async def listen(self):
-        if self.kind != "dead":
-            self.server = await asyncio.start_server(self.serve, "127.0.0.1", self.port, backlog=1024)
+        await asyncio.start_server(self.serve, sock=self.socket, backlog=1024)
 
     async def heal(self):
-        self.kind = "good"
+        was, self.kind = self.kind, "good"
         self.healed.set()
-        if not self.server:
+        if was == "dead":
             await self.listen()
 
     async def serve(self, reader, writer):
@@ -54,8 +56,10 @@ class Endpoint:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         if len(head) > HEAD_BYTES_MAXIMUM:
             raise ValueError("the head is too long")
-        length = next(int(line.split(":", 1)[1]) for line in head.split("\r\n") if line.startswith("content-length:"))
-        event = json.loads(await reader.readexactly(length))
+        lengths = [int(line.split(":", 1)[1]) for line in head.split("\r\n") if line.startswith("content-length:")]
+        if not lengths:
+            raise ValueError("not a webhook")
+        event = json.loads(await reader.readexactly(lengths[0]))
         self.requests += 1
         kind = self.kind
         if kind == "flaky":
@@ -101,10 +105,11 @@ async def run(plan):
     with open(plan["log"], "a", buffering=1, encoding="utf-8") as log:
         endpoints = [Endpoint(each, log) for each in plan["endpoints"]]
         for endpoint in endpoints:
-            await endpoint.listen()
+            if endpoint.kind != "dead":
+                await endpoint.listen()
         healing = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, healing.set)
-        print("ready", flush=True)
+        print(json.dumps([endpoint.port for endpoint in endpoints]), flush=True)
         await healing.wait()
         for endpoint in endpoints:
             await endpoint.heal()

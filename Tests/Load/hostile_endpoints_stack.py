@@ -5,7 +5,6 @@ import os
 import pathlib
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,10 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "deploy"))
+from setup_environment import read_setup  # noqa: E402 (found only from here on)
+from stack_settings import choose_port  # noqa: E402
+
 READY_SECONDS = 60.0
 WEBHOOKS_INTERVAL = 0.3  # Seconds between looks at the webhooks file.
 
@@ -29,16 +32,6 @@ def wait_until(condition, seconds, what):
         time.sleep(0.1)
 
 
-def free_port(taken):
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        if port not in taken:
-            taken.add(port)
-            return port
-
-
 class Stack:
     """PostgreSQL, broker, fulfillment (which publishes what the outbox holds) and two notification processes."""
 
@@ -46,10 +39,13 @@ class Stack:
         self.folder = pathlib.Path(folder)
         self.environment = {**os.environ, "COUNTERSIGN_STACK_TEMPLATES": str(ROOT / "Tests/Fixtures/stack"),
                             "COUNTERSIGN_KAFKA": "", "COUNTERSIGN_STACK_KAFKA_PROPERTIES": ""}
-        self.values = dict(line.split("=", 1) for line in map(lambda each: each.replace("'", ""), self.stack("env").splitlines()))
         self.settings = {"COUNTERSIGN_WEBHOOKS_INTERVAL": str(WEBHOOKS_INTERVAL), **settings}
-        self.second = None
-        self.second_port = free_port(set())
+        self.second, self.second_port = None, None
+
+    @property
+    def values(self):
+        """Asked for each time: where somebody has taken a port, a process that starts gets another."""
+        return dict(line.split("=", 1) for line in self.stack("env").replace("'", "").splitlines())
 
     def stack(self, *arguments):
         result = subprocess.run([str(ROOT / "deploy/stack"), "--dir", str(self.folder), *arguments], env=self.environment,
@@ -70,8 +66,10 @@ class Stack:
         self.start_second()
 
     def start_second(self):
-        program = pathlib.Path(self.values["COUNTERSIGN_BIN_DIR"]) / "notification"
-        environment = {**self.environment, **self.values, **self.settings, "COUNTERSIGN_ADMIN_PORT": str(self.second_port)}
+        self.second_port = choose_port(set())
+        values = self.values
+        program = pathlib.Path(values["COUNTERSIGN_BIN_DIR"]) / "notification"
+        environment = {**self.environment, **values, **self.settings, "COUNTERSIGN_ADMIN_PORT": str(self.second_port)}
         with open(self.folder / "logs/notification-second.log", "ab") as log:
             self.second = subprocess.Popen([str(program)], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         wait_until(lambda: self.page(self.second_port, "readyz") is not None, READY_SECONDS, "the second notification process")
@@ -85,6 +83,10 @@ class Stack:
             self.second.send_signal(signal.SIGKILL)
             self.second.wait()
             self.start_second()
+
+    def pages(self, path):
+        """A page of both notification processes."""
+        return [self.page(port, path) or "" for port in (self.values["COUNTERSIGN_NOTIFICATION_ADMIN_PORT"], self.second_port)]
 
     def page(self, port, path):
         """A page of an admin port; nothing where it does not answer with 200."""
@@ -109,8 +111,7 @@ class Stack:
         new.rename(file)
         if self.second:
             last = f'endpoint="{endpoints[-1]["id"]}"'
-            for port in (self.values["COUNTERSIGN_NOTIFICATION_ADMIN_PORT"], self.second_port):
-                wait_until(lambda: last in (self.page(port, "metrics") or ""), READY_SECONDS, "the endpoints are in use")
+            wait_until(lambda: all(last in page for page in self.pages("metrics")), READY_SECONDS, "the endpoints are in use")
 
     def destroy(self):
         if self.second and self.second.poll() is None:
@@ -124,7 +125,7 @@ class Database:
 
     def __init__(self, stack):
         self.process = subprocess.Popen(
-            [psql(), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", stack.values["COUNTERSIGN_POSTGRES_URL"]],
+            [f"{read_setup('PG_BIN')['PG_BIN']}/psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", stack.values["COUNTERSIGN_POSTGRES_URL"]],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
     def run(self, statement):
@@ -146,14 +147,8 @@ class Database:
         self.process.wait()
 
 
-def psql():
-    sys.path.insert(0, str(ROOT / "deploy"))
-    from setup_environment import read_setup  # Found only from here on.
-    return str(pathlib.Path(read_setup("PG_BIN")["PG_BIN"]) / "psql")
-
-
 class Receiver:
-    """The process of all endpoints."""
+    """The process of all endpoints. Each gets its port from it."""
 
     def __init__(self, folder, endpoints):
         self.log = pathlib.Path(folder) / "requests.log"
@@ -161,15 +156,13 @@ class Receiver:
         plan.write_text(json.dumps({"log": str(self.log), "endpoints": endpoints}))
         self.process = subprocess.Popen([sys.executable, str(HERE / "hostile_endpoints_receiver.py"), str(plan)],
                                         stdout=subprocess.PIPE, text=True)
-        self.expect("ready")
-
-    def expect(self, word):
-        if self.process.stdout.readline().strip() != word:
-            raise Failure(f"the endpoints are not {word}")
+        for endpoint, port in zip(endpoints, json.loads(self.process.stdout.readline() or "[]"), strict=True):
+            endpoint["port"] = port
 
     def heal(self):
         self.process.send_signal(signal.SIGUSR1)
-        self.expect("healed")
+        if self.process.stdout.readline() != "healed\n":
+            raise Failure("the endpoints are not healed")
 
     def stop(self):
         self.process.kill()
