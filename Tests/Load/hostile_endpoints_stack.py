@@ -12,7 +12,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(ROOT / "deploy"))
+sys.path[:0] = [str(ROOT / each) for each in ("deploy", "deploy/kafka", "deploy/postgres")]
 from setup_environment import read_setup  # noqa: E402 (found only from here on)
 from stack_settings import choose_port  # noqa: E402
 
@@ -41,6 +41,7 @@ class Stack:
                             "COUNTERSIGN_KAFKA": "", "COUNTERSIGN_STACK_KAFKA_PROPERTIES": ""}
         self.settings = {"COUNTERSIGN_WEBHOOKS_INTERVAL": str(WEBHOOKS_INTERVAL), **settings}
         self.second, self.second_port = None, None
+        self.stack("env")  # Writes the folder's configuration.
 
     @property
     def values(self):
