@@ -93,6 +93,67 @@ struct ImportReaderTests {
             ])
     }
 
+    @Test func `a column that was given comes before one with the field's own name`() async throws {
+        let columns = ["user_id": ImportField.account]
+        let object = #"{"account":"4711","user_id":"u-7","transaction_id":"1"}"#
+        // Members come in no order: each run of a program has another.
+        let text = (0..<20).map { object.replacing("\"1\"", with: "\"\($0)\"") }.joined(separator: "\n")
+        let read = try await lines(text, named: "t.jsonl", columns: columns).lines
+        #expect(read == (0..<20).map { "\($0 + 1) u-7 transaction_id \($0)" })
+        let table = "account,user_id,transaction_id\n4711,u-7,1\n"
+        let rows = try await lines(table, named: "t.csv", columns: columns)
+        #expect(rows.lines == ["2 u-7 transaction_id 1"] && rows.unknown == ["account"])
+        let both = try await lines(
+            #"{"a":"x","b":"y","receipt":"MII"}"#, named: "t.jsonl", columns: ["a": .account, "b": .account])
+        #expect(both.lines == ["1 account_twice"])
+    }
+
+    @Test func `a column that is nowhere is no column`() async throws {
+        let columns = ["usr_id": ImportField.account]
+        for (name, text) in [
+            ("t.csv", "user_id,transaction_id\nu-7,1\n"), ("t.jsonl", #"{"user_id":"u-7","transaction_id":"1"}"#),
+        ] {
+            await #expect(throws: ToolFailure.self) { try await lines(text, named: name, columns: columns) }
+        }
+    }
+
+    @Test func `a member that cannot be read is not taken for a missing one`() async throws {
+        let text = """
+            {"account":12297829382473034410,"transaction_id":"1"}
+            {"account":{"id":7},"transaction_id":"2"}
+            {"account":null,"transaction_id":"3"}
+            {"account":"a","transaction_id":"4","items":{"gem":1.5}}
+            """
+        #expect(
+            try await lines(text, named: "t.jsonl").lines == [
+                "1 12297829382473034410 transaction_id 1", "2 account_invalid", "3 - transaction_id 3",
+                "4 items_invalid",
+            ])
+    }
+
+    @Test func `a quote that nobody closes costs its own line`() async throws {
+        let text = #"""
+            account,transaction_id,note
+            alice,1,19" wide
+            bob,2,"never closed
+            carol,3,"closed"
+            dora,4,"over" here
+            erin,5,
+            fred,6,"to the end
+            """#
+        let plain = (0..<300).map { "x,\($0),\n" }.joined()
+        #expect(
+            try await lines(text + "\n" + plain, named: "t.csv").lines.prefix(8) == [
+                "2 csv_malformed", "3 csv_malformed", "4 carol transaction_id 3", "5 csv_malformed",
+                "6 erin transaction_id 5", "7 csv_malformed", "8 x transaction_id 0", "9 x transaction_id 1",
+            ])
+        let last = try await lines(text, named: "t.csv")
+        #expect(last.lines.last == "7 csv_malformed" && last.lines.count == 6 && last.end == 7)
+        // What was read before is passed over by the same numbers.
+        let rest = try await lines(text + "\n" + plain, named: "t.csv", after: 3).lines
+        #expect(rest.first == "4 carol transaction_id 3" && rest.count == 304)
+    }
+
     @Test func `a line may be a proof, and a file of a folder`() async throws {
         let text = "\(Self.jws)\n2000000123\n\n\(Self.receipt)\nnot a proof at all\n"
         let read = try await lines(text, named: "t.txt").lines

@@ -5,18 +5,21 @@ enum CSVText {
     private static let quote = UInt8(ascii: "\"")
     private static let separators = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
 
-    /// Whether a record ends with this text: no quoted field is open.
-    static func isWhole(_ bytes: [UInt8]) -> Bool {
-        bytes.count { $0 == quote }.isMultiple(of: 2)
-    }
-
     /// What stands between the fields, by the names of the columns: the first of comma, semicolon and tab.
     static func separator(of header: [UInt8]) -> UInt8 {
         separators.first { header.contains($0) } ?? separators[0]
     }
 
-    /// The fields of a record; nil where a quote stands where none may.
-    static func fields(_ bytes: [UInt8], separator: UInt8) -> [String]? {
+    /// Why some text is no record.
+    enum Flaw: Error {
+        /// A quote stands where none may.
+        case strayQuote
+        /// A quoted field does not end: it may go on in the next line.
+        case open
+    }
+
+    /// The fields of a record.
+    static func fields(_ bytes: [UInt8], separator: UInt8) throws(Flaw) -> [String] {
         guard bytes.contains(quote) else {
             return bytes.split(separator: separator, omittingEmptySubsequences: false)
                 .map { String(decoding: $0, as: UTF8.self) }
@@ -27,26 +30,27 @@ enum CSVText {
         while true {
             field.removeAll(keepingCapacity: true)
             if place < bytes.count, bytes[place] == quote {
-                guard let end = quoted(bytes, from: place + 1, into: &field) else { return nil }
-                place = end
+                place = try quoted(bytes, from: place + 1, into: &field)
             } else {
                 while place < bytes.count, bytes[place] != separator {
-                    guard bytes[place] != quote else { return nil }
+                    guard bytes[place] != quote else { throw .strayQuote }
                     field.append(bytes[place])
                     place += 1
                 }
             }
             fields.append(String(decoding: field, as: UTF8.self))
             guard place < bytes.count else { return fields }
-            guard bytes[place] == separator else { return nil }
+            guard bytes[place] == separator else { throw .strayQuote }
             place += 1
         }
     }
 
     /// Reads a field up to its closing quote; two quotes are one.
     ///
-    /// - Returns: the place behind it; nil where it does not end.
-    private static func quoted(_ bytes: [UInt8], from start: Int, into field: inout [UInt8]) -> Int? {
+    /// - Returns: the place behind it.
+    private static func quoted(
+        _ bytes: [UInt8], from start: Int, into field: inout [UInt8]
+    ) throws(Flaw) -> Int {
         var place = start
         while place < bytes.count {
             if bytes[place] != quote {
@@ -59,7 +63,7 @@ enum CSVText {
                 return place + 1
             }
         }
-        return nil
+        throw .open
     }
 
     /// A field as it is written.

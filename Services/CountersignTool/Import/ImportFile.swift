@@ -51,6 +51,13 @@ struct ImportFile: Sendable {
         self.format = known
     }
 
+    /// The field that a column is: where one was given for a field, the column with the field's own name means something else.
+    func field(_ column: String) -> ImportField? {
+        if let field = columns[column] { return field }
+        guard let field = ImportField(rawValue: column), !columns.values.contains(field) else { return nil }
+        return field
+    }
+
     var name: String { url.lastPathComponent }
     var isCompressed: Bool { !isFolder && url.pathExtension.lowercased() == "gz" }
 

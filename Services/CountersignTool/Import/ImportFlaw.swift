@@ -22,6 +22,10 @@ struct ImportFlaw: Error, Equatable {
         ImportFlaw(code: "csv_malformed", detail: "it has \(found) fields, and the first line names \(expected)")
     }
 
+    static func twice(_ field: ImportField) -> ImportFlaw {
+        ImportFlaw(code: "\(field.rawValue)_twice", detail: "two members are \(field.rawValue)")
+    }
+
     static func invalid(_ field: ImportField, _ expected: String) -> ImportFlaw {
         ImportFlaw(code: "\(field.rawValue)_invalid", detail: "\(field.rawValue) is not \(expected)")
     }

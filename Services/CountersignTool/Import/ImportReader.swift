@@ -7,6 +7,8 @@ actor ImportReader {
         /// Lines of one batch, and the bytes after which it ends.
         static let lines = 200
         static let bytes = 8 << 20
+        /// Lines of one record: a quote that nobody closes takes no more of them along.
+        static let linesOfRecord = 100
     }
 
     /// What one line came to.
@@ -30,11 +32,15 @@ actor ImportReader {
 
     private let file: ImportFile
     private var lines: LineReader?
+    /// Lines that are read again before others.
+    private var returned: [LineReader.Line] = []
     private var gzip: Process?
     private var files: [String] = []
     private var place: Int64 = 0
     private var header: [ImportField?] = []
     private var separator = UInt8(ascii: ",")
+    /// Whether an object had a member that was given for the account.
+    private var hasAccounts = false
 
     init(_ file: ImportFile) {
         self.file = file
@@ -63,7 +69,7 @@ actor ImportReader {
         var batch = Batch(end: max(done, place))
         var bytes = 0
         while batch.entries.count < Limit.lines, bytes < Limit.bytes {
-            guard let (number, line) = try nextLine() else {
+            guard let (number, line) = try nextRecord() else {
                 try finish()
                 batch.isLast = true
                 break
@@ -73,26 +79,57 @@ actor ImportReader {
             if case .bytes(let text) = line { bytes += text.count }
             if let record = record(line) { batch.entries.append(Entry(number: number, record: record)) }
         }
+        // Posted without their accounts, all of them would be nobody's.
+        if done == 0, file.format == .jsonl, !batch.entries.isEmpty, !hasAccounts,
+            let name = file.columns.first(where: { $0.value == .account })?.key
+        {
+            throw ToolFailure("\(file.name): none of the first \(batch.entries.count) objects has \(name)")
+        }
         return batch
     }
 
     // MARK: - Lines
 
     /// The next record with the number of its first line.
-    private func nextLine() throws -> (Int64, LineReader.Line)? {
+    private func nextRecord() throws -> (Int64, LineReader.Line)? {
         if file.isFolder { return try nextFile() }
-        guard var line = try lines?.next() else { return nil }
-        place += 1
+        guard let first = try nextLine() else { return nil }
         let number = place
-        // A quoted field may go on in the next line.
-        while file.format == .csv, case .bytes(let bytes) = line, !CSVText.isWhole(bytes),
-            bytes.count <= LineReader.bytesMaximum, let further = try lines?.next()
+        guard file.format == .csv, case .bytes(var bytes) = first else { return (number, first) }
+        var further: [LineReader.Line] = []
+        var isOpen = self.isOpen(bytes)
+        while isOpen ?? false, further.count < Limit.linesOfRecord - 1, bytes.count <= LineReader.bytesMaximum,
+            let line = try nextLine()
         {
-            place += 1
-            guard case .bytes(let more) = further else { return (number, .tooLong) }
-            line = .bytes(bytes + [UInt8(ascii: "\n")] + more)
+            further.append(line)
+            guard case .bytes(let more) = line else { break }
+            bytes.append(UInt8(ascii: "\n"))
+            bytes += more
+            isOpen = self.isOpen(bytes)
         }
-        return (number, line)
+        if isOpen == false { return (number, .bytes(bytes)) }
+        // The first line opened a quote that no line closes well: it is refused alone, and the others are read by themselves.
+        returned = further + returned
+        place -= Int64(further.count)
+        return (number, first)
+    }
+
+    /// Whether a record goes on in the next line; nil where no line can make it one.
+    private func isOpen(_ bytes: [UInt8]) -> Bool? {
+        do {
+            _ = try CSVText.fields(bytes, separator: separator)
+            return false
+        } catch .open {
+            return true
+        } catch {
+            return nil
+        }
+    }
+
+    private func nextLine() throws -> LineReader.Line? {
+        guard let line = try returned.isEmpty ? lines?.next() : returned.removeFirst() else { return nil }
+        place += 1
+        return line
     }
 
     private func nextFile() throws -> (Int64, LineReader.Line)? {
@@ -130,15 +167,20 @@ actor ImportReader {
     // MARK: - Records
 
     private func readHeader() throws -> [String] {
-        guard case (_, .bytes(var bytes))? = try nextLine() else { throw ToolFailure("\(file.name) is empty") }
+        guard case .bytes(var bytes)? = try nextLine() else { throw ToolFailure("\(file.name) is empty") }
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
         separator = CSVText.separator(of: bytes)
-        guard let names = CSVText.fields(bytes, separator: separator) else {
+        // A name may have several lines, too.
+        (returned, place) = ([.bytes(bytes)], 0)
+        guard case (_, .bytes(let line))? = try nextRecord(),
+            let names = try? CSVText.fields(line, separator: separator)
+        else {
             throw ToolFailure("\(file.name): its first line does not name columns: \(ImportFlaw.csvMalformed.detail)")
         }
-        header = names.map { name in
-            let name = name.trimmingCharacters(in: .whitespaces)
-            return file.columns[name] ?? ImportField(rawValue: name.lowercased())
+        let trimmed = names.map { $0.trimmingCharacters(in: .whitespaces) }
+        header = trimmed.map { file.field($0) ?? file.field($0.lowercased()) }
+        for name in file.columns.keys.sorted() where !trimmed.contains(name) {
+            throw ToolFailure("\(file.name): no column is \(name)")
         }
         for field in ImportField.allCases where header.count(where: { $0 == field }) > 1 {
             throw ToolFailure("\(file.name): two columns are \(field.rawValue)")
@@ -165,7 +207,7 @@ actor ImportReader {
     private func fields(_ bytes: [UInt8]) throws(ImportFlaw) -> [ImportField: String] {
         switch file.format {
         case .csv:
-            guard let values = CSVText.fields(bytes, separator: separator) else { throw .csvMalformed }
+            guard let values = try? CSVText.fields(bytes, separator: separator) else { throw .csvMalformed }
             guard values.count == header.count else { throw .fieldCount(values.count, header.count) }
             var fields: [ImportField: String] = [:]
             for (field, value) in zip(header, values) {
@@ -178,7 +220,9 @@ actor ImportReader {
             guard let object = try? JSONDecoder().decode(JSONFields.self, from: Data(bytes)) else {
                 throw .jsonMalformed
             }
-            return object.fields(named: file.columns)
+            let fields = try object.fields(of: file)
+            if fields[.account] != nil { hasAccounts = true }
+            return fields
         case .lines:
             let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
             return [Self.proofField(of: text): text]
@@ -202,29 +246,36 @@ struct JSONFields: Decodable {
         init?(intValue: Int) { nil }
     }
 
-    private var members: [String: String] = [:]
+    /// Nil is what cannot be a field.
+    private var members: [String: String?] = [:]
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Name.self)
-        for name in container.allKeys {
-            if let text = try? container.decode(String.self, forKey: name) {
-                members[name.stringValue] = text
-            } else if let number = try? container.decode(Int64.self, forKey: name) {
-                members[name.stringValue] = "\(number)"
-            } else if let isTrue = try? container.decode(Bool.self, forKey: name) {
-                members[name.stringValue] = "\(isTrue)"
-            } else if let items = try? container.decode([String: Int64].self, forKey: name) {
-                let encoder = JSONEncoder()
-                encoder.outputFormatting = .sortedKeys
-                members[name.stringValue] = String(decoding: try encoder.encode(items), as: UTF8.self)
-            }
+        for name in container.allKeys where try !container.decodeNil(forKey: name) {
+            members.updateValue(Self.text(of: name, in: container), forKey: name.stringValue)
         }
     }
 
-    func fields(named columns: [String: ImportField]) -> [ImportField: String] {
+    private static func text(of name: Name, in container: KeyedDecodingContainer<Name>) -> String? {
+        if let text = try? container.decode(String.self, forKey: name) { return text }
+        if let number = try? container.decode(Int64.self, forKey: name) { return "\(number)" }
+        if let number = try? container.decode(UInt64.self, forKey: name) { return "\(number)" }
+        if let isTrue = try? container.decode(Bool.self, forKey: name) { return "\(isTrue)" }
+        guard let items = try? container.decode([String: Int64].self, forKey: name) else { return nil }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return (try? encoder.encode(items)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func fields(of file: ImportFile) throws(ImportFlaw) -> [ImportField: String] {
         var fields: [ImportField: String] = [:]
         for (name, value) in members {
-            if let field = columns[name] ?? ImportField(rawValue: name) { fields[field] = value }
+            guard let field = file.field(name) else { continue }
+            guard fields[field] == nil else { throw .twice(field) }
+            guard let value else {
+                throw .invalid(field, "a text, a whole number, true, false or whole numbers by name")
+            }
+            fields[field] = value
         }
         return fields
     }
