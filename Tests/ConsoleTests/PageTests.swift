@@ -163,6 +163,41 @@ struct PageTests {
         }
     }
 
+    @Test("each list of a page goes on by itself", arguments: gets)
+    func next(_ path: String) async throws {
+        let asked = AskedIntake()
+        let page = try Self.page(path)
+        try await OpenConsole.open(as: .admin, asked: asked) { client, _ in
+            func get(_ uri: String) async throws -> (links: [String], goingOn: [String]) {
+                let before = asked.questions.count
+                let html = try await client.execute(uri: uri, method: .get) { String(buffer: $0.body) }
+                let links = html.matches(of: #/href="([^"]*)" rel="next"/#).map { $0.1.replacing("&amp;", with: "&") }
+                let goingOn = asked.questions.dropFirst(before).filter { $0.query.contains("after=cursor") }
+                return (links, goingOn.map(\.path))
+            }
+            var lists: [String] = []
+            for link in try await get(OpenConsole.path(page) + "?q=1").links {
+                let goingOn = try await get(link).goingOn
+                #expect(goingOn.count == 1, "\(link): \(goingOn)")
+                lists += goingOn
+            }
+            #expect(Set(lists).count == lists.count, "\(lists)")
+            if path.hasSuffix("/accounts/{id}") { #expect(lists.count == 4, "\(lists)") }
+        }
+    }
+
+    @Test("a choice of language leads back to the page, whatever its name is")
+    func language() async throws {
+        try await OpenConsole.open(as: .viewer) { client, _ in
+            let page = "/apps/\(OpenConsole.app)/accounts/%E7%8E%A9%E5%AE%B6%2F50%25off?environment=sandbox"
+            let html = try await client.execute(uri: page, method: .get) { String(buffer: $0.body) }
+            let link = try #require(html.firstMatch(of: #/href="(\/language\/zh[^"]*)"/#)?.1)
+            try await client.execute(uri: link.replacing("&amp;", with: "&"), method: .get) {
+                #expect($0.status == .seeOther && $0.headers[.location] == page)
+            }
+        }
+    }
+
     @Test("all that one page asks has one request id, by which who looked is told once; the next page has another")
     func looks() async throws {
         let asked = AskedIntake()

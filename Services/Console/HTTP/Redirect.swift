@@ -44,8 +44,7 @@ enum LanguageCookie {
         guard let code = context.parameters.get("code"), let language = Language(rawValue: code) else {
             throw ConsoleTrouble(.notFound)
         }
-        let back = request.uri.queryParameters["back"].flatMap { String($0).removingPercentEncoding } ?? "/"
-        var response = Redirect.to(back)
+        var response = Redirect.to(request.uri.queryParameters["back"].map(String.init) ?? "/")
         response.headers[.setCookie] =
             "\(name)=\(language.rawValue); Path=/; Max-Age=31536000; SameSite=Lax; HttpOnly"
         return response

@@ -1,17 +1,22 @@
 /// What an account has, and where it came from.
 enum AccountPage {
+    /// The parameters that say where the other lists beside the ledger go on.
+    private static let (boughtCursor, tokensCursor) = ("bought_after", "tokens_after")
+
     @Sendable
     static func make(_ page: PageRequest) async throws -> Page {
         let name = try page.part("id")
         let path = "/v1/accounts/\(IntakeClient.part(name))"
         let environment = page.query("environment")
         let view = try await page.get(path, ["environment": environment, "expired": "true"])
-        let transactions = try await page.also(path + "/transactions", ["environment": environment])
+        let transactions = try await page.also(
+            path + "/transactions", ["environment": environment, "after": page.query(boughtCursor)])
         let ledger = try await page.also(path + "/ledger", ["environment": environment, "after": page.query("after")])
-        let tokens = try await page.also(path + "/tokens")
+        let tokens = try await page.also(path + "/tokens", ["after": page.query(tokensCursor)])
         let views = try await page.also("/v1/views", ["account": name, "after": page.query(ViewTable.cursor)])
         let texts = page.texts
-        var blocks = [has(view, page), subscriptions(view, page)]
+        var blocks = view["complete"] == false ? [Block.notice(.waiting, texts("account.incomplete"))] : []
+        blocks += [has(view, page), subscriptions(view, page)]
         blocks += lists(view, transactions, ledger, tokens, page)
         blocks.append(ViewTable.make("account.views", views ?? .null, page))
         blocks += acts(name, view["environment"].text ?? "production", page)
@@ -63,18 +68,19 @@ enum AccountPage {
                         href: row["transaction_id"].text.map { page.purchasePath(environment, $0) }),
                 ]
             }, empty: texts("account.no_entitlements"))
-        let bought = Table(
-            texts("account.transactions"),
-            ["transaction_id", "product_id", "state", "reason", "purchased_at"].map { texts("column.\($0)") },
-            (transactions ?? .null)["data"].list.map { row in
-                [
-                    Cell.code(
-                        row["transaction_id"].text,
-                        href: row["transaction_id"].text.map { page.purchasePath(environment, $0) }),
-                    Cell.code(row["product_id"].text), page.state(row["state"]), page.reason(row["reason"]),
-                    Cell.time(row["purchased_at"]),
-                ]
-            }, empty: texts("account.no_transactions"))
+        let bought = page.table(
+            "account.transactions", transactions ?? .null,
+            columns: ["transaction_id", "product_id", "state", "reason", "purchased_at"],
+            empty: "account.no_transactions", cursor: boughtCursor
+        ) { row in
+            [
+                Cell.code(
+                    row["transaction_id"].text,
+                    href: row["transaction_id"].text.map { page.purchasePath(environment, $0) }),
+                Cell.code(row["product_id"].text), page.state(row["state"]), page.reason(row["reason"]),
+                Cell.time(row["purchased_at"]),
+            ]
+        }
         let lines = page.table(
             "account.ledger", ledger ?? .null, columns: ["kind", "item", "amount", "at", "purchase"],
             empty: "account.no_ledger"
@@ -88,14 +94,15 @@ enum AccountPage {
             ]
         }
         let known = page.table(
-            "account.tokens", tokens ?? .null, columns: ["token", "at"], empty: "account.no_tokens"
+            "account.tokens", tokens ?? .null, columns: ["token", "at"], empty: "account.no_tokens",
+            cursor: tokensCursor
         ) { row in
             [
                 Cell.code(row["token"].text ?? row["account_token"].text ?? row["id"].text),
                 Cell.time(row["created_at"]),
             ]
         }
-        return [.table(entitlements), .table(bought), lines, known]
+        return [.table(entitlements), bought, lines, known]
     }
 
     private static func acts(_ name: String, _ environment: String, _ page: PageRequest) -> [Block] {

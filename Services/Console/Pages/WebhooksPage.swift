@@ -60,7 +60,8 @@ enum AttemptsPage {
     static func make(_ page: PageRequest) async throws -> Page {
         let (event, endpoint) = (try page.part("event"), try page.part("endpoint"))
         let list = try await page.get(
-            "/v1/webhooks/deliveries/\(IntakeClient.part(event))/\(IntakeClient.part(endpoint))/attempts")
+            "/v1/webhooks/deliveries/\(IntakeClient.part(event))/\(IntakeClient.part(endpoint))/attempts",
+            ["after": page.query("after")])
         let table = page.table(
             "webhooks.attempts", list, columns: ["number", "at", "milliseconds", "status", "answer"],
             empty: "webhooks.no_attempts"
