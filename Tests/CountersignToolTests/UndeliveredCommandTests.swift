@@ -114,12 +114,12 @@ struct UndeliveredCommandTests {
             SweepTaskStore.Look(
                 app: "game", environment: "production", coveredSeconds: 60, overdueSeconds: overdue, lastError: error)
         }
-        #expect(SweepCheck.judge([look(0)], isSold: true).level == .good)
-        let late = SweepCheck.judge([look(7_300, "rate_limited"), look(0)], isSold: true)
+        #expect(SweepCheck.judge([look(0)], unasked: []).level == .good)
+        let late = SweepCheck.judge([look(7_300, "rate_limited"), look(0)], unasked: [])
         #expect(late.level == .warning)
         #expect(late.detail.hasSuffix("overdue for 2 h: rate_limited"))
-        #expect(SweepCheck.judge([], isSold: false).level == .good)
-        #expect(SweepCheck.judge([], isSold: true).level == .warning)
+        #expect(SweepCheck.judge([], unasked: []).level == .good)
+        #expect(SweepCheck.judge([look(0)], unasked: ["second"]).level == .warning)
         let group = LostPurchasesStore.Group(
             stage: "parked", environment: "production", reason: "unclaimed", count: 3, oldestSeconds: 9_000)
         #expect(SweepCheck.judge(lost: [group]).level == .good)

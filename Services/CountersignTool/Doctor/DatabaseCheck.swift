@@ -89,7 +89,7 @@ struct DatabaseCheck: Sendable {
         let tasks = SweepTaskStore(pool: pool)
         return [
             SweepCheck.judge(lost: lost),
-            SweepCheck.judge(try await tasks.looks(), isSold: try await tasks.isAnythingSold()),
+            SweepCheck.judge(try await tasks.looks(), unasked: try await tasks.unaskedApps()),
         ]
     }
 

@@ -27,22 +27,22 @@ enum SweepCheck {
 
     /// - Parameters:
     ///   - looks: when each app's notifications were compared last; empty where nobody ever did.
-    ///   - isSold: whether anything is in the books.
-    static func judge(_ looks: [SweepTaskStore.Look], isSold: Bool) -> Finding {
+    ///   - apps: those with orders whose notifications nobody compares.
+    static func judge(_ looks: [SweepTaskStore.Look], unasked apps: [String]) -> Finding {
         let subject = "sweep"
-        guard !looks.isEmpty else {
-            guard isSold else { return .good(subject, "nothing is sold yet, and Apple was not asked for more") }
+        guard apps.isEmpty else {
             return .warning(
-                subject, "Apple has never been asked for unreported purchases",
-                remedy: "give the verification workers COUNTERSIGN_POSTGRES_URL, and the apps a key of the App Store "
+                subject, "Apple has never been asked for unreported purchases of \(apps.joined(separator: ", "))",
+                remedy: "give the verification workers COUNTERSIGN_POSTGRES_URL, and each app a key of the App Store "
                     + "Server API (app_store_server_api)")
         }
+        guard !looks.isEmpty else { return .good(subject, "nothing is sold yet, and Apple was not asked for more") }
         let late = looks.filter { $0.overdueSeconds > Limit.lateSeconds }
         guard let worst = late.max(by: { $0.overdueSeconds < $1.overdueSeconds }) else {
             let oldest = looks.compactMap(\.coveredSeconds).max() ?? 0
             return .good(
                 subject,
-                "Apple's notifications of \(looks.count) apps and environments are compared, the last good point is "
+                "Apple's notifications of \(Set(looks.map(\.app)).count) apps are compared, the last good point is "
                     + "\(ToolOutput.age(oldest)) old at most")
         }
         return .warning(

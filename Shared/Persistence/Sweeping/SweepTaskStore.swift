@@ -198,11 +198,24 @@ extension SweepTaskStore {
         return try result.map(Look.init)
     }
 
-    /// Whether there is any order.
+    /// Apps with orders of production whose notifications nobody compares.
     ///
     /// - Throws: `PostgresError`.
-    package func isAnythingSold() async throws -> Bool {
-        let result = try await pool.query("SELECT EXISTS (SELECT FROM orders) AS sold")
-        return try result.rows.first?.decode(Bool.self) ?? false
+    package func unaskedApps() async throws -> [String] {
+        // One step of the index for each app, however many orders it has.
+        let result = try await pool.query(
+            """
+            WITH RECURSIVE sold (app) AS (
+                SELECT min(app) FROM orders
+                UNION ALL
+                SELECT (SELECT min(o.app) FROM orders o WHERE o.app > sold.app) FROM sold WHERE sold.app IS NOT NULL
+            )
+            SELECT app FROM sold
+            WHERE EXISTS (SELECT FROM orders o WHERE o.app = sold.app AND o.environment = 'production')
+                AND NOT EXISTS (SELECT FROM sweep_tasks t
+                    WHERE t.kind = 'notifications' AND t.app = sold.app AND t.environment = 'production')
+            ORDER BY app
+            """)
+        return try result.rows.map { try $0.decode(String.self) }
     }
 }
