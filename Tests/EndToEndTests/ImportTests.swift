@@ -140,9 +140,17 @@ extension EndToEnd {
                 defer { try? FileManager.default.removeItem(at: folder) }
                 let file = folder.appending(path: "grants.csv")
                 try Data(text.utf8).write(to: file)
-                let early = try await tool(stack, "import", file.path, "--app", Self.app, fails: true)
-                #expect(early.contains("has no cut-over"), "\(early)")
                 let cutOver = MessageCoding.text(try self.cutOver(after: rows))
+                let refusal = "has no cut-over for all products in production"
+                let early = try await tool(stack, "import", file.path, "--app", Self.app, fails: true)
+                #expect(early.contains(refusal), "\(early)")
+                // Of the sandbox, or of one product, it says nothing of the others.
+                for rule in [["--environment", "sandbox"], ["--product", "nothing.else"]] {
+                    try await tool(
+                        stack, "cut-over", "set", "--app", Self.app, "--open", "--reason", "trial", rule[0], rule[1])
+                }
+                let still = try await tool(stack, "import", file.path, "--app", Self.app, fails: true)
+                #expect(still.contains(refusal), "\(still)")
                 try await tool(stack, "cut-over", "set", "--app", Self.app, "--at", cutOver, "--reason", "moving")
                 try await killed(stack, database, file)
 

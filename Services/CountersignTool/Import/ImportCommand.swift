@@ -29,7 +29,8 @@ struct ImportCommand: AsyncParsableCommand {
         @Option(help: "Which column a field is: --column account=user_id; may be given several times.")
         var column: [String] = []
         @Option(help: "Where to ask Apple about ids first: production or sandbox.") var environment: StoreEnvironment?
-        @Flag(help: "Takes files of an app without a cut-over: everything in them is granted.") var grant = false
+        @Flag(help: "Takes files of an app without a cut-over for all products: what has none is granted.")
+        var grant = false
         @Option(
             help:
                 "The maximum number of submissions without an outcome; a lower number leaves more capacity to players.")
@@ -89,11 +90,13 @@ struct ImportCommand: AsyncParsableCommand {
         }
 
         private func requireCutOver(_ pool: PostgresPool) async throws {
-            let isSet = try await CutOverStore(pool: pool).exists(app: app)
+            let environment = environment ?? .production
+            let isSet = try await CutOverStore(pool: pool).coversAllProducts(of: app, in: environment)
             guard !isSet, !grant else { return }
             throw ToolFailure(
-                "\(app) has no cut-over, so everything in the file would be granted a second time: say until when the older "
-                    + "system granted by `countersign cut-over set`, or that nothing was granted by --grant")
+                "\(app) has no cut-over for all products in \(environment.rawValue), so what is in the file would be granted "
+                    + "a second time: say until when the older system granted by `countersign cut-over set`, or by --grant "
+                    + "that it granted nothing but the products with a cut-over of their own")
         }
 
         private func columns() throws -> [String: ImportField] {

@@ -63,11 +63,13 @@ package struct CutOverStore: Sendable {
         }
     }
 
-    /// Whether the database has a time for an app, or none yet.
+    /// Whether an app has a cut-over that counts for each product without one of its own.
     ///
     /// - Throws: `PostgresError`.
-    package func exists(app: String) async throws -> Bool {
-        try await pool.query("SELECT 1 AS one FROM cut_overs WHERE app = \(app) LIMIT 1").rows.first != nil
+    package func coversAllProducts(of app: String, in environment: StoreEnvironment) async throws -> Bool {
+        let found = try await pool.query(
+            "SELECT 1 AS one FROM cut_overs WHERE app = \(app) AND environment = \(environment) AND product_id = ''")
+        return !found.rows.isEmpty
     }
 
     /// What setting a cut-over does not change: orders that were recorded before otherwise than it says.
