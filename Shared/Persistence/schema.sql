@@ -174,8 +174,8 @@ CREATE INDEX submissions_not_found ON submissions (app, coalesce(named_transacti
 CREATE INDEX submissions_rejected ON submissions (settled_at, reason) WHERE state = 'rejected';
 CREATE INDEX submissions_parked ON submissions (reason, settled_at) WHERE state = 'parked';
 -- drop_submissions.
-CREATE INDEX submissions_notifications ON submissions (settled_at)
-    WHERE account = '' AND state IN ('fulfilled', 'rejected');
+CREATE INDEX submissions_dealt_with ON submissions (settled_at)
+    WHERE account = '' AND NOT is_imported AND state IN ('fulfilled', 'rejected');
 -- IdentifierStore: who posted a number. A signed transaction has no entry.
 CREATE INDEX submissions_by_number ON submissions ((coalesce(named_transaction_id, partition_key)))
     WHERE named_transaction_id IS NOT NULL OR kind IN ('transaction_id', 'order_id');
@@ -1680,11 +1680,11 @@ END $$;
 
 -- Removes submissions that are no record of money, settled before a time: the oldest, as many as the limit. What they
 -- told stays in the books. `what` is notifications (Apple's, that were dealt with) or rejected (what accounts posted in
--- vain). Returns how many.
+-- vain). What an import brought stays: its lines are compared with the books. Returns how many.
 CREATE FUNCTION drop_submissions(what text, before timestamptz, most bigint) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     condition CONSTANT text := CASE what
-        WHEN 'notifications' THEN $c$account = '' AND state IN ('fulfilled', 'rejected')$c$
+        WHEN 'notifications' THEN $c$account = '' AND NOT is_imported AND state IN ('fulfilled', 'rejected')$c$
         WHEN 'rejected' THEN $c$account <> '' AND state = 'rejected'$c$ END;
     removed bigint;
     newest  timestamptz;

@@ -93,12 +93,13 @@ extension ImportStore {
         )
         SELECT l.line, l.transaction_id AS line_transaction_id, l.product_id AS line_product_id,
             l.quantity AS line_quantity, l.items, l.is_granted, nullif(s.account, '') AS line_account,
-            s.state AS submission_state, s.reason AS submission_reason, o.environment, o.transaction_id, o.state,
+            coalesce(s.state, 'rejected') AS submission_state, s.reason AS submission_reason, o.environment, o.transaction_id, o.state,
             o.reason, o.account, o.product_id, o.quantity, EXISTS (
                 SELECT FROM lineage_shares h WHERE h.account = s.account AND h.app = s.app
                     AND (h.environment, h.original_transaction_id) = (o.environment, o.original_transaction_id)
             ) AS is_shared
-        FROM lines l JOIN submissions s ON s.id = l.submission_id
+        -- What was rejected is removed in time; all else stays.
+        FROM lines l LEFT JOIN submissions s ON s.id = l.submission_id
         LEFT JOIN named n ON n.line = l.line
         LEFT JOIN orders o ON (o.environment, o.transaction_id) = (n.environment, n.order_transaction_id)
         ORDER BY l.line, o.environment, o.transaction_id

@@ -175,3 +175,48 @@ FROM (
     WHERE refunded_on IS NOT NULL
 ) entries
 GROUP BY day, app, storefront, currency, product_id;
+
+-- What an import brought without an account is not removed with Apple's notifications.
+CREATE OR REPLACE FUNCTION drop_submissions(what text, before timestamptz, most bigint) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+    condition CONSTANT text := CASE what
+        WHEN 'notifications' THEN $c$account = '' AND NOT is_imported AND state IN ('fulfilled', 'rejected')$c$
+        WHEN 'rejected' THEN $c$account <> '' AND state = 'rejected'$c$ END;
+    removed bigint;
+    newest  timestamptz;
+BEGIN
+    IF condition IS NULL THEN
+        RAISE EXCEPTION 'submissions % are not removed', what USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    -- Whoever may call this can lose no more than what every retention would drop.
+    IF before > now() - interval '7 days' THEN
+        RAISE EXCEPTION 'submissions of the last week stay' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    EXECUTE format($q$
+        WITH chosen AS (
+            SELECT id, proof_at, settled_at, outcome FROM submissions
+            WHERE %s AND settled_at < $1 ORDER BY settled_at LIMIT $2 FOR UPDATE SKIP LOCKED
+        ), links AS (
+            DELETE FROM submission_transactions w
+            USING chosen CROSS JOIN LATERAL jsonb_to_recordset(CASE jsonb_typeof(chosen.outcome -> 'transactions')
+                    WHEN 'array' THEN chosen.outcome -> 'transactions' END) AS t (environment text, transaction_id text)
+                JOIN order_transactions i
+                    ON (i.environment, i.transaction_id) = (coalesce(t.environment, 'production'), t.transaction_id)
+            WHERE (w.environment, w.transaction_id, w.submission_id) = (i.environment, i.order_transaction_id, chosen.id)
+        ), proofs AS (
+            DELETE FROM submission_proofs p USING chosen
+            WHERE p.received_at = chosen.proof_at AND p.submission_id = chosen.id
+        ), gone AS (
+            DELETE FROM submissions s USING chosen WHERE s.id = chosen.id RETURNING chosen.settled_at
+        )
+        SELECT count(*), max(settled_at) FROM gone$q$, condition) INTO removed, newest USING before, most;
+    IF removed > 0 THEN
+        INSERT INTO retention_marks (name, dropped_before) VALUES (what, newest + interval '1 microsecond')
+            ON CONFLICT (name) DO UPDATE
+            SET dropped_before = greatest(retention_marks.dropped_before, excluded.dropped_before), updated_at = now();
+    END IF;
+    RETURN removed;
+END $$;
+DO $$ BEGIN
+    EXECUTE format('ALTER FUNCTION drop_submissions(text, timestamptz, bigint) SET search_path = %I, pg_temp', current_schema());
+END $$;

@@ -43,7 +43,12 @@ package struct Migrator: Sendable {
             version: 2, name: "what_0_2_0_needs", compatibleFrom: 1, sql: String(cString: migration_0002()),
             indexes: [
                 .make(
-                    "apple_calls_extensions", on: "apple_calls (environment, transaction_id) WHERE kind = 'extension'")
+                    "apple_calls_extensions", on: "apple_calls (environment, transaction_id) WHERE kind = 'extension'"),
+                .make(
+                    "submissions_dealt_with",
+                    on: "submissions (settled_at) "
+                        + "WHERE account = '' AND NOT is_imported AND state IN ('fulfilled', 'rejected')"),
+                .drop("submissions_notifications"),
             ])
     ]
 

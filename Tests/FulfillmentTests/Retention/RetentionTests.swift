@@ -87,6 +87,24 @@ struct RetentionTests {
         }
     }
 
+    @Test func `what an import brought without an account stays, and Apple's notifications go`() async throws {
+        try await RetentionBench.with { (shop) async throws in
+            try await shop.execute(
+                """
+                INSERT INTO submissions (id, state, app, account, kind, partition_key, correlation_id, proof, outcome,
+                    settled_at, is_imported)
+                SELECT state || is_imported, state, 'game', '', 'transaction_id', 'p', 'c', 'x', '{}',
+                    now() - interval '201 days', is_imported
+                FROM unnest(ARRAY['fulfilled', 'rejected']) AS state, unnest(ARRAY[true, false]) AS is_imported
+                """)
+            try await shop.look()
+            #expect(
+                try await shop.bench.answers("SELECT id FROM submissions ORDER BY 1") == [
+                    "fulfilledtrue", "rejectedtrue",
+                ])
+        }
+    }
+
     @Test func `questions to Apple that are asked once go, and those that are asked again stay however old they are`()
         async throws
     {
