@@ -171,7 +171,9 @@ struct PageTests {
             func get(_ uri: String) async throws -> (links: [String], goingOn: [String]) {
                 let before = asked.questions.count
                 let html = try await client.execute(uri: uri, method: .get) { String(buffer: $0.body) }
-                let links = html.matches(of: #/href="([^"]*)" rel="next"/#).map { $0.1.replacing("&amp;", with: "&") }
+                let links = html.matches(of: #/href="([^"]*)" rel="next"/#).map {
+                    String($0.1).replacing("&amp;", with: "&")
+                }
                 let goingOn = asked.questions.dropFirst(before).filter { $0.query.contains("after=cursor") }
                 return (links, goingOn.map(\.path))
             }
@@ -191,7 +193,7 @@ struct PageTests {
         try await OpenConsole.open(as: .viewer) { client, _ in
             let page = "/apps/\(OpenConsole.app)/accounts/%E7%8E%A9%E5%AE%B6%2F50%25off?environment=sandbox"
             let html = try await client.execute(uri: page, method: .get) { String(buffer: $0.body) }
-            let link = try #require(html.firstMatch(of: #/href="(\/language\/zh[^"]*)"/#)?.1)
+            let link = String(try #require(html.firstMatch(of: #/href="(\/language\/zh[^"]*)"/#)?.1))
             try await client.execute(uri: link.replacing("&amp;", with: "&"), method: .get) {
                 #expect($0.status == .seeOther && $0.headers[.location] == page)
             }

@@ -1,15 +1,19 @@
 /// How the studio's own servers are told: endpoints, deliveries, attempts.
 enum WebhooksPage {
+    /// The parameter that says where the list of endpoints goes on.
+    private static let endpointsCursor = "endpoints_after"
+
     @Sendable
     static func make(_ page: PageRequest) async throws -> Page {
         let texts = page.texts
-        let endpoints = try await page.get("/v1/webhooks/endpoints")
+        let endpoints = try await page.get("/v1/webhooks/endpoints", ["after": page.query(endpointsCursor)])
         let names = ["endpoint", "event", "state", "after"]
         let deliveries = try await page.get(
             "/v1/webhooks/deliveries", Dictionary(names.map { ($0, page.query($0)) }) { first, _ in first })
         let known = page.table(
             "webhooks.endpoints", endpoints,
-            columns: ["endpoint", "address", "state", "succeeded_at", "failing_since"], empty: "webhooks.no_endpoints"
+            columns: ["endpoint", "address", "state", "succeeded_at", "failing_since"],
+            empty: "webhooks.no_endpoints", cursor: endpointsCursor
         ) { row in
             [
                 Cell.code(row["id"].text), Cell.code(row["url"].text),

@@ -220,9 +220,8 @@ actor ImportReader {
             guard let object = try? JSONDecoder().decode(JSONFields.self, from: Data(bytes)) else {
                 throw .jsonMalformed
             }
-            let fields = try object.fields(of: file)
-            if fields[.account] != nil { hasAccounts = true }
-            return fields
+            if object.has(.account, in: file) { hasAccounts = true }
+            return try object.fields(of: file)
         case .lines:
             let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
             return [Self.proofField(of: text): text]
@@ -248,11 +247,16 @@ struct JSONFields: Decodable {
 
     /// Nil is what cannot be a field.
     private var members: [String: String?] = [:]
+    private var items: [String: String] = [:]
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Name.self)
         for name in container.allKeys where try !container.decodeNil(forKey: name) {
             members.updateValue(Self.text(of: name, in: container), forKey: name.stringValue)
+            guard let amounts = try? container.decode([String: Int64].self, forKey: name) else { continue }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            items[name.stringValue] = String(decoding: try encoder.encode(amounts), as: UTF8.self)
         }
     }
 
@@ -260,20 +264,19 @@ struct JSONFields: Decodable {
         if let text = try? container.decode(String.self, forKey: name) { return text }
         if let number = try? container.decode(Int64.self, forKey: name) { return "\(number)" }
         if let number = try? container.decode(UInt64.self, forKey: name) { return "\(number)" }
-        if let isTrue = try? container.decode(Bool.self, forKey: name) { return "\(isTrue)" }
-        guard let items = try? container.decode([String: Int64].self, forKey: name) else { return nil }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return (try? encoder.encode(items)).map { String(decoding: $0, as: UTF8.self) }
+        return (try? container.decode(Bool.self, forKey: name)).map { "\($0)" }
     }
+
+    func has(_ field: ImportField, in file: ImportFile) -> Bool { members.keys.contains { file.field($0) == field } }
 
     func fields(of file: ImportFile) throws(ImportFlaw) -> [ImportField: String] {
         var fields: [ImportField: String] = [:]
         for (name, value) in members {
             guard let field = file.field(name) else { continue }
             guard fields[field] == nil else { throw .twice(field) }
-            guard let value else {
-                throw .invalid(field, "a text, a whole number, true, false or whole numbers by name")
+            guard let value = value ?? (field == .items ? items[name] : nil) else {
+                let kind = field == .items ? "an object of whole numbers" : "a text, a whole number, true or false"
+                throw .invalid(field, kind)
             }
             fields[field] = value
         }
