@@ -29,6 +29,7 @@ extension QueueMachine {
                 remove(key)
             } else {
                 purchase.restoredFor = nil
+                purchase.isAbandoned = purchase.isForRestoreOnly
                 purchases[key] = purchase
             }
         }

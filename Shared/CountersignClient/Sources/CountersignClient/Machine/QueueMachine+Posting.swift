@@ -39,6 +39,7 @@ extension QueueMachine {
             failed(&purchase, by: poster, failure, &actions)
         }
         purchases[key] = purchase
+        if purchase.isAbandoned, !purchase.isAnswered { remove(key) }
     }
 
     private mutating func answered(

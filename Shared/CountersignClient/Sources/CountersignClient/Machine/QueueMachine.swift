@@ -179,6 +179,7 @@ struct QueueMachine: Sendable {
             purchase.buyer != known.buyer || token != known.transaction.accountToken || known.isForRestoreOnly
             || purchase.transaction.username != known.transaction.username
         purchase.isForRestoreOnly = false
+        purchase.isAbandoned = false
         purchases[known.key] = purchase
         if isNews {
             actions.append(.write(.paid(purchase.transaction, intent: intent, buyer: purchase.buyer)))
@@ -193,6 +194,7 @@ struct QueueMachine: Sendable {
         let key = PurchaseKey(transaction)
         if var purchase = purchases[key] {
             purchase.restoredFor = asker
+            purchase.isAbandoned = false
             purchase.repeatPost()
             purchases[key] = purchase
             if case .answered(let poster) = purchase.phase {

@@ -9,6 +9,8 @@ struct TrackedPurchase: Sendable {
     var restoredFor: String?
     /// Whether it is here for a restore only: it is in no journal, and goes with whoever asked.
     var isForRestoreOnly = false
+    /// Whether whoever asked left while a post was under way: no further one follows.
+    var isAbandoned = false
     /// How it came to this launch.
     var occasion = PurchaseReport.Occasion.recovered
     /// Where it stands, as the app was told last.
@@ -44,6 +46,10 @@ struct TrackedPurchase: Sendable {
 
     var key: PurchaseKey {
         PurchaseKey(transaction)
+    }
+
+    var isAnswered: Bool {
+        if case .answered = phase { true } else { false }
     }
 
     /// Who of the accounts that could post now should; nil where it has to wait.
