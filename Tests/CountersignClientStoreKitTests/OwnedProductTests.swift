@@ -119,6 +119,56 @@ struct RestoreOnPhoneTests {
     }
 
     @Test(
+        "what was restored stays in the payment queue when the player changes, also by a kill: it is for who restores next",
+        arguments: [false, true])
+    func leftBehind(isKilled: Bool) async throws {
+        let phone = Phone(.storeKit1)
+        try await phone.device.run {
+            phone.device.bring(Shelf.castle, isFinished: true)
+            let first = try await phone.launch(as: "anna")
+            try await phone.restoreWhileAway(first)
+            await first.enterForeground()
+            await phone.settle(first)
+            await phone.server.goDown(false)
+            if isKilled { await phone.kill(first) }
+            let queue = try await isKilled ? phone.launch() : first
+            await queue.logIn("ben")
+            await queue.enterForeground()
+            await phone.settle(queue)
+            #expect(await phone.server.posts.isEmpty)
+            #expect(await queue.pending().isEmpty)
+            #expect(phone.device.unfinishedIDs.count == 1)
+            let restored = try await queue.restore()
+            #expect(restored.grantedCount == restored.reports.count)
+            await phone.settle(queue)
+            #expect(await Set(phone.server.owners.values) == ["ben"])
+            #expect(phone.device.unfinishedIDs.isEmpty)
+            await phone.kill(queue)
+        }
+    }
+
+    @Test("a restore that breaks off gives nothing to whoever is logged in; the next one has it")
+    func brokenOff() async throws {
+        let phone = Phone(.storeKit1)
+        try await phone.device.run {
+            phone.device.bring(Shelf.castle, isFinished: true)
+            let queue = try await phone.launch(as: "anna")
+            phone.device.misbehave(.breaksRestoresOff)
+            await #expect(throws: CountersignClient.PurchaseError.self) { try await queue.restore() }
+            await queue.logIn("ben")
+            await phone.settle(queue)
+            #expect(await phone.server.posts.isEmpty)
+            #expect(phone.device.unfinishedIDs.count == 1)
+            phone.device.misbehave([])
+            let restored = try await queue.restore()
+            #expect(restored.grantedCount == restored.reports.count)
+            await phone.settle(queue)
+            #expect(phone.device.unfinishedIDs.isEmpty)
+            await phone.kill(queue)
+        }
+    }
+
+    @Test(
         "a cancelled restore is cancelled and no error; one that fails says nothing about charges",
         arguments: Interface.allCases)
     func cancelled(interface: Interface) async throws {
@@ -195,5 +245,19 @@ struct RestoreOnPhoneTests {
             #expect(phone.device.unfinishedIDs == (account == nil ? ["\(sale.id)"] : []))
             await phone.kill(queue)
         }
+    }
+}
+
+extension Phone {
+    /// Restores while the server takes no purchases; what was given waits, and is in the payment queue.
+    fileprivate func restoreWhileAway(_ queue: PurchaseQueue) async throws {
+        await server.goDown(true, purchasesOnly: true)
+        let restoring = Task { try await queue.restore() }
+        await server.waitForRefusals(1)
+        // The pause after the failure, and the patience of the restore: both pass.
+        await time.waitForSleepers(2)
+        time.advance(by: 60)
+        #expect(try await restoring.value.reports.map(\.outcome) == [.processing(.server)])
+        await server.waitForRefusals(2)
     }
 }

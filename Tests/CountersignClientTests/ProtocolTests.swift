@@ -53,12 +53,12 @@ struct Accident: Decodable, CustomTestStringConvertible {
     struct Step: Decodable {
         var login, intent, sheet, seen, restored, givenAgain, answer, noAnswer: String?
         var restart, readable, foreground, woken: Bool?
-        var account, product, token, username, proof, ordered, asker, ends, state, reason: String?
+        var account, product, token, username, proof, origin, ordered, asker, ends, state, reason: String?
         var finish, revoked, told: Bool?
 
         enum CodingKeys: String, CodingKey {
             case login, intent, sheet, seen, restored, answer, restart, readable, foreground, woken, account, product
-            case token, username, proof, ordered, asker, ends, state, reason, finish, revoked, told
+            case token, username, proof, origin, ordered, asker, ends, state, reason, finish, revoked, told
             case givenAgain = "given_again"
             case noAnswer = "no_answer"
         }
@@ -161,6 +161,7 @@ private struct AccidentDevice {
         if let word = step.token { named = token(word) }
         return StoreTransaction(
             id: id, productID: try #require(step.product), accountToken: named, username: step.username,
+            origin: step.origin.flatMap(StoreTransaction.Origin.init(rawValue:)) ?? .purchase,
             isRevoked: step.revoked ?? false,
             proof: step.proof == "signed" ? .signedTransaction("e30.\(id).AA") : .receipt)
     }

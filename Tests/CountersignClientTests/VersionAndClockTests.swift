@@ -6,13 +6,15 @@ import Testing
 
 @Suite("Updated apps, and clocks that are wrong", .timeLimit(.minutes(1)))
 struct VersionAndClockTests {
-    /// A journal as version 1 wrote it, and must be read for ever: an intent, what it became, and two of which one is answered.
+    /// A journal as version 1 wrote it, and must be read for ever: an intent, what it became, two of which one is answered, and what a
+    /// restore gave, which is left to the store.
     private static let written = [
         #"{"account":"anna","intent":"5A3B2C1D-0000-4000-8000-000000000001","kind":"intent","known_to_server":true,"product":"gems.100","state":"open"}"#,
         #"{"account":"anna","buyer":"account","intent":"5A3B2C1D-0000-4000-8000-000000000001","kind":"paid","origin":"purchase","product":"gems.100","quantity":1,"signed":"e30.11.AA","token":"5A3B2C1D-0000-4000-8000-000000000001","transaction":"11"}"#,
         #"{"buyer":"unknown","kind":"paid","origin":"renewal","original":"2","product":"vip","quantity":1,"transaction":"12"}"#,
         #"{"buyer":"unknown","kind":"paid","origin":"purchase","product":"pro","quantity":1,"signed":"e30.13.AA","transaction":"13"}"#,
         #"{"kind":"answered","transaction":"13"}"#,
+        #"{"buyer":"unknown","kind":"paid","origin":"restored","original":"3","product":"castle","quantity":1,"transaction":"14"}"#,
         #"{"colour":"red","kind":"of_a_later_version"}"#,
     ]
     private static var journal: [UInt8] {
@@ -35,6 +37,7 @@ struct VersionAndClockTests {
         await queue.settle()
         #expect(await server.owners == ["11": "anna", "12": "ben"])
         #expect(await Set(apple.finished) == ["11", "12", "13"])
+        #expect(await queue.pending().isEmpty)
         #expect(String(decoding: phone.storage.bytes, as: UTF8.self).contains("of_a_later_version"))
         await queue.stop()
     }

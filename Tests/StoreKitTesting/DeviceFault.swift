@@ -34,6 +34,8 @@ package struct DeviceFaults: OptionSet, Sendable {
     package static let hasNoReceipt = DeviceFaults(rawValue: 1 << 13)
     /// Apple gives no new receipt.
     package static let refusesReceipt = DeviceFaults(rawValue: 1 << 15)
+    /// A restore fails after it gave what there is.
+    package static let breaksRestoresOff = DeviceFaults(rawValue: 1 << 16)
     /// The App Store does not take the offer's signature.
     package static let refusesOffers = DeviceFaults(rawValue: 1 << 14)
 }

@@ -116,6 +116,9 @@ extension FakeDevice {
             enqueue(restored)
             tellObservers(restored)
         }
+        if faults.contains(.breaksRestoresOff) {
+            return call { $0.paymentQueue($1, restoreCompletedTransactionsFailedWithError: SKError(.unknown)) }
+        }
         call { $0.paymentQueueRestoreCompletedTransactionsFinished($1) }
     }
 

@@ -132,6 +132,8 @@ struct QueueMachine: Sendable {
             actions.append(.finish(key, transaction))
             return
         }
+        // The store has it when somebody restores.
+        guard !transaction.isForAskerOnly else { return }
         guard purchases.count + unread.count < limits.purchasesMaximum else {
             actions.append(
                 .log(QueueLogLine(.warning, "too many purchases wait: it stays in the store", transactionID: key.id)))
@@ -160,6 +162,8 @@ struct QueueMachine: Sendable {
         purchase.transaction = transaction
         purchase.transaction.accountToken = token
         purchase.transaction.username = transaction.username ?? known.transaction.username
+        // It stays with who asked for it.
+        guard !known.isForRestoreOnly || !purchase.transaction.isForAskerOnly else { return }
         var intent: UUID?
         if token == nil, known.transaction.username == nil, transaction.username != nil {
             // The store remembers whom the earlier version named, and what this journal held was a guess.
@@ -167,7 +171,7 @@ struct QueueMachine: Sendable {
         } else if known.buyer.account == nil, known.buyer != .legacy, token != nil || ordered != nil {
             // Without a token it is not matched again: what somebody orders by now is something else.
             let found = intents.buyer(of: purchase.transaction, ordered: ordered)
-            if found.buyer.account != nil { purchase.buyer = found.buyer }
+            if found.buyer.account != nil || found.buyer == .named { purchase.buyer = found.buyer }
             intent = found.intent
         }
         if let intent {

@@ -109,4 +109,11 @@ extension StoreTransaction {
     var namesBuyerByItself: Bool {
         if case .signedTransaction = proof { accountToken != nil } else { false }
     }
+
+    /// Whether it is for who asks for a restore alone: nothing in it says whose it is, and its receipt would give it to anybody.
+    ///
+    /// StoreKit 1 goes on giving such a one until it is finished, whoever is logged in by then.
+    var isForAskerOnly: Bool {
+        origin == .restored && proof == .receipt && accountToken == nil && username == nil
+    }
 }

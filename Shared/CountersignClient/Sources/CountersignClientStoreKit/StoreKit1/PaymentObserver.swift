@@ -120,8 +120,8 @@ final class PaymentObserver: NSObject, SKPaymentTransactionObserver, @unchecked 
     }
 
     func paymentQueue(_ queue: SKPaymentQueue, restoreCompletedTransactionsFailedWithError error: any Error) {
-        let (restorers, restored) = endRestoring()
-        for transaction in restored { updateListeners.tell(transaction) }
+        // What came until then stays in the payment queue, for the next restore.
+        let (restorers, _) = endRestoring()
         let isCancelled = (error as? SKError)?.code == .paymentCancelled
         for restorer in restorers { restorer.resume(throwing: isCancelled ? CancellationError() : error) }
     }

@@ -81,11 +81,15 @@ public final class StoreKit1Store: PurchaseStore {
 
     /// Has Apple give again what this Apple Account bought that lasts: StoreKit may ask for the password.
     ///
+    /// What an earlier restore left in the payment queue is among it: the new transactions may have other ids.
+    ///
     /// - Throws: `CancellationError` when the person cancels; else what StoreKit fails with.
     public func restore() async throws -> [StoreTransaction] {
         // Somebody asks: the password may be asked for once more.
         await refresh.allow()
-        return try await observer.restore { [queue] in queue.value.restoreCompletedTransactions() }
+        let given = try await observer.restore { [queue] in queue.value.restoreCompletedTransactions() }
+        let ids = Set(given.map(\.id))
+        return await given + unfinished().filter { $0.origin == .restored && !ids.contains($0.id) }
     }
 
     /// The app's receipt; nil where there is none, as after an installation by Xcode.
