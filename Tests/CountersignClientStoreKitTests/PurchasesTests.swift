@@ -67,6 +67,28 @@ struct PurchasesTests {
         }
     }
 
+    @Test("two log-ins while the queue is being opened: the later one says who plays")
+    func overtaken() async throws {
+        let phone = Phone(.storeKit2)
+        try await phone.device.run {
+            let (opens, open) = AsyncStream.makeStream(of: Void.self)
+            let purchases = Purchases {
+                for await _ in opens {}
+                return try await phone.open()
+            }
+            let first = Task { await purchases.logIn("anna") }
+            while purchases.account != "anna" { await Task.yield() }
+            let second = Task { await purchases.logIn("ben") }
+            while purchases.account != "ben" { await Task.yield() }
+            open.finish()
+            await first.value
+            await second.value
+            let queue = try await purchases.queue
+            #expect(await queue.currentAccount == "ben")
+            await phone.kill(queue)
+        }
+    }
+
     @Test("what the player has follows the server, and entitlements are looked up without a request")
     func account() async throws {
         let phone = Phone(.storeKit2)

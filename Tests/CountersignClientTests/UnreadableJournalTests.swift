@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import StoreTesting
 import Testing
@@ -84,6 +85,28 @@ struct UnreadableJournalTests {
         let next = try await phone.launch()
         #expect(await next.pending().map(\.transactionID) == ["7"])
         await next.stop()
+    }
+
+    @Test(
+        "who logs in, or out, while an earlier log-in opens the journal has the last word", arguments: ["ben", nil])
+    func overtaken(next: String?) async throws {
+        let phone = FakePhone()
+        phone.storage.isUnreadable = true
+        let queue = try await phone.launch()
+        phone.storage.isUnreadable = false
+        let (reads, read) = AsyncStream.makeStream(of: Void.self)
+        let gate = DispatchSemaphore(value: 0)
+        phone.storage.whileReading = {
+            read.yield()
+            gate.wait()
+        }
+        let early = Task { await queue.logIn("anna") }
+        _ = await reads.first { _ in true }
+        if let next { await queue.logIn(next) } else { await queue.logOut() }
+        gate.signal()
+        await early.value
+        #expect(await queue.currentAccount == next)
+        await queue.stop()
     }
 
     @Test("where there is no journal and none can be made, nothing of it is missing: what is paid is posted")

@@ -8,6 +8,7 @@ package final class MemoryStorage: JournalStorage, Sendable {
         var setAside: [String: [UInt8]] = [:]
         var isFull = false
         var isUnreadable = false
+        var whileReading: (@Sendable () -> Void)?
         var writeCount = 0
     }
 
@@ -35,6 +36,12 @@ package final class MemoryStorage: JournalStorage, Sendable {
         set { state.withLock { $0.isUnreadable = newValue } }
     }
 
+    /// What reading waits for.
+    package var whileReading: (@Sendable () -> Void)? {
+        get { state.withLock { $0.whileReading } }
+        set { state.withLock { $0.whileReading = newValue } }
+    }
+
     /// How often it was written and flushed.
     package var writeCount: Int {
         state.withLock { $0.writeCount }
@@ -51,6 +58,7 @@ package final class MemoryStorage: JournalStorage, Sendable {
     }
 
     package func read() throws -> [UInt8] {
+        whileReading?()
         guard !isUnreadable else { throw JournalStorageError("read: Input/output error") }
         return bytes
     }

@@ -95,8 +95,9 @@ public actor PurchaseQueue {
     ///
     /// Call it at each log-in, and at launch when somebody is logged in already.
     public func logIn(_ account: String) async {
-        await openJournalAgain()
+        // First of all: opening the journal takes a while, in which another one may log in.
         await hand(.loggedIn(account))
+        await openJournalAgain()
         takeUnfinished()
     }
 

@@ -149,6 +149,8 @@ public final class Purchases {
         state.account = nil
         do {
             let queue = try await queue
+            // Calls that waited for the queue go on in no order: the newest one says who plays.
+            guard account == player else { return }
             guard let account else { return await queue.logOut() }
             await queue.logIn(account)
             state.canMakePayments = await queue.canMakePayments()
