@@ -44,7 +44,8 @@ public struct RejectionCode: RawRepresentable, Sendable, Hashable, CustomStringC
     public static let rootNotTrusted = RejectionCode(rawValue: "root_not_trusted")
     /// An operator has denied one of the certificates, such as one whose key has leaked.
     public static let certificateDenied = RejectionCode(rawValue: "certificate_denied")
-    /// The payload is not a JSON object that says when it was signed, though its signature is good: a newer version may read it.
+    /// The payload is no JSON object, or no receipt, that says when it was signed, though its signature is good: a newer version
+    /// may read it.
     public static let payloadUnreadable = RejectionCode(rawValue: "payload_unreadable")
     /// The payload is not a JSON object within the limits.
     public static let payloadInvalid = RejectionCode(rawValue: "payload_invalid")

@@ -98,7 +98,7 @@ struct ReceiptDifference: Sendable {
             code == .chainInvalid && mutant.what == "a leaf that may not sign"
         },
         ReceiptDifference("receipt-content") { mutant, code in
-            mutant.place == .signedAnew && code == .payloadInvalid
+            mutant.place == .signedAnew && code == .payloadUnreadable
         },
     ]
 }

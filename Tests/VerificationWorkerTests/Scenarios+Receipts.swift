@@ -45,7 +45,7 @@ extension Stage {
 
 /// The rows of `receipt`.
 let receiptScenarios: [String: Scenario] = provenReceipts.merging(lackingReceipts) { first, _ in first }
-    .merging(refusedReceipts) { first, _ in first }
+    .merging(refusedReceipts) { first, _ in first }.merging(unreadableReceipts) { first, _ in first }
 
 private let provenReceipts: [String: Scenario] = [
     "receipt: every check holds": { stage in
@@ -140,17 +140,41 @@ private let refusedReceipts: [String: Scenario] = [
     },
     "receipt: signed over SHA-1, and made after Apple ended that": { stage in
         let (proof, _) = try await stage.purchase("sha1")
-        let der = try #require(Data(base64Encoded: proof))
-        let changed = Data(DigestChange.toSHA1([UInt8](der))).base64EncodedString()
-        #expect(changed != proof)
+        let changed = try DigestChange.changed(proof, to: DigestChange.sha1)
         let endless = try await stage.finding(receipt(changed), Setup(receiptSHA1Until: nil))
         #expect(endless.reason == "signature_invalid", "the digest is another now")
+        return try await stage.finding(receipt(changed))
+    },
+    "receipt: an algorithm that this version does not know": { stage in
+        let (proof, _) = try await stage.purchase("algorithm")
+        // Anybody can make one of a genuine receipt, and it would never come to an end as unknown.
+        let changed = try DigestChange.changed(proof, to: DigestChange.sha512)
+        let asked = try await stage.finding(receipt(changed), Setup(receipts: "offline_then_verify_receipt"))
+        #expect(asked.name == "rejected" && asked.reason == "algorithm_not_supported")
         return try await stage.finding(receipt(changed))
     },
     "receipt: another root than the pinned one": { try await $0.attacked("receipt_self_made") },
     "receipt: certificates that are no path": { try await $0.attacked("receipt_genuine_authorities_foreign_leaf") },
     "receipt: changed after it was signed": { try await $0.attacked("receipt_edited") },
     "receipt: another app's": { try await $0.attacked("receipt_of_another_app") },
+]
+
+private let unreadableReceipts: [String: Scenario] = [
+    "receipt: signed well, and not to be read": { try await $0.attacked("receipt_with_date_of_another_type") },
+    "receipt: a field that matters is not what it must be": { try await $0.attacked("receipt_with_attribute_twice") },
+    "receipt: an environment that nobody knows": { try await $0.attacked("receipt_of_unknown_type") },
+    "receipt: a purchase in it cannot be read, and none is named": { stage in
+        let proof = try await stage.simulator.attack("receipt_with_unreadable_purchase")
+        let finding = try await stage.finding(receipt(proof))
+        #expect(!finding.transactions.isEmpty && finding.claims.ids == [])
+        let named = try #require(finding.transactions.first).transactionId
+        #expect(try await stage.finding(receipt(proof, named: named)).claims.ids == [named])
+        return finding
+    },
+    "receipt: a purchase in it cannot be read, it lacks the named one, and the app has no key": { stage in
+        let proof = try await stage.simulator.attack("receipt_with_unreadable_purchase")
+        return try await stage.finding(receipt(proof, named: "2000000099999999"), Setup(hasKey: false))
+    },
     "receipt: a product type that cannot be read": { stage in
         // Nobody signs such a thing: it is put together from a genuine receipt.
         let (proof, _) = try await stage.purchase("typed")
@@ -166,23 +190,31 @@ private let refusedReceipts: [String: Scenario] = [
     },
 ]
 
-/// A receipt that says that it is signed over SHA-1.
+/// A receipt that says that it is signed over another digest.
 private enum DigestChange {
     private static let sha256: [UInt8] = [0x30, 13, 6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1, 5, 0]
-    private static let sha1: [UInt8] = [0x30, 9, 6, 5, 0x2B, 0x0E, 3, 2, 0x1A, 5, 0]
+    static let sha512: [UInt8] = [0x30, 13, 6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 3, 5, 0]
+    static let sha1: [UInt8] = [0x30, 9, 6, 5, 0x2B, 0x0E, 3, 2, 0x1A, 5, 0]
     /// The bit of a tag whose content is made of values.
     private static let constructed: UInt8 = 0x20
 
-    static func toSHA1(_ bytes: [UInt8]) -> [UInt8] {
+    static func changed(_ proof: String, to digest: [UInt8]) throws -> String {
+        let der = try #require(Data(base64Encoded: proof))
+        let other = Data(changed([UInt8](der), to: digest)).base64EncodedString()
+        #expect(other != proof)
+        return other
+    }
+
+    private static func changed(_ bytes: [UInt8], to digest: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var walk = DERWalk(bytes)
         while !walk.isAtEnd {
             guard let element = walk.next() else { return bytes }
             let whole = Array(bytes[element.whole])
             if whole == sha256 {
-                result += sha1
+                result += digest
             } else if element.tag & constructed != 0 {
-                let content = toSHA1(Array(bytes[element.content]))
+                let content = changed(Array(bytes[element.content]), to: digest)
                 result += [element.tag] + length(content.count) + content
             } else {
                 result += whole
@@ -217,6 +249,6 @@ extension AppReceipt {
                     isTrialPeriod: purchase.isTrialPeriod, isInIntroOfferPeriod: purchase.isInIntroOfferPeriod,
                     promotionalOfferId: purchase.promotionalOfferId, unreadableAttributes: [1_707],
                     encoded: purchase.encoded)
-            }, unreadableAttributes: unreadableAttributes, encoded: encoded)
+            }, unreadablePurchases: unreadablePurchases, unreadableAttributes: unreadableAttributes, encoded: encoded)
     }
 }

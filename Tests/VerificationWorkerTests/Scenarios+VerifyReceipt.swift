@@ -9,6 +9,8 @@ import Testing
 
 /// An app whose receipts Apple judges.
 private let asking = Setup(receipts: "verify_receipt")
+/// One whose receipts are read here first.
+private let offlineFirst = Setup(receipts: "offline_then_verify_receipt")
 
 extension Stage {
     /// What becomes of a genuine receipt while verifyReceipt answers with a status.
@@ -63,6 +65,23 @@ private let validAnswers: [String: Scenario] = [
         }
         return try await stage.finding(receipt(proof, named: renewal), asking)
     },
+    "verifyReceipt: 0, of a receipt of Apple's that cannot be read here": { stage in
+        let proof = try await stage.simulator.attack("receipt_with_attribute_twice")
+        let finding = try await stage.finding(receipt(proof), offlineFirst)
+        #expect(!finding.transactions.isEmpty)
+        #expect(try await stage.finding(receipt(proof)).reason == "field_invalid")
+        return finding
+    },
+    "verifyReceipt: 0, and it reads a purchase that cannot be read here": { stage in
+        let proof = try await stage.simulator.attack("receipt_with_unreadable_purchase")
+        let read = try await stage.finding(receipt(proof)).transactions.map(\.transactionId)
+        let finding = try await stage.finding(receipt(proof), offlineFirst)
+        let hidden = finding.transactions.map(\.transactionId).filter { !read.contains($0) }
+        #expect(hidden.count == 1)
+        let named = try await stage.finding(receipt(proof, named: hidden.first), offlineFirst)
+        #expect(named.claims.ids == hidden && !named.claims.areUnproven, "it stands in the signed bytes")
+        return finding
+    },
     "verifyReceipt: 21006: valid, its subscription expired": { try await $0.demanded(21_006) },
     "verifyReceipt: 21007: the sandbox vouches for it": { stage in
         let account = "sandbox-\(UUID().uuidString)"
@@ -80,15 +99,14 @@ private let validAnswers: [String: Scenario] = [
         return finding
     },
     "verifyReceipt: any trouble, and the receipt was verified offline": { stage in
-        let offlineToo = Setup(receipts: "offline_then_verify_receipt")
         for fault in ["{\"kind\":\"status\",\"status\":503}", "{\"kind\":\"status\",\"status\":429}"] {
-            #expect(try await stage.disturbed(fault, offlineToo).name == "genuine")
+            #expect(try await stage.disturbed(fault, offlineFirst).name == "genuine")
             try await stage.simulator.behave()
         }
         for status in [21_003, 21_004, 21_010] {
-            #expect(try await stage.demanded(status, setup: offlineToo).name == "genuine")
+            #expect(try await stage.demanded(status, setup: offlineFirst).name == "genuine")
         }
-        return try await stage.demanded(21_005, setup: offlineToo)
+        return try await stage.demanded(21_005, setup: offlineFirst)
     },
 ]
 
@@ -101,6 +119,15 @@ private let refusingAnswers: [String: Scenario] = [
         let finding = try await stage.demanded(21_002, attempt: 3)
         #expect(finding.transactions.count == 1 && finding.claims.ids == nil)
         return finding
+    },
+    "verifyReceipt: the same of one with an environment that nobody knows": { stage in
+        let proof = try await stage.simulator.attack("receipt_of_unknown_type")
+        for setup in [asking, offlineFirst] {
+            #expect(try await stage.finding(receipt(proof, attempt: 2), setup).reason == "receipt_malformed")
+            let old = receipt(proof, attempt: 9, receivedAt: Date(timeIntervalSinceNow: -1e6))
+            #expect(try await stage.finding(old, setup).reason == "environment_unknown")
+        }
+        return try await stage.finding(receipt(proof, attempt: 3), offlineFirst)
     },
     "verifyReceipt: the same of what cannot be checked here, not yet believed": { stage in
         // Ours of what an operator has denied is no good check.

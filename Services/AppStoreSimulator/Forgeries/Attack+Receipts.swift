@@ -115,7 +115,8 @@ extension AttackMaterial {
         try await receiptContents(of: try await buy(change))
     }
 
-    fileprivate func receiptContents(of transaction: TransactionRecord) async throws -> ReceiptContents {
+    /// What the receipt says of whoever bought this.
+    func receiptContents(of transaction: TransactionRecord) async throws -> ReceiptContents {
         let now = now
         return await store.read { state in
             AppReceipt.contents(

@@ -44,7 +44,7 @@ struct Attack: Sendable {
         self.make = make
     }
 
-    static let all = replays + lies + notifications + nested + receipts + lacking
+    static let all = [replays, lies, notifications, nested, receipts, lacking, unreadable].flatMap { $0 }
 
     static func named(_ kind: String) -> Attack? { all.first { $0.kind == kind } }
 }

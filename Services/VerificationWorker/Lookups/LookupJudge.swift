@@ -195,27 +195,9 @@ struct LookupJudge: Sendable {
     private func receipt(_ proof: String, _ submission: SubmissionMessage, of app: AppsFile.App) async -> Finding {
         let end = ContinuousClock.now + patience
         var content: ReceiptContent
-        if app.receipts == .verifyReceipt {
-            // What Apple never signed would only use up its calls.
-            if let refusal = offline.forgery(proof, of: app) { return Finding(refusal.verdict) }
-            switch await askVerifyReceipt(proof, submission, of: app) {
-            case .failure(let refusal):
-                switch contradicted(refusal.verdict, proof, submission, of: app) {
-                case .failure(let refusal): return Finding(refusal.verdict)
-                case .success(let read): content = read
-                }
-            case .success(let found): content = found
-            }
-        } else {
-            switch offline.receipt(proof, of: app, submission) {
-            case .failure(let refusal): return Finding(refusal.verdict)
-            case .success(let read): content = read
-            }
-            if app.receipts == .offlineThenVerifyReceipt {
-                let newer = await askVerifyReceipt(proof, submission, of: app)
-                // Whatever else it says: what Apple signed is genuine, and stands.
-                if case .success(let newer) = newer { content.update(by: newer) }
-            }
+        switch await read(proof, submission, of: app) {
+        case .failure(let refusal): return Finding(refusal.verdict)
+        case .success(let read): content = read
         }
         if content.isDoubtful, let objection = await confirm(&content, submission, of: app, until: end) {
             return objection
@@ -224,10 +206,41 @@ struct LookupJudge: Sendable {
         guard let named = submission.namedTransactionId, content.lacksNamed(submission), !finding.isRejected else {
             return finding
         }
-        guard transactions.canAsk(app) else {
-            return content.mayHide ? .unknown(.receiptEntryUnreadable, after: RetryTime.unreadable) : finding
-        }
+        guard transactions.canAsk(app) else { return content.findingUnasked(for: submission, of: app) }
         return await receipt(content, lacking: named, submission, of: app, within: max(.zero, end - .now))
+    }
+
+    /// What is in a receipt, by our own check, by verifyReceipt, or by both, as the app's settings say.
+    private func read(
+        _ proof: String, _ submission: SubmissionMessage, of app: AppsFile.App
+    ) async -> Result<ReceiptContent, OfflineJudge.Refusal> {
+        if app.receipts == .verifyReceipt {
+            // What Apple never signed would only use up its calls.
+            if let refusal = offline.forgery(proof, of: app) { return .failure(refusal) }
+            return await readByApple(proof, submission, of: app)
+        }
+        switch offline.receipt(proof, of: app, submission) {
+        case .failure(let refusal):
+            // What Apple signed and this version cannot read, Apple may.
+            guard refusal.isUnknown, app.receipts == .offlineThenVerifyReceipt else { return .failure(refusal) }
+            return await readByApple(proof, submission, of: app)
+        case .success(var content):
+            guard app.receipts == .offlineThenVerifyReceipt else { return .success(content) }
+            let newer = await askVerifyReceipt(proof, submission, of: app)
+            // Whatever else it says: what Apple signed is genuine, and stands.
+            if case .success(let newer) = newer { content.update(by: newer) }
+            return .success(content)
+        }
+    }
+
+    /// What verifyReceipt says of it, unless our own check outweighs that.
+    private func readByApple(
+        _ proof: String, _ submission: SubmissionMessage, of app: AppsFile.App
+    ) async -> Result<ReceiptContent, OfflineJudge.Refusal> {
+        switch await askVerifyReceipt(proof, submission, of: app) {
+        case .failure(let refusal): contradicted(refusal.verdict, proof, submission, of: app)
+        case .success(let content): .success(content)
+        }
     }
 
     /// A receipt that lacks the named transaction: it may have been bought since, so Apple is asked about that one, in the
@@ -271,11 +284,16 @@ extension ReceiptContent {
         var places: [[UInt8]: Int] = [:]
         for (index, transaction) in transactions.enumerated() { places[Array(transaction.transactionId.utf8)] = index }
         for transaction in newer.transactions {
-            if let place = places[Array(transaction.transactionId.utf8)] {
+            let id = Array(transaction.transactionId.utf8)
+            if let place = places[id] {
                 transactions[place] = transactions[place].updated(by: transaction)
+            } else if mayHide, !newer.added.contains(id) {
+                // It stands in the signed bytes, as one that could not be read here.
+                transactions.append(transaction)
             } else {
                 add(transaction)
             }
         }
+        mayHide = mayHide && newer.mayHide
     }
 }

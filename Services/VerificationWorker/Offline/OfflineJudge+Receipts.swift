@@ -32,6 +32,13 @@ struct ReceiptContent: Sendable {
         return Finding(verdict, claims: claims, renewals: renewals, proofSignedDate: creationDate)
     }
 
+    /// The same where Apple is not asked about a named transaction that it lacks: that may be one that could not be read.
+    func findingUnasked(for submission: SubmissionMessage, of app: AppsFile.App) -> Finding {
+        let finding = finding(for: submission, of: app)
+        guard mayHide, lacksNamed(submission), !finding.isRejected else { return finding }
+        return .unknown(.receiptEntryUnreadable, after: RetryTime.unreadable)
+    }
+
     /// Takes in a transaction that only Apple's servers know of.
     mutating func add(_ transaction: Transaction) {
         transactions.append(transaction)
@@ -67,7 +74,7 @@ extension OfflineJudge {
     ) -> Result<ReceiptContent, Refusal> {
         switch receipts.receipt(Array(proof.utf8), app: app.identity) {
         case .failure(let rejection):
-            return .failure(Refusal(verdict: Self.rejected(rejection)))
+            return .failure(Refusal(verdict: Self.verdict(rejection)))
         case .success(let receipt):
             let isDoubtful = expired.areDoubtful(receipt.certificatesExpire, by: expired.receipts, submission)
             return Self.content(of: receipt, isDoubtful: isDoubtful)
@@ -93,7 +100,7 @@ extension OfflineJudge {
             // The verifier lets none through; a new one would have to be thought about first.
             return .failure(Refusal(verdict: .rejected(.payloadInvalid, detail: "neither production nor sandbox")))
         }
-        // All other fields that decide something are read strictly: a receipt in which they are unreadable is refused.
+        // All other fields that decide something are read strictly: a purchase in which they are unreadable is not listed.
         guard !receipt.purchases.contains(where: { $0.unreadableAttributes.contains(Attribute.productType) }) else {
             return .failure(
                 Refusal(verdict: .unknown(.productTypeUnreadable, retryAfterSeconds: RetryTime.unreadable)))
@@ -102,7 +109,7 @@ extension OfflineJudge {
             ReceiptContent(
                 environment: environment,
                 transactions: distinct(receipt.purchases).map { Transaction($0, in: receipt).doubted(isDoubtful) },
-                creationDate: receipt.creationDate))
+                creationDate: receipt.creationDate, mayHide: receipt.unreadablePurchases > 0))
     }
 
     /// One purchase of each transaction id: an order has one, whatever a receipt repeats.
@@ -127,10 +134,11 @@ extension OfflineJudge {
         guard app.receipts != .verifyReceipt else { return .needsLookup(stands: nil) }
         switch receipt(proof, of: app, submission) {
         case .failure(let refusal):
-            // A signature that is wrong stays wrong, whatever Apple's servers would say.
-            return .found(Finding(refusal.verdict))
+            // A signature that is wrong stays wrong, whatever Apple's servers would say. What Apple signed, they may read.
+            let isForApple = refusal.isUnknown && app.receipts == .offlineThenVerifyReceipt
+            return isForApple ? .needsLookup(stands: nil) : .found(Finding(refusal.verdict))
         case .success(let content):
-            let finding = content.finding(for: submission, of: app)
+            let finding = content.findingUnasked(for: submission, of: app)
             guard !finding.isRejected else { return .found(finding) }
             // What the receipt lacks may have been bought since: nothing of the kind stands until Apple was asked.
             if app.serverAPI != nil, content.lacksNamed(submission) || content.isDoubtful {

@@ -88,6 +88,11 @@ struct OfflineJudge: Sendable {
         var lacksBundleId: Bool {
             if case .rejected(.bundleIdMissing, _) = verdict { true } else { false }
         }
+
+        /// Whether it is no refusal for good.
+        var isUnknown: Bool {
+            if case .unknown = verdict { true } else { false }
+        }
     }
 
     /// A signed transaction as it was posted, before the firewall; in doubt where its certificates had expired by then.
@@ -139,7 +144,7 @@ struct OfflineJudge: Sendable {
                 expected: submission.expectedEnvironment))
     }
 
-    /// What becomes of signed data that a check refused: what Apple signed, and this version cannot read, a newer one may.
+    /// What becomes of signed data, or of a receipt, that a check refused: what Apple signed, and this version cannot read, a newer one may.
     static func verdict(_ rejection: SignedDataRejection) -> Verdict {
         guard mayBeReadLater.contains(rejection.code) else { return rejected(rejection) }
         return .unknown(ReasonCode(rawValue: rejection.code.rawValue), retryAfterSeconds: RetryTime.unreadable)

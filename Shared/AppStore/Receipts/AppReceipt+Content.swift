@@ -48,11 +48,13 @@ extension AppReceipt {
         var opaqueValue: [UInt8] = []
         var deviceHash: [UInt8] = []
         var purchases: [Purchase] = []
+        var unreadable = 0
         var values = ReceiptValues(bytes)
         var walk = try ReceiptAttributeWalk(bytes, in: signed.content)
         while let entry = try walk.next() {
             if entry.type == Number.purchase {
-                purchases.append(try Purchase(bytes, in: entry.value))
+                // One that cannot be read takes nothing away from the others.
+                if let read = try? Purchase(bytes, in: entry.value) { purchases.append(read) } else { unreadable += 1 }
                 continue
             }
             guard Number.known.contains(entry.type) else { continue }
@@ -78,10 +80,7 @@ extension AppReceipt {
         try Self.check(bundleId, is: app)
         self.certificatesExpire = certificatesExpire
         self.type = ReceiptType(rawValue: type)
-        guard let environment = self.type.environment else {
-            throw SignedDataRejection(.environmentUnknown, "the receipt type is not one of Apple's four")
-        }
-        self.environment = environment
+        self.environment = try Self.environment(of: self.type)
         self.bundleId = bundleId
         self.applicationVersion = applicationVersion
         self.originalApplicationVersion = originalApplicationVersion
@@ -94,8 +93,16 @@ extension AppReceipt {
         self.opaqueValue = opaqueValue
         self.deviceHash = deviceHash
         self.purchases = purchases
+        self.unreadablePurchases = unreadable
         self.unreadableAttributes = values.unreadable
         self.encoded = bytes[signed.content]
+    }
+
+    private static func environment(of type: ReceiptType) throws(SignedDataRejection) -> SignedDataEnvironment {
+        guard let environment = type.environment else {
+            throw SignedDataRejection(.environmentUnknown, "the receipt type is not one of Apple's four")
+        }
+        return environment
     }
 
     private static func check(_ bundleId: String, is app: AppIdentity) throws(SignedDataRejection) {

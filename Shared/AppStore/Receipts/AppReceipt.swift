@@ -35,14 +35,16 @@ public struct AppReceipt: Sendable, Hashable {
     public let opaqueValue: [UInt8]
     /// The SHA-1 of the device's identifier, the opaque value and the bundle id's attribute (5).
     public let deviceHash: [UInt8]
-    /// Every purchase, in the receipt's order, which is not one of time.
+    /// Every purchase that can be read, in the receipt's order, which is not one of time.
     public let purchases: [Purchase]
+    /// How many more there are that cannot: when it is not 0, nothing follows from what ``purchases`` lacks.
+    public let unreadablePurchases: Int
     /// Numbers of attributes that this version knows but could not read; they are nil above.
     public let unreadableAttributes: [Int64]
     /// The attributes as they were signed: a SET in DER.
     public let encoded: ArraySlice<UInt8>
 
-    /// The purchase with this transaction id; nil when the receipt does not have it, which is no forgery.
+    /// The purchase with this transaction id; nil when the receipt does not list it, which is no forgery.
     public func purchase(transactionId: String) -> Purchase? {
         // By bytes, as bundle ids are compared.
         purchases.first { $0.transactionId.utf8.elementsEqual(transactionId.utf8) }

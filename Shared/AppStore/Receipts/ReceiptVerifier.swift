@@ -60,7 +60,7 @@ public final class ReceiptVerifier: Sendable {
             throw SignedDataRejection(.receiptXcode, "BER of indefinite length, as StoreKit Testing in Xcode makes it")
         }
         let signed = try SignedReceipt(encoded, limits: limits)
-        let unproven = try UnprovenReceipt(signed, limits: limits)
+        let unproven = try unproven(signed)
         guard !unproven.isFromXcode else {
             // It is refused either way; this says what a developer has to know.
             throw SignedDataRejection(.receiptXcode, "the receipt type is Xcode")
@@ -68,9 +68,20 @@ public final class ReceiptVerifier: Sendable {
         if let sha1Until, signed.signer.digest == .sha1, unproven.creationDate >= sha1Until {
             throw SignedDataRejection(.sha1Ended, "signed over SHA-1 after Apple ended that")
         }
-        let validity = try checkSignature(signed, unproven)
+        let validity = try checkSignature(signed, at: unproven.creationDate)
         return try AppReceipt(
             signed, creationDate: unproven.creationDate, certificatesExpire: validity.until, app: app)
+    }
+
+    /// Reads what nobody has vouched for yet; what cannot be read is told apart from a forgery by its signature.
+    private func unproven(_ signed: SignedReceipt) throws(SignedDataRejection) -> UnprovenReceipt {
+        do {
+            return try UnprovenReceipt(signed, limits: limits)
+        } catch {
+            let isUnread = error.code == .payloadInvalid || error.code == .signedDateMissing
+            guard isUnread, (try? checkSignature(signed, at: nil)) != nil else { throw error }
+            throw SignedDataRejection(.payloadUnreadable, error.detail)
+        }
     }
 
     /// The receipt in DER.
@@ -100,11 +111,12 @@ public final class ReceiptVerifier: Sendable {
         bytes.count >= 2 && bytes[0] == DERWalk.Tag.sequence && bytes[1] == 0x80
     }
 
-    /// Finds the signer and the way up from it, and judges both at the receipt's creation date.
+    /// Finds the signer and the way up from it, and judges both.
     ///
+    /// - Parameter date: when the chain must be valid, the receipt's creation date; nil where that cannot be read.
     /// - Returns: when the chain is valid.
     private func checkSignature(
-        _ signed: SignedReceipt, _ unproven: UnprovenReceipt
+        _ signed: SignedReceipt, at date: Date?
     ) throws(SignedDataRejection) -> ChainValidity {
         guard let leaf = ReceiptPath.signer(of: signed) else {
             throw SignedDataRejection(.signerMissing, "the signer's certificate is not in the receipt")
@@ -112,7 +124,7 @@ public final class ReceiptVerifier: Sendable {
         var first: SignedDataRejection?
         for path in ReceiptPath.paths(from: leaf, in: signed) {
             do {
-                return try checkSignature(signed, unproven, path)
+                return try checkSignature(signed, path, at: date)
             } catch {
                 first = first ?? error
             }
@@ -121,18 +133,18 @@ public final class ReceiptVerifier: Sendable {
     }
 
     private func checkSignature(
-        _ signed: SignedReceipt, _ unproven: UnprovenReceipt, _ path: ReceiptPath
+        _ signed: SignedReceipt, _ path: ReceiptPath, at date: Date?
     ) throws(SignedDataRejection) -> ChainValidity {
         let certificates = path.certificates(of: signed)
         let joined = Array(certificates.joined())
         if let known = cache.chain(for: joined[...]) {
-            try known.validity.check(at: unproven.creationDate)
+            if let date { try known.validity.check(at: date) }
             try known.checkSignature(of: signed)
             return known.validity
         }
         let chain = try CertificateChain(certificates, roots: roots, purpose: .receipt)
         try chain.checkPath()
-        try chain.validity.check(at: unproven.creationDate)
+        if let date { try chain.validity.check(at: date) }
         try chain.checkMarkers()
         guard let verified = chain.verifiedForReceipts(encoded: joined) else {
             throw SignedDataRejection(.chainInvalid, "the signer has no RSA key")
