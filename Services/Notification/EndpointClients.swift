@@ -54,7 +54,8 @@ final class EndpointClients: Sendable {
     private struct State {
         var entries: [Int: Entry] = [:]
         var current: [Target: Int] = [:]
-        var failed: [Target: InternetAddress] = [:]
+        /// Addresses that gave no answer, the one that failed longest ago first.
+        var failed: [Target: [InternetAddress]] = [:]
         var checks: [Target: Task<[InternetAddress], any Error>] = [:]
         var made = 0
     }
@@ -93,31 +94,32 @@ final class EndpointClients: Sendable {
         let (lease, address) = state.withLock { state -> (Lease?, InternetAddress?) in
             // Somebody else may have installed a client during the look-up.
             if let lease = fresh(endpoint, &state) { return (lease, nil) }
-            let failed = state.failed[target]
+            state.failed[target]?.removeAll { !addresses.contains($0) }
+            let failed = state.failed[target] ?? []
             if let number = state.current[target], let address = state.entries[number]?.address,
-                addresses.contains(address), address != failed
+                addresses.contains(address), !failed.contains(address)
             {
                 state.entries[number]?.checkedAt = clock.now
                 return (Self.take(number, &state), address)
             }
-            return (nil, addresses.first { $0 != failed } ?? addresses.first)
+            return (nil, addresses.first { !failed.contains($0) } ?? failed.first)
         }
         return lease ?? install(endpoint, address: address)
     }
 
     /// Ends the use of a client.
     ///
-    /// - Parameter broken: the endpoint gave no answer: its name is looked up again, and another of its addresses tried.
+    /// - Parameter broken: the endpoint gave no answer: its name is looked up again, and another of its addresses
+    ///   tried: one that has not failed, or else the one that failed longest ago.
     func giveBack(_ lease: Lease, broken: Bool) {
         let unused = state.withLock { state -> HTTPClient? in
             guard var entry = state.entries[lease.number] else { return nil }
             entry.users -= 1
             if let address = entry.address {
+                state.failed[entry.target]?.removeAll { $0 == address }
                 if broken {
-                    state.failed[entry.target] = address
+                    state.failed[entry.target, default: []].append(address)
                     entry.checkedAt = clock.now - Self.checkInterval
-                } else if state.failed[entry.target] == address {
-                    state.failed[entry.target] = nil
                 }
             }
             state.entries[lease.number] = entry

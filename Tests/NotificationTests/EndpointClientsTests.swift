@@ -115,6 +115,28 @@ struct EndpointClientsTests {
         await clients.close()
     }
 
+    @Test func everyAddressOfAHostIsTriedBeforeOneThatFailed() async throws {
+        let (a, b, c) = (try address("8.8.8.8"), try address("9.9.9.9"), try address("1.1.1.1"))
+        let answer = Mutex([a, b, c])
+        let clients = EndpointClients(connectionsMaximum: 1) { _ in answer.withLock { $0 } }
+        let endpoint = try endpoint("https://hooks.example.com/")
+        func attempt(broken: Bool) async throws -> InternetAddress? {
+            let lease = try await clients.lease(for: endpoint)
+            clients.giveBack(lease, broken: broken)
+            return lease.address
+        }
+        for expected in [a, b, c, a, b] { #expect(try await attempt(broken: true) == expected) }
+        // It answers by now, and is kept: the others have failed.
+        #expect(try await attempt(broken: false) == c)
+        #expect(try await attempt(broken: true) == c)
+        // All have failed, a longest ago; that is forgotten once the host has it no longer.
+        answer.withLock { $0 = [b, c] }
+        #expect(try await attempt(broken: true) == b)
+        answer.withLock { $0 = [c, b, a] }
+        #expect(try await attempt(broken: false) == a)
+        await clients.close()
+    }
+
     @Test func connectionsGoToTheCheckedAddressUnderTheOwnName() async throws {
         let loopback = try address("127.0.0.1")
         try await WebhookReceiver.with { receiver, port in
