@@ -38,7 +38,7 @@ final class DeliverWebhooks: Service {
         claimer = DeliveryClaimer(
             pool: pool, endpoints: endpoints, settings: settings, queue: queue, metrics: metrics, logger: logger)
         recorder = DeliveryRecorder(
-            pool: pool, queue: queue, disableAfter: settings.disableAfter, report: report, logger: logger)
+            pool: pool, queue: queue, settings: settings, report: report, logger: logger)
         self.clients = clients
         timeout = settings.timeout
         self.logger = logger

@@ -19,11 +19,11 @@ struct DeliveryRecorder {
     /// Whether it has waited once for more to record.
     private var hasGathered = false
 
-    init(pool: PostgresPool, queue: DeliveryQueue, disableAfter: Duration, report: AttemptReport, logger: Logger) {
+    init(pool: PostgresPool, queue: DeliveryQueue, settings: DeliverySettings, report: AttemptReport, logger: Logger) {
         store = DeliveryStore(pool: pool)
         self.queue = queue
         self.report = report
-        health = EndpointHealth(store: EndpointStore(pool: pool), disableAfter: disableAfter, logger: logger)
+        health = EndpointHealth(store: EndpointStore(pool: pool), settings: settings, logger: logger)
     }
 
     /// Takes in what has ended.

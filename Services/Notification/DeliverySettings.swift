@@ -13,6 +13,8 @@ struct DeliverySettings: Sendable {
     var breaker = EndpointBreaker.Settings()
     var lookInterval = Duration.seconds(5)
     var disableAfter = Duration.seconds(5 * 86_400)
+    /// How long after its first failure past `disableAfter` an endpoint must fail again to be switched off.
+    var disableConfirmation = Duration.seconds(3_600)
 
     /// The defaults.
     init() {}

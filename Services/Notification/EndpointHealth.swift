@@ -5,18 +5,20 @@ import ServiceRuntime
 
 /// Notes how endpoints fare, and switches off those that are gone or have done nothing but fail for days.
 struct EndpointHealth {
-    /// How often a success is noted at least: another process may have noted a failure in between.
+    /// How often a success at the first attempt is noted at least: another process may have noted a failure in between.
     static let successInterval = Duration.seconds(30)
 
     private let store: EndpointStore
-    private let disableAfter: Duration
+    private let settings: DeliverySettings
     private let logger: Logger
     private let clock = ContinuousClock()
     private var successNotedAt: [String: ContinuousClock.Instant] = [:]
+    /// The first failure that this process saw after `disableAfter`.
+    private var overdueAt: [String: Date] = [:]
 
-    init(store: EndpointStore, disableAfter: Duration, logger: Logger) {
+    init(store: EndpointStore, settings: DeliverySettings, logger: Logger) {
         self.store = store
-        self.disableAfter = disableAfter
+        self.settings = settings
         self.logger = logger
     }
 
@@ -24,7 +26,7 @@ struct EndpointHealth {
     ///
     /// - Returns: endpoints that were switched off.
     /// - Throws: `PostgresError`.
-    mutating func note(_ finished: [DeliveryInbox.Finished]) async throws -> Set<String> {
+    mutating func note(_ finished: [DeliveryInbox.Finished], now: Date = Date()) async throws -> Set<String> {
         var disabled: Set<String> = []
         for (id, attempts) in Dictionary(grouping: finished, by: \.endpointId) {
             let verdicts = attempts.compactMap(\.verdict)
@@ -32,24 +34,33 @@ struct EndpointHealth {
                 try await disable(id, reason: reason)
                 disabled.insert(id)
             } else if verdicts.contains(where: \.isSuccess) {
-                try await noteSuccess(id)
-            } else if !verdicts.isEmpty, try await noteFailure(id) {
+                try await noteSuccess(id, ofRetry: attempts.contains { $0.number > 1 && $0.verdict.isSuccess })
+            } else if !verdicts.isEmpty, try await noteFailure(id, now: now) {
                 disabled.insert(id)
             }
         }
         return disabled
     }
 
-    private mutating func noteSuccess(_ id: String) async throws {
-        if let last = successNotedAt[id], clock.now - last < Self.successInterval { return }
-        _ = try await store.note(id, succeeded: true)
-        successNotedAt[id] = clock.now
+    private mutating func noteSuccess(_ id: String, ofRetry isRetry: Bool) async throws {
+        let isKnown = successNotedAt[id].map { clock.now - $0 < Self.successInterval } ?? false
+        // Before a retry somebody has noted a failure, perhaps another process a moment ago.
+        guard !isKnown || isRetry else { return }
+        try await store.noteSuccess(id, ifFailing: isKnown)
+        if !isKnown { successNotedAt[id] = clock.now }
     }
 
-    private mutating func noteFailure(_ id: String) async throws -> Bool {
+    private mutating func noteFailure(_ id: String, now: Date) async throws -> Bool {
         successNotedAt[id] = nil
-        guard let since = try await store.note(id, succeeded: false) else { return false }
-        guard Date().timeIntervalSince(since) >= Double(disableAfter.components.seconds) else { return false }
+        guard let since = try await store.noteFailure(id) else { return false }
+        let dueAt = since.addingTimeInterval(settings.disableAfter / .seconds(1))
+        guard now >= dueAt else { return false }
+        // A single failure, long after one of a delivery that was given up, says nothing of the time in between.
+        guard let first = overdueAt[id], first >= dueAt else {
+            overdueAt[id] = now
+            return false
+        }
+        guard now.timeIntervalSince(first) >= settings.disableConfirmation / .seconds(1) else { return false }
         try await disable(id, reason: "it has only failed since \(since.formatted(.iso8601))")
         return true
     }

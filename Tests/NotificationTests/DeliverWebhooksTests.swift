@@ -144,7 +144,9 @@ struct DeliverWebhooksTests: DeliverySuite {
                 try await store.register(["backend"])
                 _ = try await database.pool.query(
                     "UPDATE webhook_endpoints SET failing_since = now() - interval '5 days 1 minute'")
-                try await running([loop(database, endpoints, settings())]) { await receiver.waitForRequests(1) }
+                var settings = settings([.zero])
+                settings.disableConfirmation = .zero
+                try await running([loop(database, endpoints, settings)]) { await receiver.waitForRequests(2) }
                 #expect(try await store.closed(among: ["backend"]).disabled == ["backend"])
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Postgres
 import ServerTesting
 import Synchronization
@@ -36,8 +37,9 @@ struct OutageTests: DeliverySuite {
         settings.lease = .seconds(30 * 86_400)
         settings.lookInterval = .milliseconds(20)
         settings.concurrencyPerEndpoint = concurrency
-        // The breaker's pauses are of the process's own clock, which passes no hour here.
+        // These two are of the process's own clock, which passes no hour here.
         settings.breaker.pauseMaximum = .milliseconds(1)
+        settings.disableConfirmation = .zero
         return settings
     }
 
@@ -145,6 +147,55 @@ struct OutageTests: DeliverySuite {
                 #expect(try audit.map { try $0.decode("action", as: String.self) } == ["enable_endpoint"])
                 #expect(try await store.enable("backend", actor: "ada", reason: "again") == nil, "it is on")
             }
+        }
+    }
+
+    private func health(_ database: TestDatabase) -> EndpointHealth {
+        EndpointHealth(
+            store: EndpointStore(pool: database.pool), settings: DeliverySettings(),
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    }
+
+    private func attempt(_ number: Int, _ status: Int) throws -> [DeliveryInbox.Finished] {
+        let verdict = DeliveryVerdict(
+            .answered(status: status, excerpt: "", retryAfter: nil), attempts: number, schedule: .standardWebhooks,
+            chance: 0)
+        let delivery = LeasedDelivery(
+            due: .init(eventId: "evt_1", endpointId: "backend", attempts: number - 1, body: [], createdAt: Date()),
+            endpoint: try endpoint(1), traceParent: nil, leasedAt: .now)
+        return [.init(delivery, .init(beganAt: Date(), duration: .zero, answer: nil, verdict: verdict))]
+    }
+
+    @Test func successOfARetryEndsWhatAnotherProcessHasNoted() async throws {
+        try await TestDatabase.with { database in
+            let store = EndpointStore(pool: database.pool)
+            try await store.register(["backend"])
+            func failingSince() async throws -> Date? {
+                try await store.states(of: ["backend"])["backend"]?.failingSince
+            }
+            var (one, other) = (health(database), health(database))
+            _ = try await one.note(attempt(1, 200))
+            _ = try await other.note(attempt(1, 500))
+            #expect(try await failingSince() != nil)
+            _ = try await one.note(attempt(2, 200))
+            #expect(try await failingSince() == nil)
+        }
+    }
+
+    @Test func singleFailureLongAfterAnotherDoesNotSwitchOff() async throws {
+        try await TestDatabase.with { database in
+            try await EndpointStore(pool: database.pool).register(["backend"])
+            var health = health(database)
+            func failure(afterHours hours: Double) async throws -> Set<String> {
+                try await health.note(attempt(1, 500), now: Date(timeIntervalSinceNow: hours * 3_600))
+            }
+            // The first could be of a delivery that was given up: nobody tries it again.
+            for hours in [0, 144, 144.9] { #expect(try await failure(afterHours: hours) == []) }
+            // Of another process, a success and a failure.
+            _ = try await database.pool.query(
+                "UPDATE webhook_endpoints SET failing_since = now() + interval '145 hours'")
+            for hours in [146, 288, 288.9] { #expect(try await failure(afterHours: hours) == []) }
+            #expect(try await failure(afterHours: 289.1) == ["backend"])
         }
     }
 

@@ -133,18 +133,28 @@ package struct EndpointStore: Sendable {
             succeededAt: try row.decodeIfPresent("succeeded_at"))
     }
 
-    /// Notes a success or a failure of an endpoint.
+    /// Notes that an endpoint has taken something.
     ///
-    /// - Returns: since when it has only failed; nil after a success.
+    /// - Parameter ifFailing: whether only that is to be noted which ends failures.
     /// - Throws: `PostgresError`.
-    package func note(_ id: String, succeeded: Bool) async throws -> Date? {
+    package func noteSuccess(_ id: String, ifFailing: Bool) async throws {
+        _ = try await pool.query(
+            """
+            UPDATE webhook_endpoints SET failing_since = NULL, succeeded_at = now()
+            WHERE id = \(id) AND (failing_since IS NOT NULL OR NOT \(ifFailing))
+            """)
+    }
+
+    /// Notes a failure of an endpoint.
+    ///
+    /// - Returns: since when it has only failed.
+    /// - Throws: `PostgresError`.
+    package func noteFailure(_ id: String) async throws -> Date? {
         let result = try await pool.query(
             """
-            UPDATE webhook_endpoints
-            SET failing_since = CASE WHEN \(succeeded) THEN NULL ELSE coalesce(failing_since, now()) END,
-                succeeded_at = CASE WHEN \(succeeded) THEN now() ELSE succeeded_at END
+            UPDATE webhook_endpoints SET failing_since = coalesce(failing_since, now())
             WHERE id = \(id) RETURNING failing_since
             """)
-        return try result.rows.first?.decode(Date?.self) ?? nil
+        return try result.rows.first?.decode("failing_since", as: Date.self)
     }
 }
