@@ -8,33 +8,52 @@ final class AddressResolver: Sendable {
     /// The most look-ups at a time: `getaddrinfo` cannot be interrupted, so a dead name server holds each for long.
     static let lookUpsMaximum = 16
 
-    private let lookUps = Mutex(0)
+    typealias Answer = Result<[InternetAddress], AddressError>
+
+    private let lookUp: @Sendable (_ host: String) -> Answer
+    /// Who waits for the look-up of a host, while its thread runs: a host has one, so that a dead one holds one place.
+    private let waiting = Mutex<[String: [PendingAnswer<Answer>]]>([:])
+
+    /// - Parameter lookUp: blocks until it knows.
+    init(lookUp: @escaping @Sendable (_ host: String) -> Answer = { AddressResolver.systemAnswer($0) }) {
+        self.lookUp = lookUp
+    }
 
     /// The addresses of a host, in the system's order of preference; never none.
     ///
-    /// - Parameter timeout: after which the look-up is given up; its thread ends when the system's own time-out does.
+    /// - Parameter timeout: after which it is not waited for any more; its thread ends when the system's own time-out does.
     /// - Throws: `AddressError`.
     func addresses(of host: String, timeout: Duration) async throws -> [InternetAddress] {
-        let hasThread = lookUps.withLock { count in
-            guard count < Self.lookUpsMaximum else { return false }
-            count += 1
+        let answer = PendingAnswer<Answer>()
+        let isFirst = waiting.withLock { waiting -> Bool? in
+            if waiting[host] != nil {
+                waiting[host]?.append(answer)
+                return false
+            }
+            guard waiting.count < Self.lookUpsMaximum else { return nil }
+            waiting[host] = [answer]
             return true
         }
-        guard hasThread else { throw AddressError("too many name look-ups are under way") }
-        let answer = PendingAnswer<Result<[InternetAddress], AddressError>>()
-        _ = BlockingThread.start(name: "resolver") {
-            answer.settle(Self.lookUp(host))
-            self.lookUps.withLock { $0 -= 1 }
-        }
+        guard let isFirst else { throw AddressError("too many name look-ups are under way", isUnanswered: true) }
+        if isFirst { begin(host) }
         let timer = Task {
             try? await Task.sleep(for: timeout)
-            answer.settle(.failure(AddressError("looking the host name up took longer than \(timeout)")))
+            answer.settle(
+                .failure(AddressError("looking the host name up took longer than \(timeout)", isUnanswered: true)))
         }
         defer { timer.cancel() }
         return try await answer.value().get()
     }
 
-    private static func lookUp(_ host: String) -> Result<[InternetAddress], AddressError> {
+    private func begin(_ host: String) {
+        _ = BlockingThread.start(name: "resolver") {
+            let answer = self.lookUp(host)
+            let waiting = self.waiting.withLock { $0.removeValue(forKey: host) } ?? []
+            for waiter in waiting { waiter.settle(answer) }
+        }
+    }
+
+    private static func systemAnswer(_ host: String) -> Answer {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         // Addresses of a family that this machine has no route for are of no use.
@@ -43,7 +62,10 @@ final class AddressResolver: Sendable {
         let code = getaddrinfo(host, nil, &hints, &list)
         defer { if let list { freeaddrinfo(list) } }
         guard code == 0 else {
-            return .failure(AddressError("the host name cannot be resolved: \(String(cString: gai_strerror(code)))"))
+            let error = AddressError(
+                "the host name cannot be resolved: \(String(cString: gai_strerror(code)))",
+                isUnanswered: code == EAI_AGAIN)
+            return .failure(error)
         }
         var addresses: [InternetAddress] = []
         var next = list
@@ -75,9 +97,12 @@ final class AddressResolver: Sendable {
 /// Why an endpoint's address cannot be used; the sentence is safe to keep.
 struct AddressError: Error, Hashable, CustomStringConvertible {
     let description: String
+    /// Whether there was no answer at all: what was checked before may still hold.
+    let isUnanswered: Bool
 
-    init(_ description: String) {
+    init(_ description: String, isUnanswered: Bool = false) {
         self.description = description
+        self.isUnanswered = isUnanswered
     }
 }
 

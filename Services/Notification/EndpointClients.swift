@@ -13,6 +13,8 @@ import Synchronization
 final class EndpointClients: Sendable {
     /// How long a checked address is used before its name is looked up again.
     static let checkInterval = Duration.seconds(60)
+    /// How long a checked address is used while no look-up of its name gets an answer.
+    static let unansweredMaximum = Duration.seconds(3_600)
     /// How long a look-up may take.
     static let lookUpTimeout = Duration.seconds(5)
     /// How long a connection may take to be made, TLS included.
@@ -43,7 +45,9 @@ final class EndpointClients: Sendable {
         let target: Target
         let client: HTTPClient
         let address: InternetAddress?
+        /// When its address was last among those of the host.
         var checkedAt: ContinuousClock.Instant
+        var nextCheck: ContinuousClock.Instant
         var users = 0
         var isRetired = false
     }
@@ -62,7 +66,7 @@ final class EndpointClients: Sendable {
 
     private let resolve: Resolve
     private let connectionsMaximum: Int
-    private let clock = ContinuousClock()
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
 
     /// Makes none yet.
@@ -70,8 +74,12 @@ final class EndpointClients: Sendable {
     /// - Parameters:
     ///   - connectionsMaximum: to one endpoint.
     ///   - resolve: looks a host name up.
-    init(connectionsMaximum: Int, resolve: @escaping Resolve) {
+    init(
+        connectionsMaximum: Int, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        resolve: @escaping Resolve
+    ) {
         self.connectionsMaximum = connectionsMaximum
+        self.now = now
         self.resolve = resolve
     }
 
@@ -90,7 +98,13 @@ final class EndpointClients: Sendable {
         if let lease = state.withLock({ fresh(endpoint, &$0) }) { return lease }
         guard !endpoint.allowsPrivateAddresses else { return install(endpoint, address: nil) }
         let target = Target(endpoint)
-        let addresses = try await checkedAddresses(endpoint)
+        let addresses: [InternetAddress]
+        do {
+            addresses = try await checkedAddresses(endpoint)
+        } catch let error as AddressError where error.isUnanswered {
+            guard let lease = state.withLock({ unanswered(endpoint, &$0) }) else { throw error }
+            return lease
+        }
         let (lease, address) = state.withLock { state -> (Lease?, InternetAddress?) in
             // Somebody else may have installed a client during the look-up.
             if let lease = fresh(endpoint, &state) { return (lease, nil) }
@@ -99,7 +113,9 @@ final class EndpointClients: Sendable {
             if let number = state.current[target], let address = state.entries[number]?.address,
                 addresses.contains(address), !failed.contains(address)
             {
-                state.entries[number]?.checkedAt = clock.now
+                let now = now()
+                state.entries[number]?.checkedAt = now
+                state.entries[number]?.nextCheck = now + Self.checkInterval
                 return (Self.take(number, &state), address)
             }
             return (nil, addresses.first { !failed.contains($0) } ?? failed.first)
@@ -119,7 +135,7 @@ final class EndpointClients: Sendable {
                 state.failed[entry.target]?.removeAll { $0 == address }
                 if broken {
                     state.failed[entry.target, default: []].append(address)
-                    entry.checkedAt = clock.now - Self.checkInterval
+                    entry.nextCheck = now()
                 }
             }
             state.entries[lease.number] = entry
@@ -155,8 +171,18 @@ final class EndpointClients: Sendable {
 
     private func fresh(_ endpoint: WebhookEndpoint, _ state: inout State) -> Lease? {
         guard let number = state.current[Target(endpoint)], let entry = state.entries[number] else { return nil }
-        let isFresh = endpoint.allowsPrivateAddresses || clock.now - entry.checkedAt < Self.checkInterval
+        let isFresh = endpoint.allowsPrivateAddresses || now() < entry.nextCheck
         return isFresh ? Self.take(number, &state) : nil
+    }
+
+    /// The client of before: as safe as it was, since it leads to the address that was checked.
+    private func unanswered(_ endpoint: WebhookEndpoint, _ state: inout State) -> Lease? {
+        let now = now()
+        guard let number = state.current[Target(endpoint)], let entry = state.entries[number],
+            now - entry.checkedAt < Self.unansweredMaximum
+        else { return nil }
+        state.entries[number]?.nextCheck = now + Self.checkInterval
+        return Self.take(number, &state)
     }
 
     private static func take(_ number: Int, _ state: inout State) -> Lease? {
@@ -173,10 +199,11 @@ final class EndpointClients: Sendable {
                 host: endpoint.host, address: address, connectionsMaximum: connectionsMaximum))
         let (lease, unused) = state.withLock { state -> (Lease, HTTPClient?) in
             state.made += 1
-            let number = state.made
+            let (number, now) = (state.made, now())
             let previous = state.current.updateValue(number, forKey: Target(endpoint))
             state.entries[number] = Entry(
-                target: Target(endpoint), client: client, address: address, checkedAt: clock.now, users: 1)
+                target: Target(endpoint), client: client, address: address, checkedAt: now,
+                nextCheck: now + Self.checkInterval, users: 1)
             return (
                 Lease(client: client, address: address, number: number),
                 previous.flatMap { Self.retire($0, &state) }

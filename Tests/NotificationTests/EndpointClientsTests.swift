@@ -137,6 +137,32 @@ struct EndpointClientsTests {
         await clients.close()
     }
 
+    @Test func checkedAddressServesForAnHourWhileNoLookUpIsAnswered() async throws {
+        let start = ContinuousClock.now
+        let passed = Mutex(Duration.zero)
+        let answer = Mutex(Result<[InternetAddress], AddressError>.success([try address("8.8.8.8")]))
+        let clients = EndpointClients(connectionsMaximum: 1, now: { start + passed.withLock { $0 } }) { _ in
+            try answer.withLock { $0 }.get()
+        }
+        let endpoint = try endpoint("https://hooks.example.com/")
+        let first = try await clients.lease(for: endpoint)
+        clients.giveBack(first, broken: false)
+        answer.withLock { $0 = .failure(AddressError("too many", isUnanswered: true)) }
+        // Looked up again since the address is old, and then since the endpoint gave no answer.
+        for minutes in [2, 59] {
+            passed.withLock { $0 = .seconds(minutes * 60) }
+            let next = try await clients.lease(for: endpoint)
+            #expect(next.client === first.client)
+            clients.giveBack(next, broken: true)
+        }
+        answer.withLock { $0 = .failure(AddressError("no such host")) }
+        await #expect(throws: AddressError.self) { _ = try await clients.lease(for: endpoint) }
+        passed.withLock { $0 = EndpointClients.unansweredMaximum }
+        answer.withLock { $0 = .failure(AddressError("too many", isUnanswered: true)) }
+        await #expect(throws: AddressError.self) { _ = try await clients.lease(for: endpoint) }
+        await clients.close()
+    }
+
     @Test func connectionsGoToTheCheckedAddressUnderTheOwnName() async throws {
         let loopback = try address("127.0.0.1")
         try await WebhookReceiver.with { receiver, port in

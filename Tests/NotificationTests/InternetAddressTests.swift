@@ -1,3 +1,4 @@
+import Dispatch
 import ServiceRuntime
 import Testing
 
@@ -53,5 +54,30 @@ import Testing
         await #expect(throws: AddressError.self) {
             _ = try await AddressResolver().addresses(of: "no-such-host.invalid", timeout: .seconds(10))
         }
+    }
+    @Test(.timeLimit(.minutes(1))) func hostHoldsOnePlaceUntilItsLookUpHasEnded() async throws {
+        let addresses = [try #require(InternetAddress("8.8.8.8"))]
+        let gate = DispatchSemaphore(value: 0)
+        let resolver = AddressResolver { _ in
+            gate.wait()
+            gate.signal()
+            return .success(addresses)
+        }
+        func failure(_ host: String) async -> AddressError? {
+            await #expect(throws: AddressError.self) { _ = try await resolver.addresses(of: host, timeout: .zero) }
+        }
+        // Given up one after the other, and more often than there are places.
+        for _ in 0...AddressResolver.lookUpsMaximum {
+            #expect(await failure("1.example")?.description.contains("longer than") == true)
+        }
+        for number in 2...AddressResolver.lookUpsMaximum {
+            #expect(await failure("\(number).example")?.description.contains("longer than") == true)
+        }
+        let late = await failure("late.example")
+        #expect(late == AddressError("too many name look-ups are under way", isUnanswered: true))
+        async let answer = resolver.addresses(of: "1.example", timeout: .seconds(60))
+        gate.signal()
+        let found = try await answer
+        #expect(found == addresses)
     }
 }
