@@ -31,7 +31,8 @@ enum WorkerMetrics {
                 Queued calls to Apple that were attempted: consumption, finish, account_token, extension; done, retry, refused, lapsed.
                 """),
         .gauge(
-            "countersign_app_store_breaker_open", ["host"], help: "1 while the host rests because it does not answer."),
+            "countersign_app_store_breaker_open", ["host", "use"],
+            help: "1 while the host rests because it does not answer: for lookups, or for calls in the background."),
         .counter(
             "countersign_app_store_budget_refusals_total", ["host"],
             help: "Calls that were put off, because their budget had no room in time."),

@@ -38,18 +38,18 @@ struct AppStorePaceTests {
 
     private func pace(
         perSecond: Double = 10_000, breaker: CircuitBreaker.Settings = .init(),
-        onOutage: @escaping AppStorePace.OnOutage = { _ in }
+        onOutage: @escaping AppStorePace.OnOutage = { _ in }, probe: @escaping AppStorePace.Probe = {}
     ) -> AppStorePace {
         AppStorePace(
-            rates: AppStoreRates(perSecond: perSecond, share: 1), breaker: breaker, logger: Stage.quiet,
+            rates: AppStoreRates(perSecond: perSecond, share: 1), breaker: breaker, logger: Stage.quiet, probe: probe,
             onOutage: onOutage)
     }
 
     private func call(
-        _ pace: AppStorePace, _ host: AppStoreHost = .main, app: String = "a", patience: Duration = .seconds(30),
-        _ body: @escaping @Sendable () async throws -> Bool
+        _ pace: AppStorePace, _ host: AppStoreHost = .main, app: String = "a", use: CallUse = .lookups,
+        patience: Duration = .seconds(30), _ body: @escaping @Sendable () async throws -> Bool
     ) async -> CallOutcome<Bool> {
-        await pace.call(host, app: app, priority: .player, asker: "", patience: patience, body)
+        await pace.call(host, app: app, use: use, priority: .player, asker: "", patience: patience, body)
     }
 
     @Test("A 429 is honoured to the millisecond: nobody asks before, and who does not wait is told when")
@@ -158,7 +158,7 @@ struct AppStorePaceTests {
     @Test("Each host has a breaker of its own, and only the main one's outage is told")
     func hosts() async {
         let told = Mutex<[Bool]>([])
-        let pace = pace { isOut in told.withLock { $0.append(isOut) } }
+        let pace = pace(onOutage: { isOut in told.withLock { $0.append(isOut) } })
         let other = AppStoreHost(kind: .verifyReceipt, environment: .production)
         for _ in 0..<20 { _ = await call(pace, other) { throw Self.trouble } }
         #expect(pace.breaker(of: other).isOpen)
@@ -168,31 +168,51 @@ struct AppStorePaceTests {
         #expect(told.withLock { $0 } == [true])
     }
 
-    @Test("While the main host rests, the call that last failed is repeated until it is answered")
+    @Test("Sweeps and queued calls that always fail rest by themselves, and hold up no lookup")
+    func background() async {
+        let told = Mutex<[Bool]>([])
+        let pace = pace(onOutage: { isOut in told.withLock { $0.append(isOut) } })
+        for _ in 0..<20 { _ = await call(pace, use: .background) { throw Self.trouble } }
+        #expect(await call(pace, use: .background) { true }.name == "unavailable")
+        #expect(pace.breaker(of: .main, for: .background).isOpen)
+        #expect(!pace.isOut)
+        #expect(told.withLock { $0 } == [])
+        #expect(await call(pace) { true }.name == "answer")
+    }
+
+    @Test("While the main host rests, it is asked what is nobody's: a call that always fails keeps no lookup waiting")
     func prober() async throws {
         let (changes, change) = AsyncStream<Bool>.makeStream()
         var settings = CircuitBreaker.Settings(samplesMinimum: 2)
         settings.probeDelay = .milliseconds(10)
         settings.probeDelayMaximum = .milliseconds(20)
-        let pace = pace(breaker: settings) { change.yield($0) }
+        let probes = Mutex(0)
+        let probe: AppStorePace.Probe = {
+            let count = probes.withLock { probes in
+                probes += 1
+                return probes
+            }
+            // Two that fail, and one that is answered.
+            guard count > 2 else { throw Self.trouble }
+        }
+        let pace = pace(breaker: settings, onOutage: { change.yield($0) }, probe: probe)
         let prober = OutageProber(pace: pace)
         let running = Task { try await prober.run() }
-        let calls = Mutex(0)
-        let body: @Sendable () async throws -> Bool = {
-            let count = calls.withLock { calls in
-                calls += 1
-                return calls
-            }
-            // Two calls, two probes that fail, and one that is answered.
-            guard count > 4 else { throw Self.trouble }
-            return true
+        let failures = Mutex(0)
+        let failing: @Sendable () async throws -> Bool = {
+            failures.withLock { $0 += 1 }
+            throw Self.trouble
         }
-        for _ in 0..<2 { _ = await call(pace) { try await body() } }
+        for _ in 0..<2 { _ = await call(pace) { try await failing() } }
         var told = changes.makeAsyncIterator()
         #expect(await told.next() == true)
         prober.wake()
         #expect(await told.next() == false)
-        #expect(calls.withLock { $0 } == 5)
+        #expect(probes.withLock { $0 } == 3)
+        #expect(failures.withLock { $0 } == 2, "nobody's call is repeated")
+        #expect(await call(pace) { true }.name == "answer")
+        let again = await call(pace) { try await failing() }
+        #expect(again.name == "unavailable")
         #expect(await call(pace) { true }.name == "answer")
         running.cancel()
         try await running.value

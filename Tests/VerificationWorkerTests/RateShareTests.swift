@@ -11,7 +11,7 @@ struct RateShareTests {
     @Test("A worker whose group is still forming may ask: partitions that come refuse nothing until the next look")
     func beforeTheFirstPartition() async throws {
         let pace = AppStorePace(
-            rates: AppStoreRates(perSecond: 10_000, share: 1), breaker: .init(), logger: Stage.quiet)
+            rates: AppStoreRates(perSecond: 10_000, share: 1), breaker: .init(), logger: Stage.quiet, probe: {})
         let (looks, looked) = AsyncStream.makeStream(of: Void.self)
         let share = RateShare.task(
             pace: pace, total: { 12 },

@@ -199,7 +199,9 @@ struct TransactionLookupTests {
         }
     }
 
-    @Test("An outage pauses, its end resumes, and nothing that is genuine was refused", .timeLimit(.minutes(2)))
+    @Test(
+        "An outage pauses, its end resumes whatever is asked, and nothing that is genuine was refused",
+        .timeLimit(.minutes(2)))
     func outage() async throws {
         try await Stage.run { stage in
             let sold = try await stage.simulator.sell(count: 30)
@@ -217,9 +219,15 @@ struct TransactionLookupTests {
                 var told = changes.makeAsyncIterator()
                 #expect(await told.next() == true)
                 prober.wake()
-                try await stage.simulator.behave()
+                // Apple is back; for one purchase it never is.
+                let path = "/inApps/v1/transactions/\(sold[0].transactionId)"
+                try await stage.simulator.control(
+                    .PUT, "faults",
+                    "{\"rules\":[{\"match\":{\"path\":\"\(path)\"},\"fault\":{\"kind\":\"status\",\"status\":500}}]}")
                 #expect(await told.next() == false)
-                #expect(await findings(submissions, access).map(\.name) == sold.map { _ in "genuine" })
+                let names = await findings(submissions, access).map(\.name)
+                #expect(names == ["unknown"] + sold.dropFirst().map { _ in "genuine" })
+                #expect(!access.pace.isOut)
                 running.cancel()
                 try await running.value
             }

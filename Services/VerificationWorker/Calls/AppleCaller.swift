@@ -113,7 +113,8 @@ struct AppleCaller: Sendable {
         let environment: AppStoreEnvironment = call.environment == .production ? .production : .sandbox
         let outcome = await pace.call(
             AppStoreHost(kind: .serverAPI, environment: environment), app: call.app, callClass: callClass,
-            priority: call.secondsLeft == nil ? .sweep : .deadline, asker: call.kind.rawValue, patience: patience
+            use: .background, priority: call.secondsLeft == nil ? .sweep : .deadline, asker: call.kind.rawValue,
+            patience: patience
         ) { try await body(environment) }
         switch outcome {
         case .answer(.unknown): return unknown(call)

@@ -17,6 +17,10 @@ struct AppStoreAccess: Service {
     static let connectTimeout = TimeAmount.seconds(5)
     /// How long a responder of certificates is waited for.
     static let responderTimeout = Duration.seconds(5)
+    /// What Apple is asked about to learn whether it is there again, with Get Transaction Info.
+    ///
+    /// It has the form of an id, and no purchase has it: that Apple knows none is an answer.
+    static let probedTransactionId = "2000000000000000"
 
     /// The apps that are served; others from ``ServedApps/use(_:)`` on.
     let apps: ServedApps
@@ -44,8 +48,11 @@ struct AppStoreAccess: Service {
             AppStoreServerClient(http: http, key: key, bundleId: bundleId, hosts: hosts, limits: limits)
         }
         let pace = AppStorePace(
-            rates: settings.rates, sweepShare: sweepShare, breaker: settings.breaker, logger: logger, onOutage: onOutage
-        )
+            rates: settings.rates, sweepShare: sweepShare, breaker: settings.breaker, logger: logger,
+            probe: {
+                // Where no app has a key any more, nobody can ask, and nothing need wait for the host.
+                _ = try await apps.anyClient?.transactionInfo(Self.probedTransactionId, in: .production)
+            }, onOutage: onOutage)
         let verifier = SignedDataVerifier(roots: roots, xcode: xcode)
         let offline = OfflineJudge(
             apps: apps, signedData: verifier,

@@ -14,10 +14,11 @@ enum LookupMetrics {
                 samples += Self.samples(of: key, statistics)
             }
             for host in AppStoreHost.all {
-                samples.append(
+                samples += CallUse.allCases.map { use in
                     GaugeSample(
-                        "countersign_app_store_breaker_open", labels: [("host", host.name)],
-                        access.pace.breaker(of: host).isOpen ? 1 : 0))
+                        "countersign_app_store_breaker_open", labels: [("host", host.name), ("use", use.rawValue)],
+                        access.pace.breaker(of: host, for: use).isOpen ? 1 : 0)
+                }
             }
             return samples
         }

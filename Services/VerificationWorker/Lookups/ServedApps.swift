@@ -30,6 +30,14 @@ final class ServedApps: Sendable {
     /// Asks Apple about an app; nil for one without a key.
     func client(of bundleId: String) -> AppStoreServerClient? { state.withLock { $0.clients[bundleId] } }
 
+    /// Asks Apple about some app, if possible one that production knows; nil where none has a key.
+    var anyClient: AppStoreServerClient? {
+        state.withLock { state in
+            let released = state.clients.first { state.apps[$0.key]?.isReleased ?? false }
+            return (released ?? state.clients.first)?.value
+        }
+    }
+
     /// The apps that have a key, sorted.
     var withClients: [String] { state.withLock { $0.clients.keys.sorted() } }
 

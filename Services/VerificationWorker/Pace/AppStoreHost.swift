@@ -34,6 +34,14 @@ enum CallClass: String, Sendable, Hashable, CaseIterable {
     case tokens
 }
 
+/// What a call is for: each use has breakers of its own, so that calls of one that never succeed hold up nothing of the other.
+enum CallUse: String, Sendable, Hashable, CaseIterable {
+    /// What somebody waits for.
+    case lookups
+    /// The sweep's, and those that fulfillment queued.
+    case background
+}
+
 /// Whose calls Apple counts together (ADP, Identifying rate limits).
 struct BudgetKey: Sendable, Hashable {
     let app: String

@@ -5,9 +5,9 @@ import Metrics
 import Pacing
 import PurchaseModel
 import ServiceRuntime
-import Synchronization
 
-/// Asks Apple's hosts at the pace that they bear: a budget for each app, host and class of calls, a breaker for each host.
+/// Asks Apple's hosts at the pace that they bear: a budget for each app, host and class of calls, a breaker for each host
+/// and use.
 final class AppStorePace: Sendable {
     /// The longest that a 429 is believed: Apple counts by the hour.
     static let closureMaximum = Duration.seconds(2 * 3_600)
@@ -18,35 +18,46 @@ final class AppStorePace: Sendable {
 
     /// Told when the main host goes away and comes back, in order.
     typealias OnOutage = @Sendable (_ isOut: Bool) -> Void
+    /// Asks the main host a question that is nobody's; throws as a call does.
+    typealias Probe = @Sendable () async throws -> Void
+
+    private struct BreakerKey: Hashable {
+        let host: AppStoreHost
+        let use: CallUse
+    }
 
     private let budgets: RateBudgets<BudgetKey>
     /// What sweeps may use of each: players would find a budget empty otherwise that nobody else has used.
     private let sweepBudgets: RateBudgets<BudgetKey>
-    private let breakers: [AppStoreHost: CircuitBreaker]
-    /// Repeats the call that last failed at the main host; says whether the host is there.
-    private let lastFailure = Mutex<(@Sendable () async -> AppStoreServerError.HostHealth)?>(nil)
+    private let breakers: [BreakerKey: CircuitBreaker]
+    private let ask: Probe
     private let logger: Logger
     private let metrics = AppStoreCallMetrics()
 
+    /// - Parameter probe: what is asked while the main host rests. No call of somebody's is repeated for that: it may be
+    ///   one that never succeeds, and lookups would wait for ever.
     init(
         rates: AppStoreRates, sweepShare: Double = 1, breaker settings: CircuitBreaker.Settings, logger: Logger,
-        onOutage: @escaping OnOutage = { _ in }
+        probe: @escaping Probe, onOutage: @escaping OnOutage = { _ in }
     ) {
         budgets = RateBudgets(budgetsMaximum: AppStoreRates.budgetsMaximum) { rates.limit(of: $0) }
         sweepBudgets = RateBudgets(budgetsMaximum: AppStoreRates.budgetsMaximum) { key in
             let limit = rates.limit(of: key)
             return RateBudget.Limit(perSecond: limit.perSecond * sweepShare, burst: 1)
         }
-        var breakers: [AppStoreHost: CircuitBreaker] = [:]
+        var breakers: [BreakerKey: CircuitBreaker] = [:]
         for host in AppStoreHost.all {
-            breakers[host] = CircuitBreaker(settings: settings) { isOpen in
-                logger.warning(
-                    isOpen ? "a host of Apple's rests" : "a host of Apple's is back",
-                    metadata: .fields([.host: "\(host.name)"]))
-                if host == .main { onOutage(isOpen) }
+            for use in CallUse.allCases {
+                breakers[BreakerKey(host: host, use: use)] = CircuitBreaker(settings: settings) { isOpen in
+                    logger.warning(
+                        isOpen ? "a host of Apple's rests: \(use)" : "a host of Apple's is back: \(use)",
+                        metadata: .fields([.host: "\(host.name)"]))
+                    if host == .main, use == .lookups { onOutage(isOpen) }
+                }
             }
         }
         self.breakers = breakers
+        ask = probe
         self.logger = logger
     }
 
@@ -56,9 +67,9 @@ final class AppStorePace: Sendable {
         sweepBudgets.setShare(share)
     }
 
-    /// The breaker of a host.
-    func breaker(of host: AppStoreHost) -> CircuitBreaker {
-        breakers[host] ?? CircuitBreaker()
+    /// The breaker of a host, for calls of one use.
+    func breaker(of host: AppStoreHost, for use: CallUse = .lookups) -> CircuitBreaker {
+        breakers[BreakerKey(host: host, use: use)] ?? CircuitBreaker()
     }
 
     /// Every budget at this moment; of very many the first ``budgetsToldMaximum``, by app, host and class.
@@ -77,14 +88,15 @@ final class AppStorePace: Sendable {
     ///
     /// - Parameters:
     ///   - callClass: whose budget it is taken from.
+    ///   - use: whose breaker it is told to.
     ///   - asker: the account that it is for; see `RateBudget.acquire`.
     ///   - patience: how long it may wait for room.
     ///   - body: the call; throws `AppStoreServerError` or `CancellationError`.
     func call<Value: Sendable>(
-        _ host: AppStoreHost, app: String, callClass: CallClass = .usual, priority: Priority, asker: String,
-        patience: Duration, _ body: @escaping @Sendable () async throws -> Value
+        _ host: AppStoreHost, app: String, callClass: CallClass = .usual, use: CallUse = .lookups, priority: Priority,
+        asker: String, patience: Duration, _ body: @Sendable () async throws -> Value
     ) async -> CallOutcome<Value> {
-        let breaker = breaker(of: host)
+        let breaker = breaker(of: host, for: use)
         // No room is used up for a call that would not go out.
         if let wait = breaker.nextProbe, wait > .zero {
             return .later(.appStoreUnavailable, afterSeconds: wait.inSeconds)
@@ -108,60 +120,58 @@ final class AppStorePace: Sendable {
         let start = ContinuousClock.now
         let result = await Self.caught(body)
         metrics.record(host, result, took: ContinuousClock.now - start)
-        return outcome(result, host: host, budget: budget, admission, body)
+        Self.report(result, admission, to: breaker)
+        return outcome(result, host: host, budget: budget, breaker: breaker)
     }
 
-    /// Calls the main host once more if its turn has come; returns when to look again, nil when the host is back.
+    /// Asks the main host if its turn has come; returns when to look again, nil when the host is back.
     func probe() async -> Duration? {
         let breaker = breaker(of: .main)
-        guard breaker.isOpen else { return nil }
-        if let wait = breaker.nextProbe, wait > .zero { return max(wait, AppStorePace.probePause) }
-        guard let call = lastFailure.withLock({ $0 }) else { return AppStorePace.probePause }
         switch breaker.admit() {
         case .allowed: return nil
         case .refused(let wait): return max(wait, AppStorePace.probePause)
         case .probe: break
         }
-        let health = await call()
-        switch health {
-        case .isThere: breaker.succeeded(.probe)
-        case .isInTrouble: breaker.failed(.probe)
-        case .isNotKnown: breaker.abandoned(.probe)
-        }
+        Self.report(await Self.caught(ask), .probe, to: breaker)
         Self.calls(.main, outcome: "probe").increment()
-        return breaker.isOpen ? max(breaker.nextProbe ?? .zero, AppStorePace.probePause) : nil
+        return breaker.nextProbe.map { max($0, AppStorePace.probePause) }
+    }
+
+    /// Tells a breaker what came of a call; of one that was cancelled nothing is known.
+    private static func report<Value: Sendable>(
+        _ result: Result<Value, any Error>, _ admission: CircuitBreaker.Admission, to breaker: CircuitBreaker
+    ) {
+        let health: AppStoreServerError.HostHealth =
+            switch result {
+            case .success: .isThere
+            case .failure(let error as AppStoreServerError): error.hostHealth
+            case .failure: .isNotKnown
+            }
+        switch health {
+        case .isThere: breaker.succeeded(admission)
+        case .isInTrouble: breaker.failed(admission)
+        case .isNotKnown: breaker.abandoned(admission)
+        }
     }
 
     private func outcome<Value: Sendable>(
-        _ result: Result<Value, any Error>, host: AppStoreHost, budget: RateBudget,
-        _ admission: CircuitBreaker.Admission, _ body: @escaping @Sendable () async throws -> Value
+        _ result: Result<Value, any Error>, host: AppStoreHost, budget: RateBudget, breaker: CircuitBreaker
     ) -> CallOutcome<Value> {
-        let breaker = breaker(of: host)
         switch result {
         case .success(let value):
-            breaker.succeeded(admission)
             Self.calls(host, outcome: "answer").increment()
             return .answer(value)
         case .failure(let error as AppStoreServerError):
             Self.calls(host, outcome: error.category.rawValue).increment()
-            switch error.hostHealth {
-            case .isThere: breaker.succeeded(admission)
-            case .isInTrouble:
-                if host == .main { remember(body) }
-                breaker.failed(admission)
-            case .isNotKnown: breaker.abandoned(admission)
-            }
-            return refusal(error, host: host, budget: budget)
+            return refusal(error, budget: budget, breaker: breaker)
         case .failure:
-            // The task was cancelled: nothing is known of the host.
-            breaker.abandoned(admission)
             Self.calls(host, outcome: "cancelled").increment()
             return .later(.appStoreUnavailable, afterSeconds: RetryTime.late)
         }
     }
 
     private func refusal<Value: Sendable>(
-        _ error: AppStoreServerError, host: AppStoreHost, budget: RateBudget
+        _ error: AppStoreServerError, budget: RateBudget, breaker: CircuitBreaker
     ) -> CallOutcome<Value> {
         switch error.category {
         case .rateLimited:
@@ -169,7 +179,7 @@ final class AppStorePace: Sendable {
             budget.close(for: wait)
             return .later(.rateLimited, afterSeconds: wait.inSeconds)
         case .server, .transport, .unreadable:
-            let wait = breaker(of: host).nextProbe?.inSeconds ?? RetryTime.appStoreTrouble
+            let wait = breaker.nextProbe?.inSeconds ?? RetryTime.appStoreTrouble
             return .later(.appStoreUnavailable, afterSeconds: max(wait, RetryTime.late))
         case .notFound, .unauthorized, .invalidRequest:
             return .refused(error)
@@ -182,18 +192,6 @@ final class AppStorePace: Sendable {
         let milliseconds = (instant.timeIntervalSince(now) * 1_000).rounded(.up)
         let most = AppStorePace.closureMaximum.inSeconds * 1_000
         return .milliseconds(Int64(min(max(milliseconds, 1), most)))
-    }
-
-    private func remember<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) {
-        lastFailure.withLock { last in
-            last = {
-                switch await Self.caught(body) {
-                case .success: .isThere
-                case .failure(let error as AppStoreServerError): error.hostHealth
-                case .failure: .isNotKnown
-                }
-            }
-        }
     }
 
     @inline(never)

@@ -1,7 +1,6 @@
 import ServiceLifecycle
 
-/// While the main host rests, asks it again and again by its breaker's schedule: nobody else does, since the lookups are
-/// paused.
+/// While the main host rests, asks it again and again by its breaker's schedule: no lookup does, since they are paused.
 struct OutageProber: Service {
     private let pace: AppStorePace
     private let outages: AsyncStream<Void>

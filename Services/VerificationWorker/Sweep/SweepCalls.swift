@@ -34,7 +34,7 @@ struct SweepCalls: Sendable {
         }
         let outcome = await pace.call(
             AppStoreHost(kind: .serverAPI, environment: environment), app: app.bundleId, callClass: callClass,
-            priority: .sweep, asker: Self.asker, patience: Self.patience
+            use: .background, priority: .sweep, asker: Self.asker, patience: Self.patience
         ) { try await body(client, environment) }
         switch outcome {
         case .answer(let value): return .value(value)
