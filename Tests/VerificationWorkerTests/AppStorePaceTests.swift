@@ -109,10 +109,48 @@ struct AppStorePaceTests {
     @Test("What Retry-After may say")
     func waits() {
         let now = Date(timeIntervalSince1970: 1_700_000_000)
-        #expect(AppStorePace.wait(until: now.addingTimeInterval(1.2345), now: now) == .milliseconds(1_235))
-        #expect(AppStorePace.wait(until: nil, now: now) == .seconds(5))
-        #expect(AppStorePace.wait(until: now.addingTimeInterval(-5), now: now) == .milliseconds(1))
-        #expect(AppStorePace.wait(until: .distantFuture, now: now) == .seconds(7_200))
+        #expect(RateLimitStreak.wait(until: now.addingTimeInterval(1.2345), now: now) == Duration.milliseconds(1_235))
+        #expect(RateLimitStreak.wait(until: nil, now: now) == nil)
+        #expect(RateLimitStreak.wait(until: now, now: now) == nil)
+        #expect(RateLimitStreak.wait(until: now.addingTimeInterval(-5), now: now) == nil)
+        #expect(RateLimitStreak.wait(until: .distantFuture, now: now) == Duration.seconds(7_200))
+    }
+
+    @Test("A Retry-After that is past by our clock counts like none")
+    func past() async {
+        let pace = pace()
+        let instant = Date().addingTimeInterval(-5)
+        let limited = await call(pace) {
+            throw AppStoreServerError.made(.rateLimited, status: 429, retryAfter: instant)
+        }
+        #expect(limited.seconds == 5)
+        #expect(await call(pace, patience: .zero) { true }.name == "rateLimited")
+    }
+
+    @Test("Each 429 in a row doubles the least pause, and another answer ends the row")
+    func row() {
+        var streak = RateLimitStreak()
+        let start = ContinuousClock.now
+        var now = start
+        var pauses: [Duration] = []
+        for _ in 0..<6 {
+            let pause = streak.pause(nil, sent: now, now: now)
+            let underWay = streak.pause(nil, sent: now.advanced(by: .seconds(-1)), now: now)
+            #expect(underWay == pause, "what went out before is of the same 429")
+            #expect(!streak.isOver(byAnswerToCallSent: now))
+            pauses.append(pause)
+            now = now.advanced(by: pause)
+        }
+        #expect(pauses == [5, 10, 20, 40, 60, 60].map { Duration.seconds($0) })
+        #expect(streak.isOver(byAnswerToCallSent: now))
+
+        var named = RateLimitStreak()
+        now = start
+        for (wait, expected) in [(1, 1), (1, 10), (3_600, 3_600), (1, 40)] {
+            let pause = named.pause(Duration.seconds(wait), sent: now, now: now)
+            #expect(pause == .seconds(expected))
+            now = now.advanced(by: pause)
+        }
     }
 
     @Test("The breaker opens at an outage, and whoever comes then is not let through")
@@ -151,7 +189,8 @@ struct AppStorePaceTests {
         ])
     func refusals(error: AppStoreServerError) async {
         let pace = pace()
-        for _ in 0..<30 { _ = await call(pace) { throw error } }
+        // Each app has a budget of its own, or a 429 would hold up the next call.
+        for index in 0..<30 { _ = await call(pace, app: "\(index)") { throw error } }
         #expect(!pace.isOut)
     }
 

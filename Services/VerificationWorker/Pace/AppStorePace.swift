@@ -5,12 +5,11 @@ import Metrics
 import Pacing
 import PurchaseModel
 import ServiceRuntime
+import Synchronization
 
 /// Asks Apple's hosts at the pace that they bear: a budget for each app, host and class of calls, a breaker for each host
 /// and use.
 final class AppStorePace: Sendable {
-    /// The longest that a 429 is believed: Apple counts by the hour.
-    static let closureMaximum = Duration.seconds(2 * 3_600)
     /// The shortest pause between two looks at a host that rests.
     static let probePause = Duration.milliseconds(10)
     /// Budgets that metrics tell of: three series each, of the few thousand that a process may have.
@@ -30,6 +29,8 @@ final class AppStorePace: Sendable {
     /// What sweeps may use of each: players would find a budget empty otherwise that nobody else has used.
     private let sweepBudgets: RateBudgets<BudgetKey>
     private let breakers: [BreakerKey: CircuitBreaker]
+    /// Of the budgets whose last answer was a 429.
+    private let streaks = Mutex<[BudgetKey: RateLimitStreak]>([:])
     private let ask: Probe
     private let logger: Logger
     private let metrics = AppStoreCallMetrics()
@@ -121,7 +122,7 @@ final class AppStorePace: Sendable {
         let result = await Self.caught(body)
         metrics.record(host, result, took: ContinuousClock.now - start)
         Self.report(result, admission, to: breaker)
-        return outcome(result, host: host, budget: budget, breaker: breaker)
+        return outcome(result, of: key, sent: start, breaker: breaker)
     }
 
     /// Asks the main host if its turn has come; returns when to look again, nil when the host is back.
@@ -155,43 +156,46 @@ final class AppStorePace: Sendable {
     }
 
     private func outcome<Value: Sendable>(
-        _ result: Result<Value, any Error>, host: AppStoreHost, budget: RateBudget, breaker: CircuitBreaker
+        _ result: Result<Value, any Error>, of key: BudgetKey, sent: ContinuousClock.Instant, breaker: CircuitBreaker
     ) -> CallOutcome<Value> {
         switch result {
         case .success(let value):
-            Self.calls(host, outcome: "answer").increment()
+            endStreak(of: key, sent: sent)
+            Self.calls(key.host, outcome: "answer").increment()
             return .answer(value)
         case .failure(let error as AppStoreServerError):
-            Self.calls(host, outcome: error.category.rawValue).increment()
-            return refusal(error, budget: budget, breaker: breaker)
+            Self.calls(key.host, outcome: error.category.rawValue).increment()
+            return refusal(error, of: key, sent: sent, breaker: breaker)
         case .failure:
-            Self.calls(host, outcome: "cancelled").increment()
+            Self.calls(key.host, outcome: "cancelled").increment()
             return .later(.appStoreUnavailable, afterSeconds: RetryTime.late)
         }
     }
 
     private func refusal<Value: Sendable>(
-        _ error: AppStoreServerError, budget: RateBudget, breaker: CircuitBreaker
+        _ error: AppStoreServerError, of key: BudgetKey, sent: ContinuousClock.Instant, breaker: CircuitBreaker
     ) -> CallOutcome<Value> {
         switch error.category {
         case .rateLimited:
-            let wait = Self.wait(until: error.retryAfter, now: Date())
-            budget.close(for: wait)
-            return .later(.rateLimited, afterSeconds: wait.inSeconds)
+            let named = RateLimitStreak.wait(until: error.retryAfter, now: Date())
+            let pause = streaks.withLock { streaks in
+                streaks[key, default: RateLimitStreak()].pause(named, sent: sent, now: .now)
+            }
+            budgets.budget(for: key).close(for: pause)
+            return .later(.rateLimited, afterSeconds: pause.inSeconds)
         case .server, .transport, .unreadable:
             let wait = breaker.nextProbe?.inSeconds ?? RetryTime.appStoreTrouble
             return .later(.appStoreUnavailable, afterSeconds: max(wait, RetryTime.late))
         case .notFound, .unauthorized, .invalidRequest:
+            endStreak(of: key, sent: sent)
             return .refused(error)
         }
     }
 
-    /// How long a 429 keeps us away: to the instant that Apple names, and never less.
-    static func wait(until instant: Date?, now: Date) -> Duration {
-        guard let instant else { return .seconds(RetryTime.rateLimited) }
-        let milliseconds = (instant.timeIntervalSince(now) * 1_000).rounded(.up)
-        let most = AppStorePace.closureMaximum.inSeconds * 1_000
-        return .milliseconds(Int64(min(max(milliseconds, 1), most)))
+    private func endStreak(of key: BudgetKey, sent: ContinuousClock.Instant) {
+        streaks.withLock { streaks in
+            if let streak = streaks[key], streak.isOver(byAnswerToCallSent: sent) { streaks[key] = nil }
+        }
     }
 
     @inline(never)
