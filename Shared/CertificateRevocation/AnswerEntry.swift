@@ -1,7 +1,7 @@
 import Foundation
 
-/// What is known of one certificate: the last answer that counted, the failure since then, if there was one, and whether
-/// it has expired.
+/// What is known of one certificate: the last answer that counted, the failure since then, if there was one, whether it
+/// has expired, and whether there is anybody to ask.
 struct AnswerEntry {
     enum Limit {
         /// How soon after an answer the next question may follow, in seconds: responders repeat answers that they made
@@ -29,13 +29,14 @@ struct AnswerEntry {
     private var failure: Failure?
     /// When the certificate expired, if that was seen.
     private var expiry: Date?
+    private var namesNoResponder = false
     /// Whether a question is under way.
     var isAsked = false
     /// A number that grows with every use of any entry.
     var lastUse: UInt64 = 0
 
     func need(at now: Date, settings: RevocationChecker.Settings) -> Need {
-        if hasExpired(at: now) { return .nothing }
+        if namesNoResponder || hasExpired(at: now) { return .nothing }
         let hasFailed = failure.map { hasJustFailed($0, at: now, settings: settings) } ?? false
         if let answer, isFresh(answer, at: now) {
             let renewal = max(
@@ -56,6 +57,7 @@ struct AnswerEntry {
             case .revoked(let date, _): return .revoked(at: date)
             }
         }
+        if namesNoResponder { return .noResponder }
         if hasExpired(at: now) { return .expired }
         return .unknown(failure?.reason ?? "there was no answer")
     }
@@ -72,6 +74,7 @@ struct AnswerEntry {
         case .expired(let date):
             // What was answered before stays.
             expiry = date
+        case .noResponder: namesNoResponder = true
         case .failed(let new):
             failure = Failure(reason: new.reason, at: now)
         }

@@ -9,15 +9,19 @@ enum ResponderAddress {
     }
 
     /// The URL that is given instead, or else the first http or https one that the certificate names as its OCSP
-    /// responder (RFC 5280, section 4.2.2.1).
-    static func url(of certificate: Certificate, instead: String?) throws(RevocationFailure) -> String {
+    /// responder (RFC 5280, section 4.2.2.1); nil when it names none at all.
+    static func url(of certificate: Certificate, instead: String?) throws(RevocationFailure) -> String? {
         if let instead {
             guard isUsable(instead) else { throw RevocationFailure("the responder of the settings is no http URL") }
             return instead
         }
-        guard let access = try? certificate.extensions.authorityInformationAccess else {
-            throw RevocationFailure("the certificate names no responder")
+        let access: AuthorityInformationAccess?
+        do {
+            access = try certificate.extensions.authorityInformationAccess
+        } catch {
+            throw RevocationFailure("the responder that the certificate names cannot be read")
         }
+        guard let access, access.contains(where: { $0.method == .ocspServer }) else { return nil }
         for description in access where description.method == .ocspServer {
             if case .uniformResourceIdentifier(let url) = description.location, isUsable(url) { return url }
         }

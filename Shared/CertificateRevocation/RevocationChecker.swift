@@ -7,7 +7,7 @@ import X509
 ///
 /// One question is under way for a certificate at a time, however many ask. An answer counts until its `nextUpdate`;
 /// before that it is renewed in the background. While no new one can be had, an answer of *good* counts on for a grace.
-/// *Revoked* counts for ever, and is not asked again. Nobody is asked about a certificate that has expired by now. Everything that goes wrong is *unknown*, with the reason; nothing is thrown or logged.
+/// *Revoked* counts for ever, and is not asked again. Nobody is asked about a certificate that has expired by now, or that names nobody. Everything that goes wrong is *unknown*, with the reason; nothing is thrown or logged.
 ///
 /// Whether a certificate is otherwise valid, and who issued it, the caller has verified before. The `HTTPClient` belongs
 /// to the caller, who shuts it down and who best forbids redirects in its configuration: no responder needs them.
@@ -24,6 +24,7 @@ public final class RevocationChecker: Sendable {
     private let now: @Sendable () -> Date
     private let book: AnswerBook
     private let revoked: RevokedCertificates
+    private let onNoResponder: @Sendable () -> Void
 
     /// Makes a checker that remembers nothing yet.
     ///
@@ -31,12 +32,14 @@ public final class RevocationChecker: Sendable {
     ///   - http: sends the requests; the caller shuts it down.
     ///   - settings: how long it waits and remembers, and whom it asks.
     ///   - revoked: what is known as revoked; what is learnt goes there.
+    ///   - onNoResponder: told of a certificate that names no responder; once of each, as long as it is remembered.
     ///   - now: the wall clock that answers are judged by.
     public init(
         http: HTTPClient, settings: Settings = .init(), revoked: RevokedCertificates = RevokedCertificates(),
-        now: @escaping @Sendable () -> Date = { Date() }
+        onNoResponder: @escaping @Sendable () -> Void = {}, now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.revoked = revoked
+        self.onNoResponder = onNoResponder
         self.settings = settings
         self.now = now
         exchange = ResponderExchange(http: http, timeout: settings.timeout)
@@ -81,8 +84,8 @@ public final class RevocationChecker: Sendable {
     /// Whether a leaf or its intermediate is revoked; both are asked about at once.
     ///
     /// - Parameter certificates: leaf, intermediate and root in DER, which the caller has verified.
-    /// - Returns: *revoked*, by the earlier time, when one of them is; else *unknown* when one of them is; else *expired*
-    ///   when one of them is; else *good*.
+    /// - Returns: *revoked*, by the earlier time, when one of them is; else *unknown* when one of them is; else
+    ///   *noResponder* when one of them is; else *expired* when one of them is; else *good*.
     public func status(ofChain certificates: [[UInt8]]) async -> RevocationStatus {
         guard certificates.count == 3 else { return .unknown("not a chain of three certificates") }
         async let leaf = status(of: certificates[0], issuer: certificates[1])
@@ -97,6 +100,8 @@ public final class RevocationChecker: Sendable {
         case (_, .revoked): second
         case (.unknown, _): first
         case (_, .unknown): second
+        case (.noResponder, _): first
+        case (_, .noResponder): second
         case (.expired, _): first
         default: second
         }
@@ -119,7 +124,10 @@ public final class RevocationChecker: Sendable {
             // Responders need not keep what expired (RFC 6960, section 4.4.4), and do not: there is nothing to ask for.
             let expiry = question.certificate.notValidAfter
             if expiry < now() { return .expired(expiry) }
-            let url = try ResponderAddress.url(of: question.certificate, instead: settings.responder)
+            guard let url = try ResponderAddress.url(of: question.certificate, instead: settings.responder) else {
+                onNoResponder()
+                return .noResponder
+            }
             let bytes = try await exchange.answer(to: question.request, at: url)
             let response = try OCSPResponse(derEncoded: bytes)
             let outcome = try AnswerJudge(question: question, settings: settings, now: now()).judge(response)

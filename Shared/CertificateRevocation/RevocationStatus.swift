@@ -10,6 +10,8 @@ public enum RevocationStatus: Sendable, Hashable {
     ///
     /// What was known before still counts: a certificate that was revoked is ``revoked(at:)`` for ever.
     case expired
+    /// It names no responder, so there is nobody to ask; what is known as revoked is ``revoked(at:)`` all the same.
+    case noResponder
     /// Nobody could say; why, without anything that was signed.
     case unknown(String)
 }
@@ -22,6 +24,8 @@ enum QuestionOutcome: Sendable {
     case notKnown
     /// Nobody was asked: the certificate had expired, then.
     case expired(Date)
+    /// There is nobody to ask.
+    case noResponder
     /// No answer that counts.
     case failed(RevocationFailure)
 }

@@ -19,6 +19,8 @@ struct Authority {
         var isAuthority = false
         var keyUsage: KeyUsage?
         var locations: [String] = []
+        /// What is at those.
+        var access = AuthorityInformationAccess.AccessDescription.AccessMethod.ocspServer
         var criticalExtension: ASN1ObjectIdentifier?
         var notValidBefore: Date?
         var notValidAfter: Date?
@@ -90,7 +92,7 @@ struct Authority {
         if let usage = recipe.keyUsage { try extensions.append(try Certificate.Extension(usage, critical: true)) }
         if !recipe.locations.isEmpty {
             let access = AuthorityInformationAccess(
-                recipe.locations.map { .init(method: .ocspServer, location: .uniformResourceIdentifier($0)) })
+                recipe.locations.map { .init(method: recipe.access, location: .uniformResourceIdentifier($0)) })
             try extensions.append(try Certificate.Extension(access, critical: false))
         }
         if let identifier = recipe.criticalExtension {

@@ -1,4 +1,5 @@
 import CertificateRevocation
+import Crypto
 import Foundation
 import ServerTesting
 import Testing
@@ -51,6 +52,37 @@ struct ChainTests {
                     intermediates.release(.ocsp(try answer(intermediate, by: root, ofIntermediate)))
                     #expect(await status.value == expected)
                 }
+            }
+        }
+    }
+
+    @Test("where a certificate names no responder nobody is asked, which is told once; unknown and revoked count more")
+    func noResponder() async throws {
+        try await Responder.with { responder, url, http in
+            let root = try Authority().root
+            // Where its issuer's certificate is says nothing of who answers about it.
+            let intermediate = try Authority.member(
+                "Intermediate", issuer: root, recipe: .init(isAuthority: true, locations: [url], access: .issuingCA))
+            let leaf = try Authority.member("Leaf", issuer: intermediate, recipe: .init(locations: [url]))
+            let chain = [try leaf.encoded, try intermediate.encoded, try root.encoded]
+            let fingerprint = Array(SHA256.hash(data: chain[1]))
+            let (early, late) = (Authority.now - 100, Authority.now - 50)
+            let cases: [(AnswerDraft.Standing, RevocationStatus)] = [
+                (.good, .noResponder),
+                (.unknown, .unknown("the responder does not know the certificate")),
+                (.revoked(late), .revoked(at: late)),
+            ]
+            for (index, (ofLeaf, expected)) in cases.enumerated() {
+                responder.answer = .ocsp(try answer(leaf, by: intermediate, ofLeaf))
+                let (told, revoked) = (Tally(), RevokedCertificates())
+                let checker = RevocationChecker(
+                    http: http, settings: .init(timeout: .seconds(60)), revoked: revoked,
+                    onNoResponder: { told.add() }, now: { Authority.now })
+                for _ in 0..<3 { #expect(await checker.status(ofChain: chain) == expected) }
+                #expect(told.count == 1)
+                #expect(responder.requests.count == index + 1, "about the leaf")
+                revoked.use(stored: [fingerprint: early])
+                #expect(await checker.status(ofChain: chain) == .revoked(at: early))
             }
         }
     }

@@ -5,6 +5,7 @@ import Foundation
 import Messages
 import NIOHTTP1
 import PurchaseModel
+import SimulatorTesting
 import Testing
 
 @testable import VerificationWorker
@@ -41,6 +42,25 @@ extension Stage {
         }
     }
 
+    /// What becomes of a genuine signed transaction when its certificates name no responder.
+    ///
+    /// Those of the simulator's chain name one, and its root names none: what is asked about is a chain of roots.
+    fileprivate func certifiedWithoutResponder() async throws -> Finding {
+        let sold = try await simulator.sellOne()
+        let root = try await simulator.process.bytes(.GET, "root").base64EncodedString()
+        let fields = "{\"alg\":\"ES256\",\"x5c\":[\"\(root)\",\"\(root)\",\"\(root)\"]}"
+        let header = Data(fields.utf8).base64EncodedString()
+            .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+            .replacingOccurrences(of: "=", with: "")
+        return try await withAccess { access in
+            let questions = RevocationQuestions(
+                verifier: access.judge.offline.signedData, checker: RevocationChecker(http: .shared))
+            if let objection = await questions.objection(to: "\(header).e30.AA") { return Finding(objection) }
+            return try await Self.finding(
+                SubmissionFixture.make(.signedTransaction, sold.signedTransaction), access: access)
+        }
+    }
+
     /// A genuine sandbox purchase.
     fileprivate func sandboxed(_ expected: StoreEnvironment? = nil) async throws -> SubmissionMessage {
         let sold = try await simulator.sellOne(environment: .sandbox)
@@ -61,6 +81,7 @@ let revocationScenarios: [String: Scenario] = [
     "OCSP: the leaf is revoked": { try await $0.certified("{\"leaf\":\"revoked\"}") },
     "OCSP: the intermediate is revoked": { try await $0.certified("{\"intermediate\":\"revoked\"}") },
     "OCSP: a certificate that has expired since it signed": { try await $0.certifiedLongAgo() },
+    "OCSP: a certificate that names no responder": { try await $0.certifiedWithoutResponder() },
     "OCSP: the responder knows nothing of it": { try await $0.certified("{\"leaf\":\"unknown\"}") },
     "OCSP: the responder answers with an error, or asks to try later": { stage in
         #expect(try await stage.certified("{\"responder\":\"tryLater\"}").reason == "revocation_unknown")

@@ -20,7 +20,8 @@ struct RevocationQuestions: Sendable {
     /// Whether there is anything to find out: somebody is asked, or something is known as revoked.
     var areNeeded: Bool { checker != nil || !revoked.isEmpty }
 
-    /// What speaks against a genuine JWS; nil when its certificates are good, or have expired since they signed.
+    /// What speaks against a genuine JWS; nil when its certificates are good, have expired since they signed, or name
+    /// nobody to ask.
     func objection(to jws: String) async -> Verdict? {
         guard areNeeded else { return nil }
         let bytes = Array(jws.utf8)
@@ -56,6 +57,8 @@ struct RevocationQuestions: Sendable {
             case .good: break
             // The chain was valid when it signed, that was checked; nobody answers about it any more.
             case .expired: break
+            // There is nobody to ask, so an unknown would be one for ever; people were told.
+            case .noResponder: break
             case .revoked: return Self.revoked
             case .unknown: objection = Self.unknown
             }

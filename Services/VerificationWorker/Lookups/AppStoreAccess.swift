@@ -8,6 +8,7 @@ import NIOCore
 import Pacing
 import Persistence
 import Postgres
+import PurchaseModel
 import ServiceLifecycle
 import ServiceRuntime
 
@@ -58,7 +59,8 @@ struct AppStoreAccess: Service {
             apps: apps, signedData: verifier,
             receipts: ReceiptVerifier(roots: receiptRoots, sha1Until: receiptSHA1Until), expired: expired)
         let attention = AttentionLog(logger: logger)
-        let revocation = Self.revocationQuestions(settings, verifier, revoked: revoked, http: http)
+        let revocation = Self.revocationQuestions(
+            settings, verifier, revoked: revoked, attention: attention, http: http)
         let answers = ServerAnswers(judge: offline, revocation: revocation, attention: attention)
         let calls = LookupCalls(
             apps: apps, pace: pace, answers: answers,
@@ -107,13 +109,19 @@ struct AppStoreAccess: Service {
 
     /// Asks about certificates, where the settings say so, and knows those that are stored as revoked; nil for neither.
     private static func revocationQuestions(
-        _ settings: AppStoreSettings, _ verifier: SignedDataVerifier, revoked: RevokedCertificates?, http: HTTPClient
+        _ settings: AppStoreSettings, _ verifier: SignedDataVerifier, revoked: RevokedCertificates?,
+        attention: AttentionLog, http: HTTPClient
     ) -> RevocationQuestions? {
         guard settings.asksAboutRevocation || revoked != nil else { return nil }
         let revoked = revoked ?? RevokedCertificates()
         let timeout = min(settings.patience, Self.responderTimeout)
         let checker = RevocationChecker(
-            http: http, settings: .init(responder: settings.responder, timeout: timeout), revoked: revoked)
+            http: http, settings: .init(responder: settings.responder, timeout: timeout), revoked: revoked,
+            onNoResponder: {
+                attention.raise(
+                    .revocationUnknown, app: "-",
+                    "a certificate that signs for the App Store names no responder: whether it is revoked is not asked")
+            })
         return RevocationQuestions(
             verifier: verifier, checker: settings.asksAboutRevocation ? checker : nil, revoked: revoked)
     }

@@ -83,7 +83,7 @@ struct AppStoreSettings: Sendable {
         breaker.probeDelayMaximum = try settings.duration(
             "breaker.probe_delay_maximum", default: max(breaker.probeDelay, .seconds(30)),
             in: breaker.probeDelay...(.seconds(3_600)))
-        // `on`: ask whether certificates of signed data are revoked
+        // `on`: ask whether certificates of signed data are revoked, where there is a responder to ask
         asksAboutRevocation = try settings.choice("ocsp", default: Switch.off) == .on
         // whom to ask
         // Default: whom the certificate names
