@@ -154,7 +154,7 @@ struct OrderedDeliveryTests: DeliverySuite {
             try await desk.record("evt_a_1", .retry(status: 500, error: "busy", after: .zero))
             #expect(try await desk.claim() == ["evt_a_1"], "it is still its turn")
             try await desk.pass("1 second")
-            _ = try await desk.endpoints.note("backend", succeeded: true)
+            try await desk.endpoints.noteSuccess("backend", ifFailing: false)
             let released = try await desk.record(
                 "evt_a_1", .exhausted(status: 500, error: "busy", outageDelay: .seconds(60), anew: nil))
             #expect(released == ["backend"])
