@@ -1,36 +1,11 @@
 import HTTPTypes
 import HummingbirdTesting
 import Messages
-import NIOCore
-import NIOPosix
 import Persistence
 import PurchaseModel
-import Synchronization
 import Testing
 
 @testable import ReceiptIntake
-
-/// A client that sends what it is told to, and no more.
-private struct IdleClient: Sendable {
-    private let channel: any Channel
-
-    static func connect(port: Int) async throws -> IdleClient {
-        IdleClient(
-            channel: try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .connect(host: "127.0.0.1", port: port).get())
-    }
-
-    func send(_ text: String) async throws {
-        try await channel.writeAndFlush(ByteBuffer(string: text))
-    }
-
-    /// Returns when the server has closed the connection.
-    func closed() async throws { try await channel.closeFuture.get() }
-
-    var isOpen: Bool { channel.isActive }
-
-    func close() { channel.close(promise: nil) }
-}
 
 @Suite(
     "Whoever holds connections open", .serialized,
@@ -49,7 +24,7 @@ struct OpenConnectionsTests {
                 let player = try TestTokens.hs256(TestTokens.claims("player-1"))
                 let port = try #require(intake.client.port)
                 for credentials in ["authorization: Bearer \(player)\r\n", "authorization: Bearer junk\r\n", ""] {
-                    let client = try await IdleClient.connect(port: port)
+                    let client = try await RawClient.connect(port: port)
                     try await client.send(Self.head + credentials + "\r\n{\"app\":")
                     try await client.closed()
                 }
@@ -65,7 +40,7 @@ struct OpenConnectionsTests {
             let settings = ["intake.notification_time": "0.5"]
             try await TestIntake.with(url: database.url, setup: .live, settings: settings) { intake in
                 let port = try #require(intake.client.port)
-                let answer = try await IdleClient.exchange(
+                let answer = try await RawClient.exchange(
                     Self.notificationHead + "\r\n{\"signedPayload\":", port: port)
                 #expect(answer.hasPrefix("HTTP/1.1 408") && answer.contains("/problems/body-too-slow"), "\(answer)")
                 #expect(try await intake.notify(NotificationPayload.renewal()).status == 200)
@@ -88,10 +63,10 @@ struct OpenConnectionsTests {
                     return try await intake.send(
                         .post, "/v1/notifications", token: nil, body: "{}", headers: [header: address])
                 }
-                var slow: [IdleClient] = []
+                var slow: [RawClient] = []
                 // Nothing tells when the server begins to read one; one that meets a post of ours is refused itself.
                 while true {
-                    let client = try await IdleClient.connect(port: port)
+                    let client = try await RawClient.connect(port: port)
                     try await client.send(Self.notificationHead + "x-forwarded-for: 2.2.2.2\r\n\r\n{")
                     slow.append(client)
                     let answer = try await post("2.2.2.2")
@@ -121,9 +96,9 @@ struct OpenConnectionsTests {
                 let port = try #require(intake.client.port)
                 let waiting = Task { try await intake.post(Proofs.fresh(), as: player, wait: 30) }
                 while intake.waiters.count == 0 { await Task.yield() }
-                var clients: [IdleClient] = []
+                var clients: [RawClient] = []
                 for number in 0..<200 {
-                    let client = try await IdleClient.connect(port: port)
+                    let client = try await RawClient.connect(port: port)
                     clients.append(client)
                     // Some say nothing, some begin a head, and some a body.
                     if number % 3 == 1 { try? await client.send("POST /v1/purchases HTTP/1.1\r\n") }
@@ -132,7 +107,7 @@ struct OpenConnectionsTests {
                 while clients.count(where: \.isOpen) > 32 { await Task.yield() }
                 let other = try TestTokens.hs256(TestTokens.claims("player-2"))
                 let body = "{\"app\":\"\(TestIntake.app)\",\"signed_transaction\":\"\(Proofs.fresh())\"}"
-                let posted = try await IdleClient.exchange(
+                let posted = try await RawClient.exchange(
                     """
                     POST /v1/purchases HTTP/1.1\r\nhost: localhost\r\nconnection: close\r
                     authorization: Bearer \(other)\r\ncontent-type: application/json\r
@@ -146,37 +121,6 @@ struct OpenConnectionsTests {
                 #expect(intake.waiters.resolve(message.submissionId, with: fulfilled) == 1)
                 #expect(try await waiting.value.status == 200)
             }
-        }
-    }
-}
-
-extension IdleClient {
-    /// What the server answers to a text, until it closes.
-    static func exchange(_ text: String, port: Int) async throws -> String {
-        let collector = Collector()
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Reader(collector))
-                }
-            }
-            .connect(host: "127.0.0.1", port: port).get()
-        try await channel.writeAndFlush(ByteBuffer(string: text))
-        try await channel.closeFuture.get()
-        return collector.text.withLock { $0 }
-    }
-
-    private final class Collector: Sendable {
-        let text = Mutex("")
-    }
-
-    private final class Reader: ChannelInboundHandler {
-        typealias InboundIn = ByteBuffer
-        private let collector: Collector
-        init(_ collector: Collector) { self.collector = collector }
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let text = String(buffer: unwrapInboundIn(data))
-            collector.text.withLock { $0 += text }
         }
     }
 }

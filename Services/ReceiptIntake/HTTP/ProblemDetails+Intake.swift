@@ -39,6 +39,11 @@ extension ProblemDetails {
 
     static let appUnknown = ProblemDetails(.appUnknown, "No app with this bundle id is configured here.")
 
+    /// Nobody knows where the next request would begin.
+    static let bodyIncomplete = ProblemDetails(
+        .bodyIncomplete, "The connection ended before the body did, or the body is not in well formed chunks."
+    ).with(header: .connection, "close")
+
     static func bodyMalformed(_ detail: String) -> ProblemDetails { ProblemDetails(.bodyMalformed, detail) }
 
     static func bodyTooLarge(bytesMaximum: Int) -> ProblemDetails {

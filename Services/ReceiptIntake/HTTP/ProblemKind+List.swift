@@ -4,7 +4,7 @@ extension ProblemKind {
     /// Every kind, by code; a test makes sure that none is left out.
     static let all = [
         accountForbidden, accountTokenTaken, appUnknown, authenticationFailed, authenticationRequired,
-        authenticationUnavailable, balanceBeyondLimit, balanceInsufficient, bodyMalformed, bodyTooLarge,
+        authenticationUnavailable, balanceBeyondLimit, balanceInsufficient, bodyIncomplete, bodyMalformed, bodyTooLarge,
         bodyTooSlow, contentTypeUnsupported, cursorExpired, databaseUnavailable, entitlementNotByHand, fieldInvalid,
         fieldMissing,
         idempotencyKeyRequired, idempotencyKeyReused, intentsExhausted, internalServerError, liveKeyRequired,
@@ -16,6 +16,11 @@ extension ProblemKind {
     ]
 
     // What is wrong with a request: sent again as it is, it is refused again.
+    static let bodyIncomplete = ProblemKind(
+        "body-incomplete", .badRequest, "The body is not complete",
+        meaning:
+            "The connection ended before the body did, or the chunks of the body are malformed. Nothing was stored.",
+        remedy: "Send the same again on a new connection.")
     static let bodyMalformed = ProblemKind(
         "body-malformed", .badRequest, "The body is not readable",
         meaning: "The body is no JSON object, no UTF-8 text, or nests too deep.",

@@ -1,0 +1,75 @@
+import HummingbirdTesting
+import LogTesting
+import ServiceRuntime
+import Testing
+
+@testable import ReceiptIntake
+
+@Suite(
+    "A body that breaks off",
+    .enabled(if: TestDatabase.serverURL != nil, TestDatabase.skipComment), .timeLimit(.minutes(2)))
+struct BrokenBodyTests {
+    private static let paths = ["/v1/purchases", "/v1/notifications"]
+
+    private static func head(_ path: String, _ fields: String) throws -> String {
+        let player = try TestTokens.hs256(TestTokens.claims("player-1"))
+        return """
+            POST \(path) HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer \(player)\r
+            content-type: application/json\r\n\(fields)\r\n\r\n
+            """
+    }
+
+    /// Runs intake, and looks for errors of its own once every connection has ended.
+    private static func with(
+        _ settings: [String: String] = [:], _ body: @Sendable (_ port: Int) async throws -> Void
+    ) async throws {
+        let log = CapturedLog()
+        try await TestDatabase.with { database in
+            try await TestIntake.with(url: database.url, setup: .live, settings: settings, logger: log.logger()) {
+                try await body(try #require($0.client.port))
+            }
+            #expect(try await database.submissionCount() == 0)
+        }
+        #expect(!log.texts(.error).contains { $0.hasPrefix("request failed") }, "\(log.texts(.error))")
+    }
+
+    @Test("is answered once, as what it is, whether the client ends it or sends no chunk")
+    func answered() async throws {
+        try await Self.with { port in
+            for path in Self.paths {
+                for (framing, body, ends) in [
+                    ("content-length: 5000", "{\"app\":", true), ("content-length: 5000", "", true),
+                    ("transfer-encoding: chunked", "1\r\n{\r\n", true), ("transfer-encoding: chunked", "zz\r\n", false),
+                    ("transfer-encoding: chunked", "1\r\n{\r\nzz\r\n", false),
+                ] {
+                    let client = try await RawClient.connect(port: port)
+                    try await client.send(try Self.head(path, framing) + body)
+                    if ends { try await client.finish() }
+                    let answer = try await client.all()
+                    #expect(
+                        answer.hasPrefix("HTTP/1.1 400") && answer.contains("/problems/body-incomplete"), "\(answer)")
+                    #expect(answer.lowercased().contains("connection: close"), "\(answer)")
+                    #expect(answer.ranges(of: "HTTP/1.1").count == 1, "\(answer)")
+                }
+            }
+        }
+    }
+
+    @Test("because it is too slow is no error of ours")
+    func slow() async throws {
+        try await Self.with(["intake.request_time": "1", "intake.notification_time": "60"]) { port in
+            for path in Self.paths {
+                let client = try await RawClient.connect(port: port)
+                try await client.send(try Self.head(path, "content-length: 5000") + "{")
+                #expect(try await client.all().isEmpty)
+            }
+        }
+    }
+
+    @Test("is a problem whatever the connection says")
+    func kinds() {
+        struct AnyError: Error {}
+        #expect(IntakeProblemMiddleware.problem(for: BodyBrokenOffError(cause: AnyError())) == .bodyIncomplete)
+        #expect(IntakeProblemMiddleware.problem(for: AnyError()) == nil)
+    }
+}
