@@ -219,6 +219,7 @@ struct IntakeRoutes: Sendable {
         addresses: ClientAddressReader, limit: AddressLimit, pause: RefusalPause
     ) -> Router<IntakeContext> {
         let router = Router(context: IntakeContext.self)
+        router.add(middleware: HeadMiddleware())
         router.add(middleware: CorrelationMiddleware())
         router.add(middleware: VersionMiddleware())
         router.add(middleware: RateNotesMiddleware())

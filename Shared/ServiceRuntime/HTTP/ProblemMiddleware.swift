@@ -3,7 +3,7 @@ package import Hummingbird
 import HummingbirdCore
 import Logging
 
-/// The first middleware of every router: gives each request an id, and turns every thrown error into a problem document.
+/// The first middleware of every router but `HeadMiddleware`: gives each request an id, and turns every thrown error into a problem document.
 ///
 /// - The id is the caller's `x-request-id` when that is short and plain, else a new one. It is on the answer, and on
 ///   each log line of the request as `correlation`.

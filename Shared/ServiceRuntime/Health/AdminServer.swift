@@ -46,6 +46,7 @@ struct AdminServer: Service, CustomStringConvertible {
 
     private func router() -> Router<BasicRequestContext> {
         let router = Router(options: .autoGenerateHeadEndpoints)
+        router.add(middleware: HeadMiddleware())
         router.add(middleware: ProblemMiddleware())
         router.get("livez") { _, _ in
             Response(plainText: "alive\n")
