@@ -228,6 +228,7 @@ struct IntakeRoutes: Sendable {
         router.add(middleware: IntakeProblemMiddleware(pause: pause))
         router.add(middleware: limit)
         router.add(middleware: MethodMiddleware(all))
+        router.add(middleware: ContinueMiddleware())
         for route in all { router.on(RouterPath(route.path), method: route.method, use: route.answer) }
         return router
     }

@@ -66,6 +66,18 @@ struct BrokenBodyTests {
         }
     }
 
+    @Test("because the client resets is no error of ours")
+    func reset() async throws {
+        try await Self.with { port in
+            for path in Self.paths {
+                let client = try await RawClient.connect(port: port)
+                try await client.send(try Self.head(path, "content-length: 5000\r\nexpect: 100-continue"))
+                #expect(await client.has("100 Continue"), "the body is being read")
+                try await client.reset()
+            }
+        }
+    }
+
     @Test("is a problem whatever the connection says")
     func kinds() {
         struct AnyError: Error {}

@@ -30,4 +30,30 @@ struct ConnectionRulesTests {
             }
         }
     }
+
+    @Test("a client that waits with its body is told to send it once its credentials are valid, and refused before")
+    func expectation() async throws {
+        try await Self.with { port in
+            let body = "{\"app\":\"\(TestIntake.app)\",\"signed_transaction\":\"\(Proofs.fresh())\"}"
+            let player = try TestTokens.hs256(TestTokens.claims("player-1"))
+            func begin(_ path: String, as token: String) async throws -> RawClient {
+                let client = try await RawClient.connect(port: port)
+                try await client.send(
+                    """
+                    POST \(path) HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer \(token)\r
+                    content-type: application/json\r\nexpect: 100-Continue\r\ncontent-length: \(body.utf8.count)\r\n\r\n
+                    """)
+                return client
+            }
+            for (path, status) in [("/v1/purchases", 202), ("/v1/notifications", 400)] {
+                let client = try await begin(path, as: player)
+                #expect(await client.has("HTTP/1.1 100 Continue\r\n\r\n"), "\(path)")
+                try await client.send(body)
+                let answers = try await client.all()
+                #expect(answers.hasPrefix("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 \(status)"), "\(answers)")
+            }
+            let refused = try await begin("/v1/purchases", as: "junk")
+            #expect(try await refused.all().hasPrefix("HTTP/1.1 401"))
+        }
+    }
 }

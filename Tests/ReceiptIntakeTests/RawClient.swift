@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -105,6 +106,13 @@ struct RawClient: Sendable {
 
     /// Sends no more, and goes on receiving.
     func finish() async throws { try await channel.close(mode: .output) }
+
+    /// Closes as the system does for a process that dies with data unread.
+    func reset() async throws {
+        // A linger of zero makes the close a reset.
+        try await (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+        try await channel.close()
+    }
 
     func close() { channel.close(promise: nil) }
 }
