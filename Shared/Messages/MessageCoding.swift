@@ -13,6 +13,11 @@ package enum MessageCoding {
     /// The date that a text means; nil when it is none.
     package static func date(_ text: String) -> Date? { MessageDate.date(text) }
 
+    /// The time that somebody names by RFC 3339; nil for anything else, such as a day that its month has not.
+    ///
+    /// Years have four digits, so that the database can hold it. ``date(_:)`` also reads what Foundation makes a date of.
+    package static func strictDate(_ text: String) -> Date? { MessageDate.strict(text) }
+
     /// The bytes of a value.
     ///
     /// - Throws: `EncodingError`, for a value that JSON cannot hold.
@@ -81,6 +86,20 @@ enum MessageDate {
     /// The date that a text means; nil when it is none.
     static func date(_ text: String) -> Date? {
         exact(text) ?? (try? style.parse(text)) ?? (try? wholeSecondStyle.parse(text))
+    }
+
+    /// The date of a text by RFC 3339, in whatever zone and as precise as it is; nil for any other text.
+    static func strict(_ text: String) -> Date? {
+        if let date = exact(text) { return date }
+        let form = /([0-9\-]{10})[Tt]([0-9:]{8})(\.[0-9]+)?(?:[Zz]|([+\-])([0-9]{2}):([0-9]{2}))/
+        guard let parts = text.wholeMatch(of: form)?.output, let second = exact("\(parts.1)T\(parts.2).000Z") else {
+            return nil
+        }
+        let (hours, minutes) = (parts.5.flatMap { Int($0) } ?? 0, parts.6.flatMap { Int($0) } ?? 0)
+        guard hours < 24, minutes < 60 else { return nil }
+        let fraction = parts.3.flatMap { Double("0\($0)") } ?? 0
+        let offset = Double(hours * 3_600 + minutes * 60)
+        return second + fraction + (parts.4 == "-" ? offset : -offset)
     }
 
     private static func exact(_ text: String) -> Date? {

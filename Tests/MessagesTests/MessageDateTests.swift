@@ -52,4 +52,35 @@ struct MessageDateTests {
         let whole = Date.ISO8601FormatStyle(includingFractionalSeconds: false)
         #expect(MessageCoding.date(text) == (try? Self.style.parse(text)) ?? (try? whole.parse(text)))
     }
+
+    @Test(
+        "a time that somebody names is read by RFC 3339",
+        arguments: [
+            ("2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z"),
+            ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00.000Z"),
+            ("2026-01-01t00:00:00.5z", "2026-01-01T00:00:00.500Z"),
+            ("2026-01-01T00:00:00.250000000+00:00", "2026-01-01T00:00:00.250Z"),
+            ("2026-01-01T00:30:00+01:00", "2025-12-31T23:30:00.000Z"),
+            ("2024-02-29T23:59:59-05:30", "2024-03-01T05:29:59.000Z"),
+            ("2000-02-29T00:00:00Z", "2000-02-29T00:00:00.000Z"),
+        ])
+    func strict(text: String, meant: String) throws {
+        #expect(MessageCoding.strictDate(text) == (try Self.style.parse(meant)))
+    }
+
+    @Test(
+        "what RFC 3339 does not have, or no calendar, is no time that somebody names",
+        arguments: [
+            "", "yesterday", "2026", "2026-01-01", "300000-01-01T00:00:00Z", "+2026-01-01T00:00:00Z",
+            "0000-01-01T00:00:00Z", "2026-02-31T00:00:00Z", "2026-02-29T00:00:00Z", "1900-02-29T00:00:00Z",
+            "2026-13-45T00:00:00Z",
+            "2026-00-01T00:00:00Z", "2026-01-00T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01T00:60:00Z",
+            "2026-01-01T00:00:60Z", "2026-01-01T00:00:00Zfoo", "2026-01-01T00:00:00Z ", " 2026-01-01T00:00:00Z",
+            "2026-01-01T00:00:00", "2026-01-01 00:00:00Z", "2026-01-01T00:00Z", "2026-01-01T00:00:00.Z",
+            "2026-01-01T00:00:00+0100", "2026-01-01T00:00:00+24:00", "2026-01-01T00:00:00+01:60", "2026-1-1T00:00:00Z",
+            "０026-01-01T00:00:00Z", "2026-01-01T00:00:00.000ZZ", "2026-01-01T00:00:00Z\n",
+        ])
+    func noTime(text: String) {
+        #expect(MessageCoding.strictDate(text) == nil)
+    }
 }

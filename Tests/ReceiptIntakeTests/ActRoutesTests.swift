@@ -139,6 +139,7 @@ struct ActRoutesTests {
             for bad: [String: Any] in [
                 ["entitlements": [["entitlement": "vip", "expires_at": "2020-01-01"]]],
                 ["entitlements": [["entitlement": "vip", "expires_at": "soon"]]], ["entitlements": ["vip"]],
+                ["entitlements": [["entitlement": "vip", "expires_at": "2999-02-29"]]],
                 ["entitlements": [["entitlement": "vip"], ["entitlement": "vip"]]],
                 ["entitlements": [["entitlement": "vip"]], "end_entitlements": ["vip"]],
                 ["entitlements": [["entitlement": ""]]], ["entitlements": [Any]()],

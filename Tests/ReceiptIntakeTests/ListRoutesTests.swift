@@ -22,6 +22,10 @@ struct ListRoutesTests {
                 ("&account=player-1", ["1004", "1002", "1001"]), ("&account=player-1&state=parked", ["1004"]),
                 ("&account=nobody", []), ("&product_id=gems.500", ["1004"]), ("&since=2020-01-01&until=2020-01-02", []),
                 ("&since=2020-01-01", ["1004", "1003", "1002", "1001"]),
+                (
+                    "&since=2020-02-29T23:59:59.5-01:00&until=9999-12-31T23:59:59-12:00",
+                    ["1004", "1003", "1002", "1001"]
+                ),
             ]
             for (query, expected) in filters {
                 #expect(try await intake.all("transaction_id", of: path, query, limit: 2) == expected, "\(query)")
@@ -101,8 +105,11 @@ struct ListRoutesTests {
             #expect(try await intake.rows("/v1/find", "&q=%20").isEmpty)
             for (path, query) in [
                 ("/v1/orders", "&state=lost"), ("/v1/orders", "&after=bm9uZQ"), ("/v1/orders", "&limit=101"),
-                ("/v1/orders", "&since=yesterday"), ("/v1/orders", "&account="), ("/v1/undelivered", "&older_than=-1"),
-                ("/v1/undelivered", "&stage=gone"), ("/v1/submissions", "&reason=%27"),
+                ("/v1/orders", "&since=yesterday"), ("/v1/orders", "&since=300000-01-01T00:00:00Z"),
+                ("/v1/orders", "&until=2026-02-31"), ("/v1/orders", "&since=2026-13-45T00:00:00Z"),
+                ("/v1/orders", "&until=2026-01-01T00:00:00Zfoo"), ("/v1/orders", "&account="),
+                ("/v1/undelivered", "&older_than=-1"), ("/v1/undelivered", "&stage=gone"),
+                ("/v1/submissions", "&reason=%27"),
                 ("/v1/accounts/player-1/tokens", "&after=MQogeA"), ("/v1/revenue", "&from=2026-02-30&to=2026-03-01"),
                 ("/v1/revenue", "&from=2024-01-01&to=2026-01-01"), ("/v1/refund-requests", "&state=lost"),
                 ("/v1/subscription-figures", "&from=2024-01-01&to=2026-01-01"),

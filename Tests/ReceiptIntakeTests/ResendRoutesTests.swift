@@ -97,7 +97,8 @@ struct ResendRoutesTests {
             try await rows.write(1)
             for (field, value) in [
                 ("type", "a*b"), ("type", ""), ("state", "lost"), ("environment", "moon"), ("since", "yesterday"),
-                ("until", "2026-13-01"), ("after", "!"), ("after", "YQ"), ("limit", 0), ("limit", 1_001),
+                ("until", "2026-13-01"), ("since", "300000-01-01T00:00:00Z"), ("until", "2026-02-31"), ("after", "!"),
+                ("after", "YQ"), ("limit", 0), ("limit", 1_001),
                 ("limit", "many"), ("limit", 1.5), ("dry_run", "yes"), ("event", "a\nb"), ("account", "a\u{0}b"),
                 ("endpoint", String(repeating: "x", count: 256)), ("reason", String(repeating: "x", count: 501)),
             ] as [(String, Any)] {

@@ -47,7 +47,7 @@ package struct WebhookSelection: Sendable, Equatable {
 
     /// The time that a text means: RFC 3339, or a day, whose beginning in UTC it is; nil for anything else.
     package static func time(_ text: String) -> Date? {
-        MessageCoding.date(text) ?? (text.utf8.count == 10 ? MessageCoding.date(text + "T00:00:00.000Z") : nil)
+        MessageCoding.strictDate(text.utf8.count == 10 ? text + "T00:00:00.000Z" : text)
     }
 }
 
