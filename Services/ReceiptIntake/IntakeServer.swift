@@ -79,7 +79,9 @@ struct IntakeServer: Service, CustomStringConvertible {
             router: answering.router(addresses: addresses, limit: addressLimit, pause: pause),
             server: .http1(
                 configuration: HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [openConnections.makeHandler(), connections.makeHandler()],
+                    additionalChannelHandlers: [
+                        LastRequest.makeHandler(), openConnections.makeHandler(), connections.makeHandler(),
+                    ],
                     idleTimeout: .seconds(Self.idleTimeoutSeconds),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: Self.headerBytesMaximum, maxHeaderListSize: Self.headerBytesMaximum,

@@ -56,4 +56,27 @@ struct ConnectionRulesTests {
             #expect(try await refused.all().hasPrefix("HTTP/1.1 401"))
         }
     }
+
+    private static func get(_ version: String, _ fields: String) -> String {
+        "GET /problems/not-found HTTP/\(version)\r\nhost: localhost\r\n\(fields)\r\n"
+    }
+
+    @Test("a connection ends with its answer where the request wants that, in whatever spelling, and with HTTP/1.0")
+    func lastRequests() async throws {
+        try await Self.with { port in
+            for request in [
+                Self.get("1.0", ""), Self.get("1.0", "connection: TE\r\n"), Self.get("1.1", "connection: close\r\n"),
+                Self.get("1.1", "Connection: Close\r\n"), Self.get("1.1", "connection: TE, CLOSE\r\n"),
+                "POST /v1/notifications HTTP/1.0\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n{}",
+            ] {
+                let start = ContinuousClock.now
+                let answer = try await RawClient.exchange(request, port: port)
+                #expect(answer.hasPrefix(request.hasPrefix("GET") ? "HTTP/1.1 200" : "HTTP/1.1 400"), "\(answer)")
+                // Later it would be closed as one that is idle.
+                #expect(ContinuousClock.now - start < .seconds(IntakeServer.idleTimeoutSeconds / 2), "\(request)")
+            }
+            let kept = Self.get("1.0", "connection: Keep-Alive\r\n") + Self.get("1.1", "connection: close\r\n")
+            #expect(try await RawClient.exchange(kept, port: port).ranges(of: "HTTP/1.1 200").count == 2)
+        }
+    }
 }
