@@ -42,9 +42,10 @@ struct AddressLimitTests {
                 #expect(
                     try await intake.send(.get, path, token: TestIntake.serverKey, headers: from("2.2.2.2")).status
                         == 200)
-                let apple = try await intake.send(
-                    .post, "/v1/notifications", token: nil, body: "{}", headers: from("2.2.2.2"))
-                #expect(apple.status == 400, "\(apple.text)")
+                for path in ["/v1/notifications", "/v1/notifications/", "/v1//notifications"] {
+                    let apple = try await intake.send(.post, path, token: nil, body: "{}", headers: from("2.2.2.2"))
+                    #expect(apple.status == 400, "\(path): \(apple.text)")
+                }
                 for suffix in 1...4 {
                     let answer = try await intake.send(
                         .get, path, token: player, headers: from("2001:db8::\(suffix)"))

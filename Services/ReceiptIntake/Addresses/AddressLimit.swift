@@ -18,6 +18,9 @@ struct AddressLimit: RouterMiddleware {
         static let logInterval = Duration.seconds(60)
     }
 
+    /// The path of Apple's notifications, as its parts.
+    private static let notifications: [Substring] = ["v1", "notifications"]
+
     private let rate: TurnRate<ClientAddress>?
     private let authenticator: Authenticator
     private let unnamedProxy = UnnamedProxyLog()
@@ -41,9 +44,9 @@ struct AddressLimit: RouterMiddleware {
     }
 
     private func admit(_ request: Request, _ context: IntakeContext) throws {
-        guard let rate, let client = context.client, client.isCounted, request.uri.path != "/v1/notifications" else {
-            return
-        }
+        guard let rate, let client = context.client, client.isCounted,
+            MethodMiddleware.parts(request.uri.path) != Self.notifications
+        else { return }
         do throws(TurnsExceeded) {
             try rate.take(client.address.network)
         } catch {

@@ -34,5 +34,6 @@ struct MethodMiddleware: RouterMiddleware {
         return found?.value ?? []
     }
 
-    private static func parts(_ path: String) -> [Substring] { path.split(separator: "/") }
+    /// A path as the router takes it: a slash at its end, or two in a row, make no difference.
+    static func parts(_ path: String) -> [Substring] { path.split(separator: "/") }
 }
