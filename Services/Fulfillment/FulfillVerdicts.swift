@@ -34,7 +34,7 @@ struct FulfillVerdicts: Sendable {
 
     /// Returns when everything is committed; what was published by then is a hint and a head start.
     ///
-    /// - Throws: `PostgresError`; then some of it may be written, and repeating it changes nothing.
+    /// - Throws: `PostgresError`, ``LastingConflict``; then some of it may be written, and repeating it changes nothing.
     func fulfill(_ verdicts: [VerdictMessage]) async throws {
         for part in Self.commits(of: verdicts, transactionsMaximum: Self.transactionsPerCommit) {
             let start = ContinuousClock.now
@@ -59,8 +59,12 @@ struct FulfillVerdicts: Sendable {
     private func commit(
         _ verdicts: [VerdictMessage], by catalogue: Catalogue, takesUp: Bool
     ) async throws -> Fulfilled {
-        try await pool.withTransaction(attempts: Self.attemptsMaximum) { connection in
-            try await fulfill(verdicts, by: catalogue, takesUp: takesUp, on: connection)
+        do {
+            return try await pool.withTransaction(attempts: Self.attemptsMaximum) { connection in
+                try await fulfill(verdicts, by: catalogue, takesUp: takesUp, on: connection)
+            }
+        } catch let error as PostgresError where error.sqlState == LastingConflict.sqlState {
+            throw LastingConflict(error: error)
         }
     }
 
@@ -119,6 +123,19 @@ struct FulfillVerdicts: Sendable {
         Recorder(label: "countersign_fulfillment_batch_size").record(verdicts)
         Metrics.Timer(label: "countersign_fulfillment_batch_seconds").record(duration: ContinuousClock.now - start)
     }
+}
+
+/// That a batch met at every attempt what another transaction seemed to have recorded: it may be its own messages that do.
+///
+/// It is no failure that passes: each message goes on alone, and one that still meets it goes to the dead letters, lest its
+/// partition stop.
+struct LastingConflict: Error, CustomStringConvertible {
+    /// That of a purchase that is there already, and of a lineage that became another.
+    static let sqlState = "40001"
+
+    let error: PostgresError
+
+    var description: String { "at \(FulfillVerdicts.attemptsMaximum) attempts: \(error)" }
 }
 
 extension FulfillVerdicts {

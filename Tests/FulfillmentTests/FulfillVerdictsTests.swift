@@ -76,6 +76,31 @@ struct FulfillVerdictsTests {
         }
     }
 
+    @Test func `what meets the same conflict at every attempt does not come again, lest its partition stop`()
+        async throws
+    {
+        try await Bench.with { bench in
+            _ = try await bench.pool.query(
+                """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                    'BEGIN RAISE EXCEPTION SQLSTATE ''40001''; END'
+                """)
+            _ = try await bench.pool.query(
+                """
+                CREATE TRIGGER refuse BEFORE INSERT ON orders
+                    FOR EACH ROW WHEN (NEW.transaction_id = 't1') EXECUTE FUNCTION refuse()
+                """)
+            let batch = [
+                try await bench.verdict("s1", .genuine([transaction("t1")])),
+                try await bench.verdict("s2", .genuine([transaction("t2")])),
+            ]
+            await #expect(throws: LastingConflict.self) { try await bench.settle(batch) }
+            try await bench.settle([batch[1]])
+            #expect(try await bench.outcome("s2")?.state == .fulfilled)
+            #expect(try await bench.number("SELECT count(*) FROM submissions WHERE state = 'received'") == 1)
+        }
+    }
+
     @Test func `quantity multiplies what is granted`() async throws {
         try await Bench.with { bench in
             let bought = try await bench.verdict("s1", .genuine([transaction("t1", quantity: 3)]))

@@ -99,4 +99,86 @@ struct PurchaseDatesTests {
             #expect(try await bench.number("SELECT count(*) FROM purchase_conflicts") == 0)
         }
     }
+
+    // MARK: - One line item for two orders in one batch
+
+    /// `id state key` of every order, with `-` for null.
+    private func keys(_ bench: Bench) async throws -> [String] {
+        try await bench.answers(
+            "SELECT concat_ws(' ', transaction_id, state, coalesce(purchase_key, '-')) FROM orders ORDER BY 1")
+    }
+
+    private func conflicts(_ bench: Bench) async throws -> [String] {
+        try await bench.answers(
+            "SELECT concat_ws(' ', transaction_id, order_transaction_id, cause) FROM purchase_conflicts")
+    }
+
+    // It was for ever: the granted order took the key that the new one was inserted with.
+    @Test(arguments: ["vip", "max"])
+    func `a line item of a new order and, in the same batch, of a granted one is the new one's`(
+        product: String
+    ) async throws {
+        try await Self.with { bench in
+            try await bench.post("s1", Self.month("a", lineItem: nil), by: "anna")
+            let other = Self.month("b", later: 3_600) { $0.productId = product }
+            let batch = [
+                try await bench.verdict("s2", .genuine([other]), account: "anna"),
+                try await bench.verdict("s3", .genuine([Self.month("a", signed: 1)]), account: "anna"),
+            ]
+            for _ in 1...2 {
+                try await bench.settle(batch)
+                // Nobody sells `max` here.
+                #expect(
+                    try await keys(bench) == ["a granted -", "b \(product == "vip" ? "granted" : "parked") p:o:w1"])
+                #expect(try await conflicts(bench) == ["a b two_orders"])
+            }
+            #expect(try await bench.gems(of: "anna") == (product == "vip" ? 20 : 10))
+        }
+    }
+
+    @Test func `a line item of two granted orders in one batch is the first's`() async throws {
+        try await Self.with { bench in
+            try await bench.post("s1", Self.month("a", lineItem: nil), by: "anna")
+            try await bench.post("s2", Self.month("b", lineItem: nil, later: 7_200), by: "anna")
+            try await bench.settle([
+                try await bench.verdict("s3", .genuine([Self.month("a", signed: 1)]), account: "anna"),
+                try await bench.verdict("s4", .genuine([Self.month("b", later: 7_200, signed: 1)]), account: "anna"),
+            ])
+            #expect(try await keys(bench) == ["a granted p:o:w1", "b granted -"])
+            #expect(try await conflicts(bench) == ["b a two_orders"])
+            #expect(try await bench.gems(of: "anna") == 20)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a key that nobody looked for is written once, a new order's first`(hasNew: Bool) async throws {
+        try await Bench.withOwners { bench in
+            try await bench.post("s1", Self.month("a", lineItem: nil), by: "anna")
+            try await bench.post("s2", Self.month("b", lineItem: nil, later: 7_200), by: "anna")
+            let terms = OrderRules.Terms(owner: .unclaimed, sharers: [], product: nil, catalogueVersion: nil)
+            try await bench.pool.withTransaction { connection in
+                var decided = Decided()
+                func add(_ stored: StoredOrder?, _ key: OrderKey, _ purchase: Purchase) {
+                    let transition = OrderRules.transition(
+                        of: stored, key: key, purchase: purchase, conflict: nil, submissionId: "s1",
+                        correlationId: "r"
+                    ) { _ in terms }
+                    decided.transitions += [transition].compactMap(\.self)
+                }
+                let keys = ["a", "b", "c"].map { OrderKey(environment: .production, transactionId: $0) }
+                for stored in try await OrderStore.lock(keys, on: connection) {
+                    let statement = Self.month(
+                        stored.key.transactionId, later: stored.key == keys[0] ? 0 : 7_200, signed: 1)
+                    add(stored, stored.key, try #require(stored.purchase).adding([statement]))
+                }
+                if hasNew { add(nil, keys[2], Purchase(Self.month("c", later: 14_400))) }
+                let loaded = Loaded(catalogue: bench.products, now: bench.now())
+                _ = try await WriteBatch().changes(decided, of: loaded, on: connection)
+            }
+            #expect(
+                try await keys(bench)
+                    == (hasNew
+                        ? ["a granted -", "b granted -", "c parked p:o:w1"] : ["a granted p:o:w1", "b granted -"]))
+        }
+    }
 }

@@ -143,7 +143,7 @@ enum DecideBatch {
         }
         let lead = purchase.lead
         return OrderRules.transition(
-            of: purchase.stored, key: purchase.key, purchase: purchase.purchase,
+            of: purchase.stored, key: purchase.key, purchase: purchase.purchase, conflict: purchase.conflict,
             submissionId: lead.judged.verdict.submissionId, correlationId: lead.judged.verdict.correlationId
         ) { transaction in
             terms(
@@ -182,13 +182,13 @@ enum DecideBatch {
                 || ownerships[order.lineage].map({ !$0.before.isStored }) ?? false
         else { return nil }
         let claim = order.isUnclaimed ? loaded.operatorClaims[order.key] : nil
+        let conflict = loaded.contradicted[order.key]
         let transition = OrderRules.transition(
-            of: order, key: order.key, purchase: purchase, submissionId: order.submissionId,
+            of: order, key: order.key, purchase: purchase, conflict: conflict, submissionId: order.submissionId,
             correlationId: order.correlationId
         ) { transaction in
             terms(
-                transaction, stored: order, claimant: nil, conflict: loaded.contradicted[order.key],
-                environment: order.key.environment,
+                transaction, stored: order, claimant: nil, conflict: conflict, environment: order.key.environment,
                 operatorClaim: claim, loaded, ownerships)
         }
         // What is decided as it was is not told again, at every look.
@@ -216,7 +216,7 @@ enum DecideBatch {
                 ? ownership?.itemsAccount(of: transaction, tokens: loaded.tokens) : nil,
             sharers: ownership?.lineage.sharers ?? [], product: product,
             catalogueVersion: loaded.catalogue.version,
-            cutOver: loaded.cutOvers.cutOver(of: transaction, in: environment, type: product?.type), conflict: conflict,
+            cutOver: loaded.cutOvers.cutOver(of: transaction, in: environment, type: product?.type),
             isOperators: operatorClaim != nil)
     }
 

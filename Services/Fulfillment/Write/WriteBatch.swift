@@ -26,8 +26,8 @@ struct WriteBatch: Sendable {
         var drafts = try await bindingDrafts(of: decided, at: loaded.now, on: connection)
         drafts += try await joinDrafts(of: loaded, on: connection)
         let transitions = decided.transitions
-        try await OrderStore.update(transitions.filter { $0.before != nil }, loaded.bodies, on: connection)
         try await OrderStore.insert(transitions.filter { $0.before == nil }, loaded.bodies, on: connection)
+        try await OrderStore.update(transitions.filter { $0.before != nil }, loaded.bodies, on: connection)
         try await ReleaseRequestStore.add(Self.tokensOfNobody(transitions), on: connection)
         try await OrderStore.note(loaded.conflicts + decided.conflicts, on: connection)
         drafts += try await writeOrders(transitions, by: loaded.catalogue, on: connection)

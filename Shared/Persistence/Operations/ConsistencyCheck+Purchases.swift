@@ -36,7 +36,7 @@ extension ConsistencyCheck {
             CASE WHEN \(isPeriod) THEN 'd:' || o.original_transaction_id || ':' || o.product_id || ':'
                 || floor(extract(epoch FROM o.purchase_date))::bigint END
             """
-        /// The orders whose data contradicts another order's: they have no keys, since the other has them.
+        /// The orders whose data contradicts another order's: the other has their keys; they have none, or their own of before.
         static let contradicting = """
             SELECT i.environment, i.order_transaction_id AS transaction_id FROM purchase_conflicts c
             JOIN order_transactions i USING (environment, transaction_id) WHERE c.cause <> 'type_differs'
@@ -46,8 +46,8 @@ extension ConsistencyCheck {
     private static let keys = Rule(
         name: "purchase_keys_follow_from_the_order",
         sentence:
-            "an order has the purchase keys that follow from its row, but for those of an order that it contradicts, and the "
-            + "second of a purchase that Apple states otherwise by now, by a day at most",
+            "an order has the purchase keys that follow from its row, unless it contradicts another order; the second of a "
+            + "purchase may be another than Apple states by now, by a day at most",
         sql: """
             SELECT format('%s %s: keys %s and %s, should be %s and %s', environment, transaction_id,
                 coalesce(purchase_key, 'none'), coalesce(fallback_key, 'none'), coalesce(derived_key, 'none'),
@@ -58,13 +58,11 @@ extension ConsistencyCheck {
                 FROM orders o) derived
             LEFT JOIN (SELECT DISTINCT * FROM (\(Derived.contradicting)) c) contradicting
                 USING (environment, transaction_id)
-            WHERE purchase_key IS DISTINCT FROM derived_key
-                    AND NOT (purchase_key IS NULL AND contradicting.environment IS NOT NULL)
-                OR (regexp_replace(fallback_key, '-?[0-9]+$', '')
-                        IS DISTINCT FROM regexp_replace(derived_fallback, '-?[0-9]+$', '')
-                    OR abs(substring(fallback_key FROM '-?[0-9]+$')::numeric
-                        - substring(derived_fallback FROM '-?[0-9]+$')::numeric) > 86400)
-                    AND NOT (fallback_key IS NULL AND contradicting.environment IS NOT NULL)
+            WHERE contradicting.environment IS NULL AND (purchase_key IS DISTINCT FROM derived_key
+                OR regexp_replace(fallback_key, '-?[0-9]+$', '')
+                    IS DISTINCT FROM regexp_replace(derived_fallback, '-?[0-9]+$', '')
+                OR abs(substring(fallback_key FROM '-?[0-9]+$')::numeric
+                    - substring(derived_fallback FROM '-?[0-9]+$')::numeric) > 86400)
             """)
 
     // By the columns, and by what they follow from: a mistake in one of the two is seen in the other.

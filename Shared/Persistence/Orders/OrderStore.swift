@@ -22,7 +22,8 @@ package enum OrderStore {
 
     /// Writes what became of orders that this transaction of the database holds locked.
     ///
-    /// The time of the first grant stays through a refund and its reversal; that of the refund goes with it.
+    /// The time of the first grant stays through a refund and its reversal; that of the refund goes with it. New orders are
+    /// inserted before: a key that one of them has is no key of these.
     ///
     /// - Throws: `PostgresError`; of SQLSTATE 40001 where a transaction id or a key has become another order's.
     package static func update(
@@ -141,7 +142,8 @@ package enum OrderStore {
         UPDATE orders o SET \(unescaped: changes),
             revoked_at = CASE WHEN new.state = 'revoked' THEN coalesce(o.revoked_at, now()) END,
             granted_at = CASE WHEN new.is_grant THEN now() ELSE o.granted_at END
-        FROM \(rows)
+        FROM (
+            SELECT *, \(unescaped: keyPlace("purchase_key")), \(unescaped: keyPlace("fallback_key")) FROM \(rows)) AS new
         WHERE (o.environment, o.transaction_id) = (new.environment, new.transaction_id)
         """
     }
@@ -159,15 +161,22 @@ package enum OrderStore {
 
     /// What an update makes of a purchase key: none of a type that has none, and what contradicts another order keeps its own.
     ///
-    /// One that follows from statements that came one after another was not looked for: where another order has it, there is none.
+    /// One that follows from statements that came one after another was not looked for: where another order has it, or gets it in
+    /// the same statement, there is none.
     private static func updatedKey(_ name: String, staysWhere isSame: String = "false") -> String {
         """
         CASE WHEN new.product_type NOT IN (\(typesWithKeys)) THEN NULL
             WHEN new.purchase_key IS NULL AND new.fallback_key IS NULL THEN o.\(name)
             WHEN new.\(name) = o.\(name) OR \(isSame) THEN o.\(name)
-            WHEN NOT EXISTS (SELECT FROM orders other WHERE (other.environment, other.app, other.\(name))
-                = (new.environment, new.app, new.\(name))) THEN new.\(name) END
+            WHEN new.\(name)_place = 1 AND NOT EXISTS (SELECT FROM orders other
+                WHERE (other.environment, other.app, other.\(name)) = (new.environment, new.app, new.\(name)))
+                THEN new.\(name) END
         """
+    }
+
+    /// The place of a row among those that are to have its key: the first gets it.
+    private static func keyPlace(_ name: String) -> String {
+        "row_number() OVER (PARTITION BY environment, app, \(name) ORDER BY transaction_id) AS \(name)_place"
     }
 
     private static let isOfSameDay = """

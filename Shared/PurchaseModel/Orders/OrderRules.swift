@@ -87,15 +87,12 @@ package enum OrderRules {
         package let catalogueVersion: Int64?
         /// That of an older system which granted it; nil where it is to be granted here.
         package let cutOver: CutOver?
-        /// What it contradicts; nil where it contradicts nothing.
-        package let conflict: PurchaseConflict?
         /// Whether an operator decided: that ends every doubt about which purchase it is.
         package let isOperators: Bool
 
         package init(
             owner: OrderOwner, itemsAccount: Account? = nil, sharers: Set<Account>, product: Catalogue.Product?,
-            catalogueVersion: Int64?, cutOver: CutOver? = nil, conflict: PurchaseConflict? = nil,
-            isOperators: Bool = false
+            catalogueVersion: Int64?, cutOver: CutOver? = nil, isOperators: Bool = false
         ) {
             self.owner = owner
             self.itemsAccount = itemsAccount
@@ -103,7 +100,6 @@ package enum OrderRules {
             self.product = product
             self.catalogueVersion = catalogueVersion
             self.cutOver = cutOver
-            self.conflict = conflict
             self.isOperators = isOperators
         }
     }
@@ -111,11 +107,12 @@ package enum OrderRules {
     /// - Parameters:
     ///   - stored: as it is stored, locked, with its purchase; nil for a new one.
     ///   - purchase: all that is known of it now.
+    ///   - conflict: what it contradicts; nil where it contradicts nothing.
     ///   - terms: asked only where it was never granted.
     /// - Returns: nil where nothing changes.
     package static func transition(
-        of stored: StoredOrder?, key: OrderKey, purchase: Purchase, submissionId: String, correlationId: String,
-        terms: (Transaction) -> Terms
+        of stored: StoredOrder?, key: OrderKey, purchase: Purchase, conflict: PurchaseConflict?, submissionId: String,
+        correlationId: String, terms: (Transaction) -> Terms
     ) -> OrderTransition? {
         var transaction = purchase.transaction
         if let stored, stored.wasGranted {
@@ -126,14 +123,15 @@ package enum OrderRules {
                 before: stored, key: key, purchase: purchase, transaction: transaction,
                 change: change(from: stored.purchase?.transaction ?? transaction, to: transaction),
                 state: isRevoked ? .revoked : .granted, reason: isRevoked ? .revokedByApple : nil,
-                account: stored.account, decision: nil, submissionId: submissionId, correlationId: correlationId)
+                account: stored.account, decision: nil, conflict: conflict, submissionId: submissionId,
+                correlationId: correlationId)
         }
         let terms = terms(transaction)
         transaction.takeType(of: terms.product)
         let decision = OrderDecision.decide(
             transaction, owner: terms.owner, sharers: terms.sharers, product: terms.product,
             catalogueVersion: terms.catalogueVersion, cutOver: terms.cutOver,
-            isAmbiguous: isAmbiguous(stored, transaction, terms), isOperators: terms.isOperators)
+            isAmbiguous: isAmbiguous(stored, transaction, conflict, terms), isOperators: terms.isOperators)
         if let stored, purchase == stored.purchase, decision.state == stored.state, decision.reason == stored.reason,
             decision.account == stored.account
         {
@@ -142,14 +140,16 @@ package enum OrderRules {
         return OrderTransition(
             before: stored, key: key, purchase: purchase, transaction: transaction, change: .decided,
             state: decision.state, reason: decision.reason, account: decision.account,
-            itemsAccount: terms.itemsAccount, decision: decision, conflict: terms.conflict, submissionId: submissionId,
+            itemsAccount: terms.itemsAccount, decision: decision, conflict: conflict, submissionId: submissionId,
             correlationId: correlationId)
     }
 
-    private static func isAmbiguous(_ stored: StoredOrder?, _ transaction: Transaction, _ terms: Terms) -> Bool {
+    private static func isAmbiguous(
+        _ stored: StoredOrder?, _ transaction: Transaction, _ conflict: PurchaseConflict?, _ terms: Terms
+    ) -> Bool {
         guard !terms.isOperators else { return false }
         let type = transaction.productType == .unstated ? terms.product?.type ?? .unstated : transaction.productType
-        return terms.conflict != nil || stored.map { !$0.hasKeys } ?? false || transaction.isMisnumbered(type)
+        return conflict != nil || stored.map { !$0.hasKeys } ?? false || transaction.isMisnumbered(type)
     }
 
     private static func change(from before: Transaction, to after: Transaction) -> OrderTransition.Change {

@@ -122,11 +122,11 @@ struct MemoryOrders {
             expiresDate: transaction.expiresDate, token: transaction.appAccountToken,
             transactionReason: transaction.transactionReason, testPurchase: nil,
             submissionId: transition.source.submissionId, correlationId: transition.source.correlationId,
-            hasKeys: transition.conflict == nil && transition.before?.hasKeys ?? true, purchase: transition.purchase)
+            hasKeys: transition.before?.hasKeys ?? (transition.conflict == nil), purchase: transition.purchase)
         orders[order.key] = order
         transactions[order.key] = transaction
         for statement in transition.purchase.statements { ids[statement.orderKey] = order.key }
-        guard order.hasKeys else { return }
+        guard order.hasKeys, transition.conflict == nil else { return }
         let own = PurchaseKeys(of: transaction)
         for key in [own.key, own.fallback].compactMap(\.self) {
             keys["\(order.key.environment.rawValue) \(order.app) \(key.text)"] = order.key
