@@ -86,7 +86,9 @@ struct FulfillVerdicts: Sendable {
         drafts += try await subscriptions.update(
             decided.lineages,
             renewals: judged.flatMap { judged in
-                judged.verdict.renewals.map { ($0.resolved(by: loaded.members), judged.verdict.correlationId) }
+                judged.verdict.renewals.map {
+                    ($0.resolved(by: loaded.members, app: judged.app), judged.verdict.correlationId)
+                }
             },
             silent: decided.silentLineages, on: connection)
         drafts += try await RecoveryDrafts.drafts(of: decided, in: judged, on: connection)

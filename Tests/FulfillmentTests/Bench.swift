@@ -156,15 +156,15 @@ struct Bench: Sendable {
     /// Accepts a submission and returns the verdict that a worker would send.
     func verdict(
         _ id: String, _ verdict: Verdict, account: String = "player", claims: [String]? = nil,
-        isPartial: Bool = false, attempt: Int = 0
+        isPartial: Bool = false, attempt: Int = 0, app: String = Bench.app
     ) async throws -> VerdictMessage {
         let message = SubmissionMessage(
-            submissionId: id, app: Self.app, account: account, kind: .receipt, proof: "cmVjZWlwdA==", attempt: 0,
+            submissionId: id, app: app, account: account, kind: .receipt, proof: "cmVjZWlwdA==", attempt: 0,
             correlationId: "req_\(id)")
         _ = try await SubmissionStore(pool: pool).accept(
             [SubmissionStore.NewSubmission(message: message, partitionKey: account)], lease: .seconds(30))
         return VerdictMessage(
-            submissionId: id, app: Self.app, account: account, correlationId: "req_\(id)", attempt: attempt,
+            submissionId: id, app: app, account: account, correlationId: "req_\(id)", attempt: attempt,
             verdict: verdict, claims: Claims(ids: claims), isPartial: isPartial)
     }
 

@@ -198,6 +198,22 @@ struct ReleaseRequestTests {
         }
     }
 
+    @Test func `an order that somebody else holds locked holds up no other token's`() async throws {
+        try await Bench.with { bench in
+            let tokens = [UUID(), UUID()]
+            for (place, token) in tokens.enumerated() { try await park("t\(place)", token, bench) }
+            _ = try await bench.releaseRequested.look(limit: 100)
+            for token in tokens { try await register(token, "anna", bench) }
+            try await bench.pool.withTransaction { connection in
+                _ = try await connection.query("SELECT FROM orders WHERE transaction_id = 't0' FOR UPDATE")
+                #expect(try await bench.releaseRequested.look(limit: 100).count == 1)
+            }
+            #expect(try await bench.standing(of: "t1") == "granted - anna")
+            #expect(
+                try await bench.answers("SELECT token FROM release_requests") == [tokens[0].uuidString.lowercased()])
+        }
+    }
+
     @Test func `a batch that was decided by the catalogue before, and committed after the round, is looked at again`()
         async throws
     {

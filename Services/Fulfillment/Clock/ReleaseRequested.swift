@@ -43,7 +43,8 @@ struct ReleaseRequested: Sendable {
                 of: requests, limit: Self.ordersPerRequest, on: connection)
             let released = try await orders.release(
                 Self.distinct(claimed + named.candidates), claims, by: catalogue, on: connection)
-            try await settle(requests, named, blocked: released.blocked, on: connection)
+            try await settle(
+                requests, named.byRequest, unfinished: named.unfinished, blocked: released.blocked, on: connection)
             return (released, requests.count == requestsMaximum || !named.unfinished.isEmpty)
         }
         await orders.announce(released)
@@ -55,17 +56,14 @@ struct ReleaseRequested: Sendable {
     }
 
     private func settle(
-        _ requests: [ReleaseRequestStore.Request],
-        _ named: (candidates: [OrderStore.Candidate], unfinished: [Int64: OrderKey]), blocked: Set<OrderKey>,
-        on connection: PostgresConnection
+        _ requests: [ReleaseRequestStore.Request], _ named: [Int64: Set<OrderKey>], unfinished: [Int64: OrderKey],
+        blocked: Set<OrderKey>, on connection: PostgresConnection
     ) async throws {
         var results = ReleaseRequestStore.Results()
-        // Which request an order came by is not known, nor needed: some are looked at once more.
-        let isBlocked = named.candidates.contains { blocked.contains($0.key) }
         for request in requests {
-            if isBlocked {
+            if !blocked.isDisjoint(with: named[request.id] ?? []) {
                 results.putOff.append(request.id)
-            } else if let last = named.unfinished[request.id] {
+            } else if let last = unfinished[request.id] {
                 results.advanced[request.id] = last
             } else {
                 results.finished.append(request.id)

@@ -34,6 +34,10 @@ struct LineageJoins: Sendable {
     private(set) var released: [Statement] = []
     /// Pairs that stay two.
     private var refused: Set<Set<LineageKey>> = []
+    private var roundCount = 0
+
+    /// The most rounds of joins for one batch, each by all that was read after the last: what says more then is refused.
+    static let roundsMaximum = 20
 
     /// The links by which statements name two original ids: one transaction id under two, or the one before.
     static func named(
@@ -42,10 +46,12 @@ struct LineageJoins: Sendable {
         var links: [Link] = []
         var seen: [OrderKey: Statement] = [:]
         for statement in statements where statement.mayJoin(by: catalogue) {
-            // A family member's copy may name the purchaser's.
-            if let previous = statement.previous, !statement.transaction.isFamilyCopy {
-                let member = members[previous].flatMap { $0.app == statement.transaction.bundleId ? $0.lineage : nil }
-                links.append(Link(statement: statement, other: member ?? previous, cause: .previousOriginal))
+            // A family member's copy may name the purchaser's; and what is another app's is nothing of this one.
+            if let previous = statement.previous, !statement.transaction.isFamilyCopy,
+                members[previous]?.app ?? statement.transaction.bundleId == statement.transaction.bundleId
+            {
+                let other = members[previous]?.lineage ?? previous
+                links.append(Link(statement: statement, other: other, cause: .previousOriginal))
             }
             if let first = seen[statement.id], first.transaction.bundleId == statement.transaction.bundleId {
                 links.append(Link(statement: statement, other: first.lineage, cause: .transaction))
@@ -87,6 +93,11 @@ struct LineageJoins: Sendable {
     ///
     /// - Throws: `PostgresError`.
     mutating func join(_ links: [Link], on connection: PostgresConnection) async throws {
+        roundCount += 1
+        guard roundCount <= Self.roundsMaximum else {
+            for link in links { refuse(link, isOfApp: true) }
+            return
+        }
         let apps = links.flatMap { link in link.pair.map { ($0, link.statement.transaction.bundleId) } }
         var lineages = try await LineageStore.lock(
             Dictionary(apps) { first, _ in first }, isJoining: true, on: connection)

@@ -70,7 +70,7 @@ struct LoadBatch: Sendable {
         _ verdicts: [Judged], by catalogue: Catalogue, on connection: PostgresConnection
     ) async throws -> Loaded {
         var joins = LineageJoins()
-        // Each time lineages become one, or are known to stay two: so it ends.
+        // Each time lineages become one, or are known to stay two, as all are after so many rounds: so it ends.
         while true {
             if let loaded = try await load(verdicts, &joins, by: catalogue, on: connection) { return loaded }
         }

@@ -48,11 +48,15 @@ struct LoadDueOrders: Sendable {
     private func underTheirLineage(
         _ candidates: [OrderStore.Candidate], on connection: PostgresConnection
     ) async throws -> [OrderStore.Candidate] {
-        let members = try await LineageStore.members(among: Set(candidates.map(\.lineage)), on: connection)
+        var members = try await LineageStore.members(among: Set(candidates.map(\.lineage)), on: connection)
+        // Apple's ids are not shared by apps: another app's member says nothing of a candidate.
+        let own = Set(candidates.filter { members[$0.lineage]?.app == $0.app }.map(\.lineage))
+        members = members.filter { own.contains($0.key) }
         guard !members.isEmpty else { return candidates }
         let apps = members.flatMap { [($0.key, $0.value.app), ($0.value.lineage, $0.value.app)] }
         let lineages = try await LineageStore.lock(
             Dictionary(apps) { first, _ in first }, isJoining: true, on: connection)
+        members = members.filter { lineages[$0.key]?.app == $0.value.app }
         for (key, member) in members.sorted(by: { $0.key < $1.key }) {
             try await LineageStore.join(
                 LineageStore.Join(
@@ -60,7 +64,8 @@ struct LoadDueOrders: Sendable {
                     submissionId: "", loser: nil, owner: lineages[member.lineage]?.owner), on: connection)
         }
         return candidates.map { candidate in
-            members[candidate.lineage].map { candidate.under($0.lineage) } ?? candidate
+            guard let member = members[candidate.lineage], member.app == candidate.app else { return candidate }
+            return candidate.under(member.lineage)
         }
     }
 

@@ -83,9 +83,9 @@ struct UpdateSubscriptions: Sendable {
 }
 
 extension RenewalStatement {
-    /// The same under the lineage's own original id, where it names another.
-    func resolved(by members: [LineageKey: LineageStore.Member]) -> RenewalStatement {
-        guard let member = members[lineage] else { return self }
+    /// The same under the lineage's own original id, where it names another of the app's.
+    func resolved(by members: [LineageKey: LineageStore.Member], app: String) -> RenewalStatement {
+        guard let member = members[lineage], member.app == app else { return self }
         var statement = self
         statement.originalTransactionId = member.lineage.originalTransactionId
         return statement

@@ -25,7 +25,7 @@ extension AppleCallStore {
                 SELECT s.transaction_id FROM subscriptions s
                 WHERE s.environment = \(environment) AND s.app = \(app) AND s.original_transaction_id = coalesce(
                     (SELECT lineage_id FROM lineage_members m WHERE m.environment = \(environment)
-                        AND m.original_transaction_id = \(originalTransactionId)), \(originalTransactionId))
+                        AND m.original_transaction_id = \(originalTransactionId) AND m.app = \(app)), \(originalTransactionId))
                 """)
             guard let order = try found.rows.first?.decode("transaction_id", as: String.self) else { return nil }
             let line = try await AuditLog.write(

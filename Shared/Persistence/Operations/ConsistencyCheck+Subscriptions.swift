@@ -37,14 +37,14 @@ extension ConsistencyCheck {
             FROM lineage_members m
             CROSS JOIN LATERAL (
                 SELECT 'a subscription' AS what FROM subscriptions s
-                WHERE (s.environment, s.original_transaction_id) = (m.environment, m.original_transaction_id)
+                WHERE (s.environment, s.original_transaction_id, s.app) = (m.environment, m.original_transaction_id, m.app)
                 UNION ALL SELECT 'order ' || o.transaction_id FROM orders o
                 WHERE (o.environment, o.original_transaction_id) = (m.environment, m.original_transaction_id)
                     AND o.app = m.app AND o.product_type <> 'consumable'
                 UNION ALL SELECT 'a lineage' FROM lineages l
-                WHERE (l.environment, l.original_transaction_id) = (m.environment, m.original_transaction_id)
+                WHERE (l.environment, l.original_transaction_id, l.app) = (m.environment, m.original_transaction_id, m.app)
                 UNION ALL SELECT 'another original id' FROM lineage_members n
-                WHERE (n.environment, n.lineage_id) = (m.environment, m.original_transaction_id)) found
+                WHERE (n.environment, n.lineage_id, n.app) = (m.environment, m.original_transaction_id, m.app)) found
             """)
 
     private static let ends = Rule(

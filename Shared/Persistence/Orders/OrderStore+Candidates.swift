@@ -60,12 +60,12 @@ extension OrderStore {
     /// was, if Apple says the environment: its lineage is its payer's all the same.
     ///
     /// - Parameter limit: the most orders of each request to read, from where it is.
-    /// - Returns: the candidates, and how far the requests are that have more orders.
+    /// - Returns: the candidates, those of each request, and how far the requests are that have more orders.
     /// - Throws: `PostgresError`.
     package static func candidates(
         of requests: [ReleaseRequestStore.Request], limit: Int, on connection: PostgresConnection
-    ) async throws -> (candidates: [Candidate], unfinished: [Int64: OrderKey]) {
-        guard !requests.isEmpty else { return ([], [:]) }
+    ) async throws -> (candidates: [Candidate], byRequest: [Int64: Set<OrderKey>], unfinished: [Int64: OrderKey]) {
+        guard !requests.isEmpty else { return ([], [:], [:]) }
         // OFFSET 0: one look into the index for each, whatever the planner expects.
         let result = try await connection.query(
             """
@@ -96,8 +96,9 @@ extension OrderStore {
         for (request, candidate, _) in found {
             ends[request] = (ends[request, default: (0, candidate.key)].count + 1, candidate.key)
         }
-        let candidates = found.filter(\.isCandidate).map(\.candidate)
-        return (candidates, ends.filter { $0.value.count == limit }.mapValues(\.last))
+        let candidates = found.filter(\.isCandidate)
+        let byRequest = Dictionary(candidates.map { ($0.request, [$0.candidate.key] as Set) }) { $0.union($1) }
+        return (candidates.map(\.candidate), byRequest, ends.filter { $0.value.count == limit }.mapValues(\.last))
     }
 
     /// A place among the orders of nobody's tokens.

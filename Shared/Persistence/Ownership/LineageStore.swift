@@ -25,8 +25,8 @@ package enum LineageStore {
             SELECT l.environment, l.original_transaction_id, l.app, l.account, l.cause, l.token, l.token_purchase_date,
                 l.token_signed_date, l.bound_at, l.bound_signed_date, l.open_since,
                 l.claimed_purchase_date, l.tokens_void_until,
-                EXISTS (SELECT FROM lineage_members m WHERE (m.environment, m.original_transaction_id)
-                    = (l.environment, l.original_transaction_id)) AS is_member
+                EXISTS (SELECT FROM lineage_members m WHERE (m.environment, m.original_transaction_id, m.app)
+                    = (l.environment, l.original_transaction_id, l.app)) AS is_member
             FROM lineages l
             WHERE (l.environment, l.original_transaction_id) IN (SELECT * FROM \(SQL.rows(of: sorted.map(\.key))))
             ORDER BY l.environment, l.original_transaction_id
