@@ -96,6 +96,30 @@ struct WaitingSubmissionTests {
         }
     }
 
+    @Test func `who is judged again while the catalogue grants its order hears of the grant`() async throws {
+        try await Bench.with { bench in
+            let verdict = try await bench.verdict(
+                "s1", .genuine([Bench.entry("t1", product: "hat")]), account: "anna")
+            try await bench.settle([verdict])
+            let redriven = try await SubmissionStore(pool: bench.pool).redrive(
+                .parked, reason: "r", actor: "eve", limit: 10)
+            #expect(redriven.map(\.id) == ["s1"])
+            var later = bench
+            later.products = catalogue(["hat"])
+            let granting = later
+            // Whoever settles waits here, when it has read its orders.
+            try await bench.meanwhile(at: "LOCK TABLE submissions IN SHARE MODE") {
+                try await bench.settle([verdict])
+            } _: {
+                _ = try await granting.grantParked()
+            }
+            _ = try await granting.grantParked()
+            #expect(try await bench.standing(of: "t1") == "granted - anna")
+            #expect(try await bench.outcome("s1")?.state == .fulfilled)
+            try await bench.expectClean()
+        }
+    }
+
     @Test func `claims, catalogue and submissions at once: nobody waits for what is over, and nothing dead-locks`()
         async throws
     {

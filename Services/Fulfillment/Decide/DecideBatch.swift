@@ -135,7 +135,7 @@ enum DecideBatch {
     ) -> OrderTransition? {
         var purchase = purchase
         if let stored = purchase.stored {
-            // What came exactly so before is not locked, unless its lineage moves.
+            // What came exactly so before is not locked, unless it is parked or its lineage moves.
             guard let locked = orders[stored.key], locked.purchase != nil,
                 !purchase.bringsNothing || locked.isUnclaimed
             else { return nil }
