@@ -142,6 +142,30 @@ struct SubscriptionEventTests {
         }
     }
 
+    @Test func `an end that grace moved after it was noted is told once another plan is paid for`() async throws {
+        try await Sub.with { bench in
+            bench.on(1)
+            try await bench.post([Sub.period("1", from: 0, to: 30)], [Sub.renewal(signed: 0)])
+            bench.on(30)
+            try await bench.endEntitlements.look()
+            #expect(try await bench.events(like: PurchaseEvent.entitlementExpired).isEmpty, "it is the current period")
+            let failed = Sub.renewal(signed: 30) {
+                $0.isInBillingRetry = true
+                $0.gracePeriodExpiresDate = Sub.day(46)
+            }
+            try await bench.post([], [failed])
+            #expect(try await bench.entitlements() == ["1 player 46 -"])
+            bench.on(40)
+            try await bench.post([Sub.period("2", from: 40, to: 70, product: "premium")])
+            #expect(try await bench.entitlements() == ["1 player 30 -", "2 player 70 -"])
+            for _ in 1...2 { try await bench.endEntitlements.look() }
+            #expect(try await bench.events(like: PurchaseEvent.entitlementExpired).count == 1)
+            let event = try #require(try await bench.event(PurchaseEvent.entitlementExpired))
+            #expect(event.data.entitlements == ["basic"] && event.data.transaction?.transactionId == "1")
+            try await bench.bench.expectClean()
+        }
+    }
+
     @Test func `a renewal ends nothing`() async throws {
         try await Self.with { bench in
             bench.on(1)

@@ -26,6 +26,7 @@ extension EntitlementStore {
     /// The current period's end with access, the others' when Apple says that they did. Those of a period whose place
     /// another took (`Transaction.isSuperseded`) are taken back because `upgraded`, and given back should it
     /// turn out otherwise; what was taken back for another reason stays so. Only rows that are otherwise are written.
+    /// An end that was told and now lies later is told again when it comes.
     ///
     /// - Returns: the orders whose place was taken just now.
     /// - Throws: `PostgresError`.
@@ -132,6 +133,7 @@ extension EntitlementStore {
             FROM periods
         )
         UPDATE entitlements e SET expires_at = due.ends_at,
+            end_told_at = CASE WHEN due.ends_at <= e.expires_at THEN e.end_told_at END,
             revoked_at = CASE WHEN \(cause) IS NOT NULL THEN coalesce(e.revoked_at, now()) END,
             revoked_because = \(cause)
         FROM due
