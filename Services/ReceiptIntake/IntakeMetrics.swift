@@ -21,7 +21,10 @@ enum IntakeMetrics {
             help: "Apple's notifications that were answered 200, by result: new or repeated."),
         .counter(
             "countersign_notifications_refused_total", ["reason"],
-            help: "Notifications that the App Store did not sign, by the check that refused them; nothing is kept."),
+            help: """
+                Notifications that the App Store did not sign, or that name no app, by the check that refused them; \
+                nothing is kept.
+                """),
         .counter(
             "countersign_server_key_uses_total", ["key", "fingerprint"],
             help: "Requests with a server API key, by its name and the first digits of its SHA-256."),

@@ -57,6 +57,9 @@ struct NotificationRoutesTests {
                 #expect(try await database.column("partition_key", of: first.id) == uuid.lowercased())
                 let second = try await intake.notify(NotificationPayload.sign(summary))
                 #expect(try await database.column("partition_key", of: second.id) == second.id)
+                let strange = try await intake.notify(
+                    NotificationPayload.sign(["newKind": ["bundleId": TestIntake.app]]))
+                #expect(strange.status == 200, "a content that nobody knows is kept for a newer version")
             }
         }
     }

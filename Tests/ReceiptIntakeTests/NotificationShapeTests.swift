@@ -19,6 +19,15 @@ struct NotificationShapeTests {
         }
     }
 
+    @Test("in a content that nobody knows the app and the lineage are found, after those in Apple's four")
+    func newKind() throws {
+        let transaction = Proofs.jws(originalTransactionId: "2000000001")
+        let strange: [String: Any] = ["bundleId": "com.example.game", "signedTransactionInfo": transaction]
+        let found = try read(["notificationType": "SOMETHING_NEW", "aKind": 7, "newKind": strange])
+        #expect(found?.app == "com.example.game" && found?.partitionKey == "2000000001")
+        #expect(try read(["aKind": strange, "summary": ["bundleId": "b"]])?.app == "b")
+    }
+
     @Test("a lineage keeps its partition, by the transaction, else by the renewal; else it is the notification's id")
     func partitions() throws {
         let transaction = Proofs.jws(originalTransactionId: "2000000001")
@@ -56,7 +65,8 @@ struct NotificationShapeTests {
         let payloads: [[String: Any]] = [
             [:], ["bundleId": "a"], ["data": ["bundleid": "a"]], ["data": ["bundleId": 7]],
             ["data": ["bundleId": NSNull()]],
-            ["data": "a"], ["data": [["bundleId": "a"]]], ["data": NSNull()], ["other": ["bundleId": "a"]],
+            ["data": "a"], ["data": [["bundleId": "a"]]], ["data": NSNull()],
+            ["newKind": ["inside": ["bundleId": "a"]]],
         ]
         for payload in payloads { #expect(try read(payload) == nil, "\(payload)") }
         #expect(try read(["data": "a", "summary": ["bundleId": "b"]])?.app == "b", "one that cannot be read is absent")

@@ -26,6 +26,7 @@ struct NotificationSignatureTests {
         switch await signatures.read(text) {
         case .success(let notification): notification.app
         case .failure(.malformed): "malformed"
+        case .failure(.nameless): "nameless"
         case .failure(.busy): "busy"
         case .failure(.notGenuine(let rejection)): rejection.code.rawValue
         }
@@ -46,7 +47,9 @@ struct NotificationSignatureTests {
         #expect(try await outcome(junk(), signatures) == "root_not_trusted")
         #expect(await outcome(Proofs.fresh(), signatures) == "certificate_count")
         #expect(await outcome("a.b", signatures) == "malformed")
-        #expect(try await outcome(NotificationPayload.sign(["a": 1]), signatures) == "malformed")
+        #expect(try await outcome(NotificationPayload.sign(["a": 1]), signatures) == "nameless")
+        let strange = try NotificationPayload.sign(["newKind": ["bundleId": "c"]])
+        #expect(await outcome(strange, signatures) == "c")
         #expect(
             await outcome(genuine, strict) == "root_not_trusted", "a settings file without the root")
     }

@@ -48,18 +48,19 @@ struct NotificationRoutes: Sendable {
     private func take(_ request: Request, _ context: IntakeContext) async throws -> Response {
         let posted = try await self.posted(in: request, context)
         guard case .signed(let signedPayload) = posted else {
-            Counter(label: "countersign_notifications_refused_total", dimensions: [("reason", "version_1")]).increment()
+            note(refused: "version_1", context)
             throw ProblemDetails.notificationVersion1(posted)
         }
         let notification: ServerNotification
         switch await signatures.read(signedPayload) {
         case .success(let read): notification = read
         case .failure(.malformed): throw ProblemDetails.notificationMalformed
+        case .failure(.nameless):
+            note(refused: RejectionCode.bundleIdMissing.rawValue, context)
+            throw ProblemDetails.notificationMalformed
         case .failure(.busy): throw IntakeOverloadedError()
         case .failure(.notGenuine(let rejection)):
-            Counter(label: "countersign_notifications_refused_total", dimensions: [("reason", rejection.code.rawValue)])
-                .increment()
-            context.logger.debug("a notification is not genuine", metadata: .fields([.reason: "\(rejection.code)"]))
+            note(refused: rejection.code.rawValue, context)
             throw ProblemDetails.notificationNotGenuine(rejection)
         }
         guard authenticator.knows(app: notification.app) else { throw ProblemDetails.notificationAppUnknown }
@@ -76,6 +77,12 @@ struct NotificationRoutes: Sendable {
 }
 
 extension NotificationRoutes {
+    /// Counts what is refused; a line of the log for each would be a flood of anybody's.
+    private func note(refused reason: String, _ context: IntakeContext) {
+        Counter(label: "countersign_notifications_refused_total", dimensions: [("reason", reason)]).increment()
+        context.logger.debug("a notification was refused", metadata: .fields([.reason: "\(reason)"]))
+    }
+
     /// What is posted, if it comes in time.
     ///
     /// Anybody may post, so that who drips bodies gets little: a time that is far shorter than that of other requests, and few

@@ -24,8 +24,10 @@ actor NotificationSignatures {
 
     /// Why something is not taken.
     enum Refusal: Error {
-        /// It is no notification of version 2 that names an app.
+        /// It has not the form of a notification of version 2.
         case malformed
+        /// The App Store signed it, and nothing in it names an app.
+        case nameless
         /// The App Store did not sign it.
         case notGenuine(SignedDataRejection)
         /// Too much comes; Apple is to post again.
@@ -73,7 +75,7 @@ actor NotificationSignatures {
         }
         switch verifier.payload(Array(text.utf8)) {
         case .failure(let rejection): return .failure(.notGenuine(rejection))
-        case .success: return ServerNotification(text).map { .success($0) } ?? .failure(.malformed)
+        case .success: return ServerNotification(text).map { .success($0) } ?? .failure(.nameless)
         }
     }
 

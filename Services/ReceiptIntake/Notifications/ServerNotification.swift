@@ -39,14 +39,19 @@ struct ServerNotification: Sendable {
     /// What is read of the payload: a field of another type is a field that is absent.
     private struct Payload: Decodable {
         /// Apple's four contents, of which a notification has one.
-        private static let contents: [Key] = [.data, .summary, .externalPurchaseToken, .appData]
+        private static let contents = ["data", "summary", "externalPurchaseToken", "appData"].map(
+            Name.init(stringValue:))
 
         let app: String?
         let originalTransactionId: String?
         let uuid: String?
 
-        enum Key: String, CodingKey {
-            case data, summary, externalPurchaseToken, appData, notificationUUID
+        struct Name: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
         }
 
         enum ContentKey: String, CodingKey {
@@ -54,8 +59,9 @@ struct ServerNotification: Sendable {
         }
 
         init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: Key.self)
-            let contents = Self.contents.compactMap {
+            let container = try decoder.container(keyedBy: Name.self)
+            // Apple has added contents twice: one that nobody knows here names its app, too, and a newer version reads it.
+            let contents = (Self.contents + container.allKeys).compactMap {
                 try? container.nestedContainer(keyedBy: ContentKey.self, forKey: $0)
             }
             func text(_ key: ContentKey) -> String? {
@@ -75,7 +81,7 @@ struct ServerNotification: Sendable {
             originalTransactionId =
                 [text(.signedTransactionInfo), text(.signedRenewalInfo)].lazy
                 .compactMap { $0.flatMap { PostedJWS($0) } }.compactMap(PartitionKey.originalTransactionId).first
-            uuid = (try? container.decode(String.self, forKey: .notificationUUID))
+            uuid = (try? container.decode(String.self, forKey: Name(stringValue: "notificationUUID")))
                 .flatMap(UUID.init(uuidString:))?.uuidString.lowercased()
         }
     }

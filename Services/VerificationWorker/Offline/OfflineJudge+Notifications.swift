@@ -20,18 +20,18 @@ extension OfflineJudge {
             // Apple signed it about the app's bundle id, of which there is one: it is our settings that have another
             // number, and the next look may find them mended.
             return .unknown(ReasonCode(rawValue: rejection.code.rawValue), after: RetryTime.attention)
-        // Nobody posts it again, as an app does.
-        case .failure(let rejection) where Self.mayFitLater.contains(rejection.code):
+        case .failure(let rejection) where Self.notificationMayBeReadLater.contains(rejection.code):
             return .unknown(ReasonCode(rawValue: rejection.code.rawValue), after: RetryTime.unreadable)
-        case .failure(let rejection): return Finding(Self.verdict(rejection))
+        case .failure(let rejection): return Finding(Self.rejected(rejection))
         case .success(let signed): return finding(signed, of: app, submission)
         }
     }
 
-    /// Refusals of notifications whose parts do not fit together.
-    private static let mayFitLater: Set<RejectionCode> = [
+    /// Refusals of what Apple signed and a newer version may read, also of what does not fit together: nobody posts a
+    /// notification again, as an app does.
+    static let notificationMayBeReadLater = mayBeReadLater.union([
         .bundleIdMissing, .notificationContent, .nestedInTest, .nestedEnvironmentMismatch, .renewalInfoMismatch,
-    ]
+    ])
 
     private func finding(
         _ signed: SignedNotification, of app: AppsFile.App, _ submission: SubmissionMessage

@@ -1,3 +1,4 @@
+import AppStore
 import Foundation
 import Messages
 import Persistence
@@ -24,6 +25,25 @@ struct SweepFinding: Sendable {
                 submissionId: id, app: app, account: "", kind: kind, proof: proof, attempt: 0,
                 correlationId: EventIdentifier.correlation(at: Date())),
             partitionKey: key ?? id)
+    }
+
+    /// What Apple signed and this version cannot read: it stays unknown until a newer one decides.
+    ///
+    /// Apple signs the same anew for whoever asks: it is named by what it says, without when that was signed.
+    ///
+    /// - Parameter signed: the part of the proof that cannot be read; nil for all of it.
+    static func unread(
+        _ proof: String, naming signed: String? = nil, kind: ProofKind, app: String, environment: StoreEnvironment,
+        by verifier: SignedDataVerifier
+    ) -> SweepFinding {
+        var said = signed ?? proof
+        if case .success(let payload) = verifier.payload(Array(said.utf8)) {
+            said = String(decoding: payload.bytes, as: UTF8.self)
+                .replacing("\(payload.signedDate.milliseconds)", with: "")
+        }
+        return SweepFinding(
+            app: app, environment: environment, name: "u:" + submissionId(app: app, kind: kind, proof: said),
+            kind: kind, proof: proof, transactionId: nil, key: nil)
     }
 
     /// The id of what Apple posts: the same as if Apple had posted it.

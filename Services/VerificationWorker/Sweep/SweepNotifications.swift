@@ -72,26 +72,35 @@ struct SweepNotifications: Sendable {
         let missing = zip(ids, sent).filter { !known.contains($0.0) }.map(\.1)
         var taken = SweepTaken()
         var read: [Read] = []
+        var findings: [SweepFinding] = []
         for notification in missing {
-            switch signed(notification, of: app, in: environment) {
-            case .success(let signed): read.append(signed)
-            case .failure(let refusal): taken.unchecked = refusal.verdict
+            let proof = notification.signedPayload
+            switch content(of: proof, app, in: environment) {
+            case .read(let one): read.append(one)
+            case .unread:
+                findings.append(
+                    .unread(
+                        proof, kind: .serverNotification, app: app.bundleId, environment: environment,
+                        by: judge.signedData))
+            case .refused(let verdict): taken.unchecked = verdict
             }
         }
-        guard !read.isEmpty else { return taken }
-        if let mark = try await recorded.notificationsDroppedBefore() {
-            // Those that were dealt with may be gone: of what is older, only what the books lack is missing.
-            let old = read.filter { $0.signed.signedDate < mark }.compactMap(\.transaction)
-            let books = try await recorded.transactions(of: old.map(\.orderKey))
-            read.removeAll { item in
-                guard item.signed.signedDate < mark else { return false }
-                // Of what is about no purchase nothing can be told any more.
-                guard let transaction = item.transaction else { return true }
-                return books[transaction.orderKey].map { !$0.lacks(transaction) } ?? false
-            }
-        }
-        taken.found = try await recoveries.takeIn(read.map { finding($0, of: app, in: environment) }, by: task)
+        findings += try await lacking(read).map { finding($0, of: app, in: environment) }
+        taken.found = try await recoveries.takeIn(findings, by: task)
         return taken
+    }
+
+    /// Without those that were dealt with and may be gone: of what is older, only what the books lack is missing.
+    private func lacking(_ read: [Read]) async throws -> [Read] {
+        guard !read.isEmpty, let mark = try await recorded.notificationsDroppedBefore() else { return read }
+        let old = read.filter { $0.signed.signedDate < mark }.compactMap(\.transaction)
+        let books = try await recorded.transactions(of: old.map(\.orderKey))
+        return read.filter { item in
+            guard item.signed.signedDate < mark else { return true }
+            // Of what is about no purchase nothing can be told any more.
+            guard let transaction = item.transaction else { return false }
+            return books[transaction.orderKey]?.lacks(transaction) ?? true
+        }
     }
 
     /// A notification that Apple signed.
@@ -102,33 +111,34 @@ struct SweepNotifications: Sendable {
         let transaction: Transaction?
     }
 
-    /// Nothing is believed because it came over the right connection.
-    private func signed(
-        _ sent: SentNotification, of app: AppsFile.App, in environment: StoreEnvironment
-    ) -> Result<Read, OfflineJudge.Refusal> {
-        let proof = sent.signedPayload
-        let result = judge.signedData.notification(Array(proof.utf8), app: app.identity)
-        guard case .success(let signed) = result,
-            StoreEnvironment(appleName: signed.environment.rawValue) == environment
-        else { return .failure(refusal(of: result, app)) }
-        var transaction: Transaction?
-        if case .data(let data) = signed.content { transaction = data.transaction.map { Transaction($0) } }
-        return .success(Read(proof: proof, signed: signed, transaction: transaction))
+    /// What one entry of a history is.
+    private enum Content {
+        case read(Read)
+        /// Apple signed it, and this version cannot read it; the key that asked says whose it is.
+        case unread
+        /// It is not Apple's, or not the app's.
+        case refused(Verdict)
     }
 
-    /// Another number of the app is a mistake in our settings, and is waited for; anything else may be Apple's.
-    private func refusal(
-        of result: Result<SignedNotification, SignedDataRejection>, _ app: AppsFile.App
-    ) -> OfflineJudge.Refusal {
-        if case .failure(let rejection) = result, rejection.code == .appAppleIdMismatch {
+    /// Nothing is believed because it came over the right connection.
+    private func content(of proof: String, _ app: AppsFile.App, in environment: StoreEnvironment) -> Content {
+        switch judge.signedData.notification(Array(proof.utf8), app: app.identity) {
+        case .success(let signed) where StoreEnvironment(appleName: signed.environment.rawValue) == environment:
+            var transaction: Transaction?
+            if case .data(let data) = signed.content { transaction = data.transaction.map { Transaction($0) } }
+            return .read(Read(proof: proof, signed: signed, transaction: transaction))
+        case .failure(let rejection) where OfflineJudge.notificationMayBeReadLater.contains(rejection.code):
+            return .unread
+        case .failure(let rejection) where rejection.code == .appAppleIdMismatch:
+            // It is our settings that have another number, and they are waited for.
             calls.attention.raise(
                 .appAppleIdMismatch, app: app.bundleId, "a history of the App Store names another number of the app")
-            return OfflineJudge.Refusal(
-                verdict: .unknown(.appAppleIdMismatch, retryAfterSeconds: RetryTime.attention))
+            return .refused(.unknown(.appAppleIdMismatch, retryAfterSeconds: RetryTime.attention))
+        default:
+            calls.attention.raise(
+                .answerMismatch, app: app.bundleId, "a history of the App Store has what is no notification of the app")
+            return .refused(ServerAnswers.mismatch)
         }
-        calls.attention.raise(
-            .answerMismatch, app: app.bundleId, "a history of the App Store has what is no notification of the app")
-        return OfflineJudge.Refusal(verdict: ServerAnswers.mismatch)
     }
 
     private func finding(_ read: Read, of app: AppsFile.App, in environment: StoreEnvironment) -> SweepFinding {

@@ -259,6 +259,12 @@ extension SweepBooks {
         ).rows
         return try rows.first?.decode("state", as: String.self)
     }
+
+    /// Why submissions wait, sorted.
+    func waiting() async throws -> [String] {
+        let rows = try await pool.query("SELECT reason FROM submissions WHERE state = 'received' ORDER BY reason").rows
+        return try rows.map { try $0.decode("reason", as: String.self) }
+    }
 }
 
 extension ConsistencyCheck {

@@ -58,6 +58,50 @@ struct SweepUncheckedTests {
         #expect(!isAsked(nil, failures: 0))
     }
 
+    @Test(
+        "what Apple signed and nobody here can read of a notification is held for a newer version, once, and is no mismatch"
+    )
+    func unreadNotifications() async throws {
+        try await SweepBooks.with { books in
+            let store = books.stage.simulator
+            try await store.keepNotifications()
+            for (index, override) in [
+                #"{"data":null,"newKind":{"bundleId":"\#(SubmissionFixture.app)","signedTransactionInfo":"x"}}"#,
+                #"{"data.bundleId":null,"data.signedTransactionInfo":null}"#,
+                #"{"data.environment":"Moon"}"#, #"{"signedDate":null}"#,
+            ].enumerated() {
+                try await store.control(
+                    .POST, "trigger",
+                    """
+                    {"notificationType":"ONE_TIME_CHARGE","account":"apple-\(index)",
+                    "bundleId":"\(SubmissionFixture.app)","override":\(override)}
+                    """)
+            }
+            let token = try await books.token(of: "player")
+            let paid = try await store.sell("coins.100", type: "Consumable", to: "apple", token: token)
+            // What is to be sent has been sent when this answers.
+            try await store.advance("1m")
+            try await books.stage.withAccess { access in
+                func sweep() async throws {
+                    try await books.sweep(access) { $0.intervals = [.notifications: .seconds(900)] }
+                }
+                try await sweep()
+                #expect(try await errors(books) == [])
+                #expect(try await books.state(of: paid) == "granted")
+                let waiting = [
+                    "environment_unknown", "field_missing", "notification_content", "payload_unreadable",
+                ]
+                #expect(try await books.waiting() == waiting)
+                // Another round takes nothing in again.
+                _ = try await books.pool.query("UPDATE sweep_tasks SET covered_until = NULL")
+                try await books.hurry()
+                try await sweep()
+                #expect(try await books.waiting() == waiting)
+                #expect(try await books.number("SELECT count(*) AS n FROM recoveries") == 5)
+            }
+        }
+    }
+
     @Test("a renewal without a transaction is applied to the subscription, whichever of the two comes first")
     func renewalAlone() async throws {
         struct Play: Decodable { let notifications: [ToldNotification] }
