@@ -1456,6 +1456,7 @@ CREATE TABLE sweep_tasks (
     calls         bigint NOT NULL DEFAULT 0,
     found         bigint NOT NULL DEFAULT 0,
     failures      integer NOT NULL DEFAULT 0,  -- in a row
+    mismatches    integer NOT NULL DEFAULT 0,  -- of those, how often the page to come had what does not verify
     last_error    text,
     finished_at   timestamptz,                 -- the end of the last whole round
     created_at    timestamptz NOT NULL DEFAULT now(),

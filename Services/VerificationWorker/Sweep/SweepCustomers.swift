@@ -46,7 +46,7 @@ struct SweepCustomers: Sendable {
         _ app: AppsFile.App
     ) async throws -> SweepStep {
         let taken = try await takeIn(signed, task, app)
-        if let again = taken.again(after: task.failures) { return again }
+        if let again = taken.again(after: task.mismatches) { return again }
         let next = SweepTaskStore.Progress(revision: page.nextPage ?? progress.revision, calls: 1, found: taken.found)
         guard page.hasMore else { return .end(next) }
         // Without a new mark the same page would come for ever.
@@ -71,7 +71,7 @@ struct SweepCustomers: Sendable {
                 return .putOff(seconds: RetryTime.attention, reason: ReasonCode.answerMismatch.rawValue)
             }
             let taken = try await takeIn(order.signedTransactions, task, app)
-            return taken.again(after: task.failures)
+            return taken.again(after: task.mismatches)
                 ?? .end(
                     SweepTaskStore.Progress(
                         revision: taken.transactionIds.joined(separator: ","), calls: 1, found: taken.found))
@@ -84,7 +84,7 @@ struct SweepCustomers: Sendable {
         for jws in signed {
             switch await checked(jws, task, app) {
             case .success(let transaction): read.append((jws, transaction))
-            case .failure(let refusal): taken.unchecked = refusal.verdict
+            case .failure(let refusal): taken.note(refusal.verdict)
             }
         }
         taken.transactionIds = read.map(\.transaction.transactionId)
@@ -138,11 +138,11 @@ struct SweepCustomers: Sendable {
             for item in response.data.flatMap(\.lastTransactions) {
                 switch try await finding(item, task, app) {
                 case .success(let finding): findings += finding.map { [$0] } ?? []
-                case .failure(let refusal): taken.unchecked = refusal.verdict
+                case .failure(let refusal): taken.note(refusal.verdict)
                 }
             }
             taken.found = try await recoveries.takeIn(findings, by: task)
-            return taken.again(after: task.failures) ?? .end(SweepTaskStore.Progress(calls: 1, found: taken.found))
+            return taken.again(after: task.mismatches) ?? .end(SweepTaskStore.Progress(calls: 1, found: taken.found))
         }
     }
 

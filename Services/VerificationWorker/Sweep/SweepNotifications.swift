@@ -35,7 +35,7 @@ struct SweepNotifications: Sendable {
         case .step(let step): return step
         case .value(let response):
             let taken = try await takeIn(response.notificationHistory, of: app, in: environment, task)
-            if let again = taken.again(after: task.failures) { return again }
+            if let again = taken.again(after: task.mismatches) { return again }
             var next = SweepTaskStore.Progress(
                 window: window, revision: progress.revision, calls: 1, found: taken.found)
             guard response.hasMore else { return .end(next) }
@@ -82,7 +82,7 @@ struct SweepNotifications: Sendable {
                     .unread(
                         proof, kind: .serverNotification, app: app.bundleId, environment: environment,
                         by: judge.signedData))
-            case .refused(let verdict): taken.unchecked = verdict
+            case .refused(let verdict): taken.note(verdict)
             }
         }
         findings += try await lacking(read).map { finding($0, of: app, in: environment) }

@@ -9,13 +9,15 @@ enum SweepStep: Sendable {
     /// The round is over; the last good point of an app moves to the end of its window.
     case end(SweepTaskStore.Progress)
     /// Not now: Apple is away, limits us, or refuses.
-    case putOff(seconds: Double, reason: String, startsAnew: Bool = false)
+    case putOff(seconds: Double, reason: String, startsAnew: Bool = false, isMismatch: Bool = false)
 }
 
 /// What came of one page's content.
 struct SweepTaken {
     /// So often a page is asked for again that has something which does not verify; then it is passed over, and the
     /// alarms have told of it.
+    ///
+    /// What else puts a round off, such as an outage, takes none of these tries.
     static let mismatchesMaximum = 12
 
     /// How many findings were new.
@@ -23,15 +25,22 @@ struct SweepTaken {
     /// Those that Apple told of, news or not.
     var transactionIds: [String] = []
     /// Why something of the page could not be checked; nil when all of it was.
-    var unchecked: Verdict?
+    private(set) var unchecked: Verdict?
+
+    /// Notes that something of the page could not be checked; what is waited for outweighs what is passed over in the end.
+    mutating func note(_ verdict: Verdict) {
+        guard unchecked == nil || unchecked == ServerAnswers.mismatch else { return }
+        unchecked = verdict
+    }
 
     /// Asks for the same page again, where something of it could not be checked: a page that is passed over is lost.
     ///
-    /// - Parameter failures: how often the task failed in a row.
-    func again(after failures: Int) -> SweepStep? {
+    /// - Parameter mismatches: how often this page had what does not verify.
+    func again(after mismatches: Int) -> SweepStep? {
         guard case .unknown(let reason, let seconds)? = unchecked else { return nil }
-        guard reason != .answerMismatch || failures < Self.mismatchesMaximum else { return nil }
-        return .putOff(seconds: seconds, reason: reason.rawValue)
+        let isMismatch = reason == .answerMismatch
+        guard !isMismatch || mismatches < Self.mismatchesMaximum else { return nil }
+        return .putOff(seconds: seconds, reason: reason.rawValue, isMismatch: isMismatch)
     }
 }
 

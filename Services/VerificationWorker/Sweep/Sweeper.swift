@@ -105,20 +105,24 @@ struct Sweeper: Sendable {
             return try await tasks.putOff(
                 task, by: .seconds(RetryTime.notConfigured), reason: ReasonCode.appUnknown.rawValue)
         }
+        var task = task
         var progress = SweepTaskStore.Progress(window: task.window, page: task.page, revision: task.revision)
         for _ in 1...Self.pagesMaximum {
             if Task.isShuttingDownGracefully || Task.isCancelled { break }
             switch try await page(of: task, progress, app) {
             case .page(let next):
                 progress = next
+                // Another page has its own tries.
+                (task.failures, task.mismatches) = (0, 0)
                 guard try await tasks.keep(next, of: task, lease: settings.lease) else { return count(task, "lost") }
             case .end(let last):
                 let isOurs = try await tasks.finish(
                     task, last, coveredUntil: last.window?.upperBound, next: next(after: task))
                 return count(task, isOurs ? "done" : "lost")
-            case .putOff(let seconds, let reason, let startsAnew):
+            case .putOff(let seconds, let reason, let startsAnew, let isMismatch):
                 try await tasks.putOff(
-                    task, by: delay(seconds, task, startsAnew: startsAnew), reason: reason, startsAnew: startsAnew)
+                    task, by: delay(seconds, task, startsAnew: startsAnew), reason: reason, startsAnew: startsAnew,
+                    isMismatch: isMismatch)
                 return count(task, "put_off")
             }
         }

@@ -220,3 +220,6 @@ END $$;
 DO $$ BEGIN
     EXECUTE format('ALTER FUNCTION drop_submissions(text, timestamptz, bigint) SET search_path = %I, pg_temp', current_schema());
 END $$;
+
+-- How often the page to come had what does not verify: an outage of Apple's takes none of its tries.
+ALTER TABLE sweep_tasks ADD COLUMN mismatches integer NOT NULL DEFAULT 0;

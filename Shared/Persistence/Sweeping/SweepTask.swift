@@ -83,7 +83,9 @@ package struct SweepTask: Sendable, Hashable {
     /// The number of the claim: who has an older one writes nothing.
     package let lease: Int32
     /// Rounds that failed in a row.
-    package let failures: Int
+    package var failures: Int
+    /// How often the page to come had what does not verify.
+    package var mismatches: Int
     /// The last good point: everything before it was compared, or planned for.
     package let coveredUntil: Date?
     /// The window of the round under way; nil where none is.

@@ -36,13 +36,13 @@ package struct SweepTaskStore: Sendable {
                 lease_number = lease_number + 1
             FROM taken WHERE sweep_tasks.id = taken.id
             RETURNING priority::int4, sweep_tasks.id, kind, app, environment, customer, subject, cause, lease_number,
-                failures, covered_until, window_start, window_end, page, revision, run_id
+                failures, mismatches, covered_until, window_start, window_end, page, revision, run_id
             """)
         let tasks = try result.map {
             (
                 priority: Int32, id: Int64, kind: SweepTask.Kind, app: String, environment: String, customer: String,
-                subject: String, cause: String, lease: Int32, failures: Int32, coveredUntil: Date?, start: Date?,
-                end: Date?, page: String?, revision: String?, run: Int64?
+                subject: String, cause: String, lease: Int32, failures: Int32, mismatches: Int32, coveredUntil: Date?,
+                start: Date?, end: Date?, page: String?, revision: String?, run: Int64?
             ) in
             var window: Range<Date>?
             if let start, let end, start < end { window = start..<end }
@@ -51,8 +51,8 @@ package struct SweepTaskStore: Sendable {
                 SweepTask(
                     id: id, kind: kind, app: app, environment: StoreEnvironment(rawValue: environment),
                     customer: customer, subject: subject, cause: SweepTask.Cause(rawValue: cause) ?? .schedule,
-                    lease: lease, failures: Int(failures), coveredUntil: coveredUntil, window: window, page: page,
-                    revision: revision, run: run)
+                    lease: lease, failures: Int(failures), mismatches: Int(mismatches), coveredUntil: coveredUntil,
+                    window: window, page: page, revision: revision, run: run)
             )
         }
         return tasks.sorted { ($0.0, $0.1.id) < ($1.0, $1.1.id) }.map(\.1)
@@ -92,7 +92,8 @@ package struct SweepTaskStore: Sendable {
             UPDATE sweep_tasks SET window_start = \(progress.window?.lowerBound),
                 window_end = \(progress.window?.upperBound), page = \(progress.page), revision = \(progress.revision),
                 calls = calls + \(progress.calls),
-                found = found + \(progress.found), failures = 0, last_error = NULL, due_at = now() + \(lease)
+                found = found + \(progress.found), failures = 0, mismatches = 0, last_error = NULL,
+                due_at = now() + \(lease)
             WHERE id = \(task.id) AND lease_number = \(task.lease) AND claimed_at IS NOT NULL
             """)
         return result.affectedRows > 0
@@ -111,8 +112,8 @@ package struct SweepTaskStore: Sendable {
         let result = try await pool.query(
             """
             UPDATE sweep_tasks SET window_start = NULL, window_end = NULL, page = NULL, revision = \(progress.revision),
-                calls = calls + \(progress.calls), found = found + \(progress.found), failures = 0, last_error = NULL,
-                claimed_at = NULL,
+                calls = calls + \(progress.calls), found = found + \(progress.found), failures = 0, mismatches = 0,
+                last_error = NULL, claimed_at = NULL,
                 -- Whoever wanted it asked meanwhile may have wanted an earlier window, too.
                 covered_until = CASE WHEN asked_at > claimed_at THEN covered_until ELSE coalesce(\(coveredUntil), covered_until) END,
                 due_at = CASE WHEN asked_at > claimed_at THEN now() ELSE now() + \(next) END,
@@ -129,14 +130,16 @@ package struct SweepTaskStore: Sendable {
     /// - Parameters:
     ///   - reason: nil where nothing went wrong: the worker leaves.
     ///   - startsAnew: where what is kept of the round is of no use any more.
+    ///   - isMismatch: where the page had what does not verify.
     /// - Throws: `PostgresError`.
     package func putOff(
-        _ task: SweepTask, by delay: Duration, reason: String?, startsAnew: Bool = false
+        _ task: SweepTask, by delay: Duration, reason: String?, startsAnew: Bool = false, isMismatch: Bool = false
     ) async throws {
         _ = try await pool.query(
             """
             UPDATE sweep_tasks SET due_at = now() + \(delay), claimed_at = NULL,
                 failures = CASE WHEN \(reason) IS NULL THEN failures ELSE failures + 1 END, last_error = \(reason),
+                mismatches = CASE WHEN \(isMismatch) THEN mismatches + 1 ELSE mismatches END,
                 page = CASE WHEN \(startsAnew) THEN NULL ELSE page END,
                 revision = CASE WHEN \(startsAnew) THEN NULL ELSE revision END,
                 window_start = CASE WHEN \(startsAnew) THEN NULL ELSE window_start END,

@@ -48,14 +48,55 @@ struct SweepUncheckedTests {
 
     @Test("a page with what does not verify is asked for again for hours, and then passed over")
     func mismatches() {
-        func isAsked(_ verdict: Verdict?, failures: Int) -> Bool {
-            SweepTaken(found: 0, unchecked: verdict).again(after: failures) != nil
+        func isAsked(_ verdicts: Verdict..., mismatches: Int) -> Bool {
+            var taken = SweepTaken()
+            for verdict in verdicts { taken.note(verdict) }
+            return taken.again(after: mismatches) != nil
         }
-        for failures in [0, 11] { #expect(isAsked(ServerAnswers.mismatch, failures: failures)) }
-        #expect(!isAsked(ServerAnswers.mismatch, failures: 12))
-        #expect(isAsked(.unknown(.revocationUnknown, retryAfterSeconds: 60), failures: 500), "however long")
-        #expect(isAsked(.unknown(.appAppleIdMismatch, retryAfterSeconds: 60), failures: 500), "until it is mended")
-        #expect(!isAsked(nil, failures: 0))
+        let revocation = Verdict.unknown(.revocationUnknown, retryAfterSeconds: 60)
+        for mismatches in [0, 11] { #expect(isAsked(ServerAnswers.mismatch, mismatches: mismatches)) }
+        #expect(!isAsked(ServerAnswers.mismatch, mismatches: 12))
+        #expect(isAsked(revocation, mismatches: 500), "however long")
+        #expect(isAsked(.unknown(.appAppleIdMismatch, retryAfterSeconds: 60), mismatches: 500), "until it is mended")
+        #expect(
+            isAsked(revocation, ServerAnswers.mismatch, mismatches: 12), "the one is not passed over with the other")
+        #expect(isAsked(ServerAnswers.mismatch, revocation, mismatches: 12))
+        #expect(!isAsked(mismatches: 0))
+    }
+
+    @Test("each page has its own tries: the one before takes none of them, nor does an outage")
+    func tries() async throws {
+        try await SweepBooks.with { books in
+            let store = books.stage.simulator
+            try await store.keepNotifications()
+            try await store.sell(count: 25)
+            try await store.advance("1m")
+            // To this worker all of it is a stranger's.
+            try await books.stage.withAccess(Setup(trustsOthers: true)) { access in
+                func look() async throws -> [Int64] {
+                    try await books.hurry()
+                    try await books.sweep(access) { $0.intervals = [.notifications: .seconds(900)] }
+                    let row = try #require(
+                        try await books.pool.query(
+                            """
+                            SELECT calls, mismatches::int8 AS mismatches, failures::int8 AS failures FROM sweep_tasks
+                            WHERE kind = 'notifications' AND environment = 'production'
+                            """
+                        ).rows.first)
+                    return try ["calls", "mismatches", "failures"].map { try row.decode($0, as: Int64.self) }
+                }
+                #expect(try await look() == [0, 1, 1])
+                _ = try await books.pool.query("UPDATE sweep_tasks SET mismatches = 0, failures = 50")
+                #expect(try await look() == [0, 1, 51], "what failed for another reason counts for nothing")
+                try await store.misbehave(#"{"kind":"status","status":429,"retryAfterMs":1}"#)
+                #expect(try await look() == [0, 1, 52])
+                try await store.behave()
+                _ = try await books.pool.query("UPDATE sweep_tasks SET mismatches = 12")
+                #expect(try await look() == [1, 1, 1], "the first page is passed over, and the second asked for again")
+                _ = try await books.pool.query("UPDATE sweep_tasks SET mismatches = 12")
+                #expect(try await look() == [2, 0, 0])
+            }
+        }
     }
 
     @Test(
