@@ -90,8 +90,10 @@ struct PayloadFields {
         read(name, Self.date)
     }
 
+    /// An empty text is none, as in what is required.
     mutating func uuid(_ name: String) -> UUID? {
-        read(name) { if case .string(let text) = $0 { UUIDText.uuid(text) } else { nil } }
+        guard object[name] != .string("") else { return nil }
+        return read(name) { if case .string(let text) = $0 { UUIDText.uuid(text) } else { nil } }
     }
 
     mutating func strings(_ name: String) -> [String]? {

@@ -93,7 +93,9 @@ struct SignedTransactionTests {
     func nulls() throws {
         let transaction = try transaction([
             "price": "null", "revocationDate": "null", "quantity": "null", "later": "null",
+            "appAccountToken": "\"\"",
         ])
+        #expect(transaction.appAccountToken == nil, "an empty one is none, too")
         #expect(transaction.price == nil)
         #expect(transaction.revocationDate == nil)
         #expect(transaction.quantity == nil)

@@ -93,6 +93,13 @@ struct OfflineJudge: Sendable {
         var isUnknown: Bool {
             if case .unknown = verdict { true } else { false }
         }
+
+        /// Whether Apple signed it, and a newer version may read it.
+        var isUnread: Bool {
+            guard case .unknown(let reason, _) = verdict else { return false }
+            return reason == .accountTokenUnreadable
+                || OfflineJudge.mayBeReadLater.contains(RejectionCode(rawValue: reason.rawValue))
+        }
     }
 
     /// A signed transaction as it was posted, before the firewall; in doubt where its certificates had expired by then.

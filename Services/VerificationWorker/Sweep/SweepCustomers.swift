@@ -80,18 +80,36 @@ struct SweepCustomers: Sendable {
 
     private func takeIn(_ signed: [String], _ task: SweepTask, _ app: AppsFile.App) async throws -> SweepTaken {
         var read: [(jws: String, transaction: Transaction)] = []
+        var findings: [SweepFinding] = []
         var taken = SweepTaken()
         for jws in signed {
             switch await checked(jws, task, app) {
             case .success(let transaction): read.append((jws, transaction))
-            case .failure(let refusal): taken.note(refusal.verdict)
+            case .failure(let refusal):
+                if let held = unread(refusal, jws, task, app) {
+                    findings.append(held)
+                } else {
+                    taken.note(refusal.verdict)
+                }
             }
         }
         taken.transactionIds = read.map(\.transaction.transactionId)
         let known = try await recorded.transactions(of: read.map(\.transaction.orderKey))
-        taken.found = try await recoveries.takeIn(
-            read.compactMap { finding($0.jws, $0.transaction, known[$0.transaction.orderKey], app) }, by: task)
+        findings += read.compactMap { finding($0.jws, $0.transaction, known[$0.transaction.orderKey], app) }
+        taken.found = try await recoveries.takeIn(findings, by: task)
         return taken
+    }
+
+    /// What Apple signed and this version cannot read is taken in as it is, and hides nothing that comes after it.
+    private func unread(
+        _ refusal: OfflineJudge.Refusal, _ jws: String, with renewal: String? = nil, _ task: SweepTask,
+        _ app: AppsFile.App
+    ) -> SweepFinding? {
+        guard refusal.isUnread, let environment = task.environment else { return nil }
+        return .unread(
+            renewal.map { "\(jws)\n\($0)" } ?? jws, naming: jws,
+            kind: renewal == nil ? .signedTransaction : .subscriptionStatus, app: app.bundleId,
+            environment: environment, by: answers.judge.signedData)
     }
 
     private func checked(
@@ -152,7 +170,11 @@ struct SweepCustomers: Sendable {
     ) async throws -> Result<SweepFinding?, OfflineJudge.Refusal> {
         guard let jws = item.signedTransactionInfo else { return .success(nil) }
         switch await checked(jws, task, app) {
-        case .failure(let refusal): return .failure(refusal)
+        case .failure(let refusal):
+            guard let held = unread(refusal, jws, with: item.signedRenewalInfo, task, app) else {
+                return .failure(refusal)
+            }
+            return .success(held)
         case .success(let transaction):
             return .success(try await finding(item, jws, transaction, app))
         }

@@ -64,6 +64,43 @@ struct SweepUncheckedTests {
         #expect(!isAsked(mismatches: 0))
     }
 
+    @Test("of a customer's page what nobody here can read is held for a newer version, and hides nothing of him")
+    func unreadEntries() async throws {
+        try await SweepBooks.with { books in
+            let store = books.stage.simulator
+            try await store.addSubscription()
+            let first = try await store.sell("coins.100", type: "Consumable", to: "apple", token: nil)
+            let odd = try await store.sell("coins.100", type: "Consumable", to: "apple", token: nil)
+            let gold = try await store.sell("gold", type: "Auto-Renewable Subscription", to: "apple", token: nil)
+            for (sold, field) in [(odd, #""appAccountToken":"player-7""#), (gold, #""purchaseDate":"soon""#)] {
+                try await store.control(
+                    .POST, "transactions/\(sold.transactionId)/sign", "{\"keep\":true,\"fields\":{\(field)}}")
+            }
+            let token = try await books.token(of: "player")
+            let paid = try await store.sell("coins.100", type: "Consumable", to: "apple", token: token)
+            try await books.stage.withAccess { access in
+                func ask() async throws {
+                    _ = try await SweepTaskStore(pool: books.pool).request(
+                        .account(Account(stored: "player")), app: SubmissionFixture.app, environment: .production,
+                        actor: "anna", reason: "wrote to support")
+                    try await books.sweep(access)
+                }
+                try await books.post(first, by: "player")
+                try await books.settle(access)
+                try await ask()
+                #expect(try await errors(books) == [])
+                #expect(try await books.state(of: paid) == "granted")
+                // The subscription stands in the history and in the statuses.
+                let waiting = ["account_token_unreadable", "field_invalid", "field_invalid"]
+                #expect(try await books.waiting() == waiting)
+                // Signed anew later, it is the same.
+                try await store.advance("1m")
+                try await ask()
+                #expect(try await books.waiting() == waiting)
+            }
+        }
+    }
+
     @Test("each page has its own tries: the one before takes none of them, nor does an outage")
     func tries() async throws {
         try await SweepBooks.with { books in
