@@ -1,5 +1,6 @@
 import HummingbirdTesting
 import LogTesting
+import Logging
 import ServiceRuntime
 import Testing
 
@@ -25,8 +26,9 @@ struct BrokenBodyTests {
     ) async throws {
         let log = CapturedLog()
         try await TestDatabase.with { database in
-            try await TestIntake.with(url: database.url, setup: .live, settings: settings, logger: log.logger()) {
-                try await body(try #require($0.client.port))
+            let logger = log.logger()
+            try await TestIntake.with(url: database.url, setup: .live, settings: settings, logger: logger) { intake in
+                try await body(try #require(intake.client.port))
             }
             #expect(try await database.submissionCount() == 0)
         }

@@ -99,16 +99,16 @@ struct HTTPTests {
 
     @Test("an answer to HEAD is the head of any other, and nothing more")
     func head() async throws {
-        struct Source: RequestContextSource { let logger: Logger }
+        struct LoggerSource: RequestContextSource { let logger: Logger }
         struct Context: RequestContext {
             var coreContext: CoreRequestContextStorage
-            init(source: Source) { coreContext = CoreRequestContextStorage(source: source) }
+            init(source: LoggerSource) { coreContext = CoreRequestContextStorage(source: source) }
         }
         for method in [HTTPRequest.Method.head, .get] {
             let request = Request(
                 head: HTTPRequest(method: method, scheme: "http", authority: "localhost", path: "/"),
                 body: RequestBody(buffer: ByteBuffer()))
-            let context = Context(source: Source(logger: CapturedLog().logger()))
+            let context = Context(source: LoggerSource(logger: CapturedLog().logger()))
             let answer = try await HeadMiddleware<Context>().handle(request, context: context) { _, _ in
                 Response(status: .notFound, body: ResponseBody(byteBuffer: ByteBuffer(string: "twelve bytes")))
             }
