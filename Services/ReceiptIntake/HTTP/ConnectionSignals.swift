@@ -11,7 +11,13 @@ final class ConnectionSignals: Sendable {
         case closed
     }
 
-    private let states = Mutex<[ObjectIdentifier: State]>([:])
+    private struct Announced {
+        /// Those that have not ended.
+        var states: [ObjectIdentifier: State] = [:]
+        var isAny = false
+    }
+
+    private let announced = Mutex(Announced())
 
     /// The connection of one request.
     struct Connection: Sendable {
@@ -31,7 +37,7 @@ final class ConnectionSignals: Sendable {
         }
     }
 
-    /// The connection behind a channel; one that never was announced is never seen to close.
+    /// The connection behind a channel; where none is ever announced, as in a router without a server, none is seen to close.
     func connection(of channel: any Channel) -> Connection {
         Connection(signals: self, identifier: ObjectIdentifier(channel))
     }
@@ -42,14 +48,16 @@ final class ConnectionSignals: Sendable {
     }
 
     fileprivate func opened(_ channel: any Channel) {
-        states.withLock { $0[ObjectIdentifier(channel)] = .open(nil) }
+        announced.withLock { announced in
+            announced.states[ObjectIdentifier(channel)] = .open(nil)
+            announced.isAny = true
+        }
     }
 
     fileprivate func inputClosed(_ channel: any Channel) {
-        let action: (@Sendable () -> Void)? = states.withLock { states in
-            guard case .open(let action) = states.updateValue(.closed, forKey: ObjectIdentifier(channel)) else {
-                return nil
-            }
+        let action: (@Sendable () -> Void)? = announced.withLock { announced in
+            let before = announced.states.updateValue(.closed, forKey: ObjectIdentifier(channel))
+            guard case .open(let action) = before else { return nil }
             return action
         }
         action?()
@@ -57,17 +65,18 @@ final class ConnectionSignals: Sendable {
 
     fileprivate func ended(_ channel: any Channel) {
         inputClosed(channel)
-        states.withLock { $0[ObjectIdentifier(channel)] = nil }
+        announced.withLock { $0.states[ObjectIdentifier(channel)] = nil }
     }
 
     private func watch(_ identifier: ObjectIdentifier, _ action: (@Sendable () -> Void)?) {
-        let isClosed = states.withLock { states in
-            switch states[identifier] {
+        let isClosed = announced.withLock { announced in
+            switch announced.states[identifier] {
             case .open:
-                states[identifier] = .open(action)
+                announced.states[identifier] = .open(action)
                 return false
             case .closed: return true
-            case nil: return false
+            // It has ended already, for instance during the commit.
+            case nil: return announced.isAny
             }
         }
         if isClosed { action?() }
