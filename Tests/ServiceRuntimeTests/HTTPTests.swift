@@ -101,6 +101,7 @@ struct HTTPTests {
     func head() async throws {
         struct LoggerSource: RequestContextSource { let logger: Logger }
         struct Context: RequestContext {
+            typealias Source = LoggerSource
             var coreContext: CoreRequestContextStorage
             init(source: LoggerSource) { coreContext = CoreRequestContextStorage(source: source) }
         }
