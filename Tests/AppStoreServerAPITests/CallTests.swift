@@ -82,12 +82,10 @@ struct CallTests {
             )
             let id = sold.originalTransactionId
             let statuses = try await client.subscriptionStatuses(of: id, in: .production)
-            let item = try #require(statuses.data.first?.lastTransactions.first)
-            #expect(statuses.environment == .production && statuses.bundleId == Simulator.bundleId)
-            #expect(statuses.appAppleId == 1_234_567_890)
+            let item = try #require(statuses.lastTransactions.first)
             #expect(item.status == .active && item.originalTransactionId == id && item.signedRenewalInfo != nil)
             let none = try await client.subscriptionStatuses(of: id, only: [.expired, .revoked], in: .production)
-            #expect(none.data.flatMap(\.lastTransactions).isEmpty)
+            #expect(none.lastTransactions.isEmpty && none.unreadableEntries == 0)
 
             let extended = try await client.extendRenewalDate(
                 of: id,
@@ -120,8 +118,7 @@ struct CallTests {
             let status = try await client.testNotificationStatus(token, in: .sandbox)
             struct Notice: Decodable { let notificationType: NotificationTypeName }
             #expect(try claims(status.signedPayload, as: Notice.self).notificationType == .test)
-            let attempt = try #require(status.sendAttempts?.first)
-            #expect(attempt.attemptDate != nil && attempt.sendAttemptResult != nil)
+            let attempt = try #require(status.sendAttempts.first)
             #expect(attempt.sendAttemptResult != .success)
         }
     }

@@ -10,14 +10,53 @@ struct ShapeTests {
         let json =
             #"{"environment":"Moon","future":{"a":1},"data":[{"subscriptionGroupIdentifier":"1","lastTransactions":"#
             + #"[{"status":77,"originalTransactionId":"5","new":null}]}]}"#
-        let statuses = try JSONDecoder().decode(StatusResponse.self, from: Data(json.utf8))
-        #expect(statuses.environment == EnvironmentName(rawValue: "Moon"))
-        #expect(statuses.data[0].lastTransactions[0].status == SubscriptionStatus(rawValue: 77))
-        #expect("\(statuses.data[0].lastTransactions[0].status)" == "77" && statuses.appAppleId == nil)
+        let status = try read(StatusResponse.self, json).lastTransactions.first?.status
+        #expect(status == SubscriptionStatus(rawValue: 77) && status?.description == "77")
         let attempt = #"{"signedPayload":"x","sendAttempts":[{"sendAttemptResult":"ABDUCTED"}]}"#
-        let sent = try JSONDecoder().decode(SentNotification.self, from: Data(attempt.utf8))
-        #expect(sent.sendAttempts?[0].sendAttemptResult?.rawValue == "ABDUCTED")
-        #expect(throws: DecodingError.self) { try JSONDecoder().decode(HistoryResponse.self, from: Data("{}".utf8)) }
+        let sent = try read(SentNotification.self, attempt)
+        #expect(sent.sendAttempts.map(\.sendAttemptResult.rawValue) == ["ABDUCTED"])
+        #expect(throws: DecodingError.self) { try read(HistoryResponse.self, "{}") }
+        #expect(throws: DecodingError.self) { try read(StatusResponse.self, "{}") }
+    }
+
+    private func read<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> Value {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .millisecondsSince1970
+        return try decoder.decode(type, from: Data(json.utf8))
+    }
+
+    @Test func oneOddValueDoesNotSpoilItsPage() throws {
+        let history = try read(
+            HistoryResponse.self,
+            #"""
+            {"revision":7,"hasMore":false,"bundleId":{},"appAppleId":"x","environment":1,
+            "signedTransactions":["a",null,7,{},"b"]}
+            """#)
+        #expect(history.signedTransactions == ["a", "b"] && history.unreadableEntries == 3)
+        #expect(history.revision == nil && !history.hasMore)
+        for none in [#"{"hasMore":true}"#, #"{"hasMore":true,"signedTransactions":null}"#] {
+            let page = try read(HistoryResponse.self, none)
+            #expect(page.signedTransactions.isEmpty && page.unreadableEntries == 0, "\(none)")
+        }
+        let notifications = try read(
+            NotificationHistoryResponse.self,
+            #"""
+            {"paginationToken":{},"hasMore":true,"notificationHistory":[
+            {"signedPayload":"a","sendAttempts":[{"attemptDate":"x","sendAttemptResult":"SUCCESS"},7,
+            {"sendAttemptResult":null}]},{"signedPayload":"b","sendAttempts":"none"},{"signedPayload":null},{},[],null]}
+            """#)
+        #expect(notifications.notificationHistory.map(\.signedPayload) == ["a", "b"])
+        #expect(notifications.notificationHistory.map(\.sendAttempts.count) == [1, 0])
+        #expect(notifications.unreadableEntries == 4 && notifications.paginationToken == nil)
+        let statuses = try read(
+            StatusResponse.self,
+            #"""
+            {"appAppleId":"x","data":[{"lastTransactions":[{"status":"x","signedTransactionInfo":"a"},
+            {"signedTransactionInfo":7,"signedRenewalInfo":"r"},null]},{"lastTransactions":[{}]},{},7]}
+            """#)
+        #expect(statuses.lastTransactions.map(\.signedTransactionInfo) == ["a", nil, nil])
+        #expect(statuses.lastTransactions.map(\.signedRenewalInfo) == [nil, "r", nil])
+        #expect(statuses.unreadableEntries == 3)
     }
 
     @Test func requestsThatAppleWouldRefuseAreNotSent() throws {

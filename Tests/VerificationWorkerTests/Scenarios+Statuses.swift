@@ -12,7 +12,7 @@ extension Stage {
         try await withAccess { access in
             let client = try #require(access.apps.client(of: SubmissionFixture.app))
             let answer = try await client.subscriptionStatuses(of: sold.transactionId, in: .production)
-            let item = try #require(answer.data.first?.lastTransactions.first)
+            let item = try #require(answer.lastTransactions.first)
             return (try #require(item.signedTransactionInfo), try #require(item.signedRenewalInfo))
         }
     }

@@ -76,7 +76,7 @@ struct AppleCheck: Sendable {
         while true {
             do {
                 let sent = try await client.testNotificationStatus(token, in: environment)
-                if let result = sent.sendAttempts?.last?.sendAttemptResult {
+                if let result = sent.sendAttempts.last?.sendAttemptResult {
                     return judgement.ofAttempt(result, in: environment)
                 }
             } catch let error as AppStoreServerError

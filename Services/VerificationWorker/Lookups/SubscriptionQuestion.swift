@@ -38,7 +38,7 @@ struct SubscriptionQuestion: LookupQuestion {
         }
         guard case .answer(let answer) = outcome else { return .notFound }
         // All of a customer's subscriptions are in the answer; the others were not asked about.
-        let item = answer.data.lazy.flatMap(\.lastTransactions).first {
+        let item = answer.lastTransactions.first {
             $0.originalTransactionId?.utf8.elementsEqual(originalTransactionId.utf8) ?? false
         }
         var status = Status()

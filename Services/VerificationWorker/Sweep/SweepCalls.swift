@@ -44,6 +44,16 @@ struct SweepCalls: Sendable {
         }
     }
 
+    /// What of a page has nothing signed is told, and does not spoil the rest: it counts as what does not verify.
+    ///
+    /// - Returns: what is known of these entries; nil where there are none.
+    func verdict(ofUnreadable entries: Int, _ app: AppsFile.App) -> Verdict? {
+        guard entries > 0 else { return nil }
+        attention.raise(
+            .answerMismatch, app: app.bundleId, "an answer of the App Store has entries without a signed text")
+        return ServerAnswers.mismatch
+    }
+
     private func step(about error: AppStoreServerError, _ task: SweepTask, _ app: AppsFile.App) -> SweepStep {
         switch SweepTask.Refusal(error) {
         case .startsAnew: return .putOff(seconds: 0, reason: "\(error)", startsAnew: true)

@@ -19,33 +19,25 @@ struct SweepCustomers: Sendable {
         switch task.kind {
         case .statuses: return try await statuses(of: task, app)
         case .order: return try await order(task, app)
-        case .refunds:
-            let answer = await calls.call(task, app, callClass: .orders) {
-                [revision = progress.revision] client, host in
-                try await client.refundHistory(of: task.subject, after: revision, in: host)
-            }
-            switch answer {
-            case .step(let step): return step
-            case .value(let page):
-                return try await step(page.signedTransactions, page, after: progress, task, app)
-            }
         default:
-            let answer = await calls.call(task, app) { [revision = progress.revision] client, host in
-                try await client.history(of: task.subject, after: revision, in: host)
+            let isOfRefunds = task.kind == .refunds
+            let answer = await calls.call(task, app, callClass: isOfRefunds ? .orders : .usual) {
+                [revision = progress.revision] client, host in
+                if isOfRefunds { return try await client.refundHistory(of: task.subject, after: revision, in: host) }
+                return try await client.history(of: task.subject, after: revision, in: host)
             }
             switch answer {
             case .step(let step): return step
-            case .value(let page):
-                return try await step(page.signedTransactions, page, after: progress, task, app)
+            case .value(let page): return try await step(page, after: progress, task, app)
             }
         }
     }
 
-    private func step(
-        _ signed: [String], _ page: some AppStorePage, after progress: SweepTaskStore.Progress, _ task: SweepTask,
-        _ app: AppsFile.App
+    /// What comes after a page of a history.
+    func step(
+        _ page: HistoryResponse, after progress: SweepTaskStore.Progress, _ task: SweepTask, _ app: AppsFile.App
     ) async throws -> SweepStep {
-        let taken = try await takeIn(signed, task, app)
+        let taken = try await takeIn(page.signedTransactions, unreadable: page.unreadableEntries, task, app)
         if let again = taken.again(after: task.mismatches) { return again }
         let next = SweepTaskStore.Progress(revision: page.nextPage ?? progress.revision, calls: 1, found: taken.found)
         guard page.hasMore else { return .end(next) }
@@ -78,10 +70,12 @@ struct SweepCustomers: Sendable {
         }
     }
 
-    private func takeIn(_ signed: [String], _ task: SweepTask, _ app: AppsFile.App) async throws -> SweepTaken {
+    private func takeIn(
+        _ signed: [String], unreadable: Int = 0, _ task: SweepTask, _ app: AppsFile.App
+    ) async throws -> SweepTaken {
         var read: [(jws: String, transaction: Transaction)] = []
         var findings: [SweepFinding] = []
-        var taken = SweepTaken()
+        var taken = SweepTaken(unchecked: calls.verdict(ofUnreadable: unreadable, app))
         for jws in signed {
             switch await checked(jws, task, app) {
             case .success(let transaction): read.append((jws, transaction))
@@ -152,9 +146,11 @@ struct SweepCustomers: Sendable {
         case .step(let step): return step
         case .value(let response):
             var findings: [SweepFinding] = []
-            var taken = SweepTaken()
-            for item in response.data.flatMap(\.lastTransactions) {
-                switch try await finding(item, task, app) {
+            let signed = response.lastTransactions.compactMap { item in item.signedTransactionInfo.map { (item, $0) } }
+            let unreadable = response.lastTransactions.count - signed.count + response.unreadableEntries
+            var taken = SweepTaken(unchecked: calls.verdict(ofUnreadable: unreadable, app))
+            for (item, jws) in signed {
+                switch try await finding(item, jws, task, app) {
                 case .success(let finding): findings += finding.map { [$0] } ?? []
                 case .failure(let refusal): taken.note(refusal.verdict)
                 }
@@ -166,9 +162,8 @@ struct SweepCustomers: Sendable {
 
     /// The latest period and what comes next of one subscription, where one of them is news.
     private func finding(
-        _ item: StatusResponse.Item, _ task: SweepTask, _ app: AppsFile.App
+        _ item: StatusResponse.Item, _ jws: String, _ task: SweepTask, _ app: AppsFile.App
     ) async throws -> Result<SweepFinding?, OfflineJudge.Refusal> {
-        guard let jws = item.signedTransactionInfo else { return .success(nil) }
         switch await checked(jws, task, app) {
         case .failure(let refusal):
             guard let held = unread(refusal, jws, with: item.signedRenewalInfo, task, app) else {

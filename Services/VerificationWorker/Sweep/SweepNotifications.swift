@@ -34,7 +34,7 @@ struct SweepNotifications: Sendable {
         switch answer {
         case .step(let step): return step
         case .value(let response):
-            let taken = try await takeIn(response.notificationHistory, of: app, in: environment, task)
+            let taken = try await takeIn(response, of: app, in: environment, task)
             if let again = taken.again(after: task.mismatches) { return again }
             var next = SweepTaskStore.Progress(
                 window: window, revision: progress.revision, calls: 1, found: taken.found)
@@ -63,14 +63,15 @@ struct SweepNotifications: Sendable {
     }
 
     private func takeIn(
-        _ sent: [SentNotification], of app: AppsFile.App, in environment: StoreEnvironment, _ task: SweepTask
+        _ page: NotificationHistoryResponse, of app: AppsFile.App, in environment: StoreEnvironment, _ task: SweepTask
     ) async throws -> SweepTaken {
+        let sent = page.notificationHistory
         let ids = sent.map {
             SweepFinding.submissionId(app: app.bundleId, kind: .serverNotification, proof: $0.signedPayload)
         }
         let known = try await recoveries.known(ids)
         let missing = zip(ids, sent).filter { !known.contains($0.0) }.map(\.1)
-        var taken = SweepTaken()
+        var taken = SweepTaken(unchecked: calls.verdict(ofUnreadable: page.unreadableEntries, app))
         var read: [Read] = []
         var findings: [SweepFinding] = []
         for notification in missing {

@@ -27,6 +27,11 @@ struct SweepTaken {
     /// Why something of the page could not be checked; nil when all of it was.
     private(set) var unchecked: Verdict?
 
+    /// - Parameter unchecked: what is known of entries that have nothing signed; nil where there are none.
+    init(unchecked: Verdict? = nil) {
+        self.unchecked = unchecked
+    }
+
     /// Notes that something of the page could not be checked; what is waited for outweighs what is passed over in the end.
     mutating func note(_ verdict: Verdict) {
         guard unchecked == nil || unchecked == ServerAnswers.mismatch else { return }

@@ -105,6 +105,8 @@ public struct NotificationHistoryResponse: Decodable, Sendable, Hashable, AppSto
     public let hasMore: Bool
     /// The notifications.
     public let notificationHistory: [SentNotification]
+    /// How many entries besides have no signed payload.
+    public let unreadableEntries: Int
 
     /// The pagination token.
     public var nextPage: String? { paginationToken }
@@ -114,9 +116,11 @@ public struct NotificationHistoryResponse: Decodable, Sendable, Hashable, AppSto
     /// Reads Apple's JSON; an answer that does not say whether there is more is not read.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
-        paginationToken = try fields.decodeIfPresent(String.self, forKey: .paginationToken)
+        let entries = fields.entries(.notificationHistory, of: SentNotification.self)
+        paginationToken = try? fields.decode(String.self, forKey: .paginationToken)
         hasMore = try fields.decode(Bool.self, forKey: .hasMore)
-        notificationHistory = try fields.decodeIfPresent([SentNotification].self, forKey: .notificationHistory) ?? []
+        notificationHistory = entries.compactMap(\.self)
+        unreadableEntries = entries.count { $0 == nil }
     }
 }
 
@@ -124,14 +128,21 @@ public struct NotificationHistoryResponse: Decodable, Sendable, Hashable, AppSto
 public struct SentNotification: Decodable, Sendable, Hashable {
     /// JWS, not verified.
     public let signedPayload: String
-    /// At most six.
-    public let sendAttempts: [Attempt]?
+    /// At most six; what cannot be read is left out.
+    public let sendAttempts: [Attempt]
+
+    private enum CodingKeys: CodingKey { case signedPayload, sendAttempts }
+
+    /// Reads Apple's JSON.
+    public init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        signedPayload = try fields.decode(String.self, forKey: .signedPayload)
+        sendAttempts = fields.entries(.sendAttempts, of: Attempt.self).compactMap(\.self)
+    }
 
     /// One time that it was sent.
     public struct Attempt: Decodable, Sendable, Hashable {
-        /// When.
-        public let attemptDate: Date?
         /// What came of it.
-        public let sendAttemptResult: SendAttemptResult?
+        public let sendAttemptResult: SendAttemptResult
     }
 }

@@ -14,32 +14,48 @@ extension AppStoreServerClient {
 
 /// Where each subscription of a customer stands.
 public struct StatusResponse: Decodable, Sendable, Hashable {
-    /// Where the purchases were made.
-    public let environment: EnvironmentName?
-    /// The app.
-    public let bundleId: String?
-    /// The app's number; none in the sandbox, perhaps.
-    public let appAppleId: Int64?
-    /// By group of subscriptions.
-    public let data: [Group]
+    /// The latest transaction of each subscription, of all groups.
+    public let lastTransactions: [Item]
+    /// How many entries besides, groups or subscriptions, are no objects.
+    public let unreadableEntries: Int
+
+    private enum CodingKeys: CodingKey { case data }
 
     /// A group of subscriptions.
-    public struct Group: Decodable, Sendable, Hashable {
-        /// The group.
-        public let subscriptionGroupIdentifier: String?
-        /// The latest transaction of each subscription in it.
-        public let lastTransactions: [Item]
+    private struct Group: Decodable {
+        let lastTransactions: AnswerEntries<Item>
     }
 
-    /// A subscription.
+    /// Reads Apple's JSON; an answer without groups is not read.
+    public init(from decoder: any Decoder) throws {
+        let groups = try decoder.container(keyedBy: CodingKeys.self).decode(AnswerEntries<Group>.self, forKey: .data)
+        let items: [Item?] = groups.entries.flatMap { $0?.lastTransactions.entries ?? [nil] }
+        lastTransactions = items.compactMap(\.self)
+        unreadableEntries = items.count { $0 == nil }
+    }
+
+    /// A subscription; a field that cannot be read is nil.
     public struct Item: Decodable, Sendable, Hashable {
         /// Where it stands.
-        public let status: SubscriptionStatus
+        public let status: SubscriptionStatus?
         /// Which subscription it is.
         public let originalTransactionId: String?
         /// JWS, not verified.
         public let signedTransactionInfo: String?
         /// JWS, not verified.
         public let signedRenewalInfo: String?
+
+        private enum CodingKeys: CodingKey {
+            case status, originalTransactionId, signedTransactionInfo, signedRenewalInfo
+        }
+
+        /// Reads Apple's JSON.
+        public init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: CodingKeys.self)
+            status = try? fields.decode(SubscriptionStatus.self, forKey: .status)
+            originalTransactionId = try? fields.decode(String.self, forKey: .originalTransactionId)
+            signedTransactionInfo = try? fields.decode(String.self, forKey: .signedTransactionInfo)
+            signedRenewalInfo = try? fields.decode(String.self, forKey: .signedRenewalInfo)
+        }
     }
 }

@@ -27,7 +27,7 @@ extension AppStoreServerClient {
     /// Get Refund History: one page of at most twenty transactions that were refunded.
     public func refundHistory(
         of anyTransactionId: String, after revision: String? = nil, in environment: AppStoreEnvironment
-    ) async throws -> RefundHistoryResponse {
+    ) async throws -> HistoryResponse {
         let id = try PathPart.identifier(anyTransactionId, .invalidTransactionId)
         return try await value(
             APICall(.get, "v2", "refund", "lookup", id).query([("revision", revision)]), in: environment)
@@ -36,53 +36,23 @@ extension AppStoreServerClient {
     /// Every page of a refund history, beginning after a revision.
     public func refundHistoryPages(
         of anyTransactionId: String, after revision: String? = nil, in environment: AppStoreEnvironment
-    ) -> AppStorePages<RefundHistoryResponse> {
+    ) -> AppStorePages<HistoryResponse> {
         AppStorePages(first: revision) { revision in
             try await refundHistory(of: anyTransactionId, after: revision, in: environment)
         }
     }
 }
 
-/// A page of a transaction history.
+/// A page of a history, of transactions or of refunds.
 public struct HistoryResponse: Decodable, Sendable, Hashable, AppStorePage {
     /// Asks for what comes after this page, or changed since; worth keeping.
     public let revision: String?
     /// Whether there are more pages.
     public let hasMore: Bool
-    /// The app.
-    public let bundleId: String?
-    /// The app's number; none in the sandbox, perhaps.
-    public let appAppleId: Int64?
-    /// Where the purchases were made.
-    public let environment: EnvironmentName?
     /// JWS, not verified.
     public let signedTransactions: [String]
-
-    /// The revision.
-    public var nextPage: String? { revision }
-
-    private enum CodingKeys: CodingKey { case revision, hasMore, bundleId, appAppleId, environment, signedTransactions }
-
-    /// Reads Apple's JSON; an answer that does not say whether there is more is not read.
-    public init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        revision = try fields.decodeIfPresent(String.self, forKey: .revision)
-        hasMore = try fields.decode(Bool.self, forKey: .hasMore)
-        bundleId = try fields.decodeIfPresent(String.self, forKey: .bundleId)
-        appAppleId = try fields.decodeIfPresent(Int64.self, forKey: .appAppleId)
-        environment = try fields.decodeIfPresent(EnvironmentName.self, forKey: .environment)
-        signedTransactions = try fields.decodeIfPresent([String].self, forKey: .signedTransactions) ?? []
-    }
-}
-
-/// A page of a refund history.
-public struct RefundHistoryResponse: Decodable, Sendable, Hashable, AppStorePage {
-    /// Asks for what comes after this page, or changed since; worth keeping.
-    public let revision: String?
-    /// Whether there are more pages.
-    public let hasMore: Bool
-    /// JWS, not verified.
-    public let signedTransactions: [String]
+    /// How many entries besides are no text.
+    public let unreadableEntries: Int
 
     /// The revision.
     public var nextPage: String? { revision }
@@ -92,8 +62,10 @@ public struct RefundHistoryResponse: Decodable, Sendable, Hashable, AppStorePage
     /// Reads Apple's JSON; an answer that does not say whether there is more is not read.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
-        revision = try fields.decodeIfPresent(String.self, forKey: .revision)
+        let entries = fields.entries(.signedTransactions, of: String.self)
+        revision = try? fields.decode(String.self, forKey: .revision)
         hasMore = try fields.decode(Bool.self, forKey: .hasMore)
-        signedTransactions = try fields.decodeIfPresent([String].self, forKey: .signedTransactions) ?? []
+        signedTransactions = entries.compactMap(\.self)
+        unreadableEntries = entries.count { $0 == nil }
     }
 }

@@ -107,28 +107,6 @@ struct PurchaseStatement: Decodable {
     }
 }
 
-/// Entries in a list, or one by itself; an entry that is no object is nil.
-struct AnswerEntries<Entry: Decodable>: Decodable {
-    private struct Readable: Decodable {
-        let entry: Entry?
-
-        init(from decoder: any Decoder) throws { entry = try? Entry(from: decoder) }
-    }
-
-    let entries: [Entry?]
-
-    init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
-        if value.decodeNil() {
-            entries = []
-        } else if let list = try? value.decode([Readable].self) {
-            entries = list.map(\.entry)
-        } else {
-            entries = [try? Entry(from: decoder)]
-        }
-    }
-}
-
 /// Statements about transactions, put together by transaction id.
 struct PurchaseStatements {
     private var byId: [String: PurchaseStatement] = [:]

@@ -113,8 +113,7 @@ extension VerifyReceiptAnswer {
 extension AnswerFields {
     /// The entries of a list; what is neither a list nor an object is one entry that cannot be read.
     func entries<Entry: Decodable>(_ name: String, of type: Entry.Type = PurchaseStatement.self) -> [Entry?] {
-        guard has(name) else { return [] }
-        return (try? container.decode(AnswerEntries<Entry>.self, forKey: Name(name)))?.entries ?? [nil]
+        container.entries(Name(name))
     }
 }
 

@@ -1,3 +1,4 @@
+import AppStoreServerAPI
 import Foundation
 import Messages
 import NIOHTTP1
@@ -97,6 +98,43 @@ struct SweepUncheckedTests {
                 try await store.advance("1m")
                 try await ask()
                 #expect(try await books.waiting() == waiting)
+            }
+        }
+    }
+
+    @Test("an entry without a signed text spoils no page: the others are taken in, and it is asked for again for hours")
+    func entriesWithoutText() async throws {
+        try await SweepBooks.with { books in
+            let store = books.stage.simulator
+            let first = try await store.sell("coins.100", type: "Consumable", to: "apple", token: nil)
+            let token = try await books.token(of: "player")
+            let paid = try await store.sell("coins.100", type: "Consumable", to: "apple", token: token)
+            try await books.stage.withAccess { access in
+                try await books.post(first, by: "player")
+                try await books.settle(access)
+                let sweeper = books.sweeper(access)
+                _ = try await sweeper.tasks.request(
+                    .account(Account(stored: "player")), app: SubmissionFixture.app, environment: .production,
+                    actor: "anna", reason: "wrote to support")
+                let claimed = try await sweeper.tasks.claim(limit: 10, lease: .seconds(60))
+                var task = try #require(claimed.first { $0.kind == .history })
+                let app = try #require(access.apps[SubmissionFixture.app])
+                let json = """
+                    {"revision":"r","hasMore":false,"signedTransactions":[null,"\(paid.signedTransaction)"]}
+                    """
+                let page = try JSONDecoder().decode(HistoryResponse.self, from: Data(json.utf8))
+                func step(_ task: SweepTask) async throws -> SweepStep {
+                    try await sweeper.customers.step(page, after: SweepTaskStore.Progress(), task, app)
+                }
+                let again = try await step(task)
+                guard case .putOff(_, "answer_mismatch", false, true) = again else {
+                    throw Simulator.Trouble(description: "\(again)")
+                }
+                try await books.settle(access)
+                #expect(try await books.state(of: paid) == "granted")
+                task.mismatches = SweepTaken.mismatchesMaximum
+                let over = try await step(task)
+                guard case .end = over else { throw Simulator.Trouble(description: "\(over)") }
             }
         }
     }
