@@ -100,6 +100,29 @@ struct PurchaseDatesTests {
         }
     }
 
+    @Test func `periods that wait for a token are granted, though the second of one is stated of another by now`()
+        async throws
+    {
+        try await Self.with { bench in
+            let token = UUID()
+            let hour: TimeInterval = 3_600
+            func notify(_ id: String, _ month: Transaction) async throws {
+                var month = month
+                month.appAccountToken = token
+                try await bench.notify(id, month)
+            }
+            try await notify("n1", Self.month("a"))
+            try await notify("n2", Self.month("b", lineItem: "w2", later: hour))
+            try await notify("n3", Self.month("a", later: hour, signed: 1))
+            #expect(try await bench.standing(of: "a") == "parked account_token_unknown -")
+            _ = try await AccountTokenStore(pool: bench.pool).register(app: Bench.app, token: token, account: "anna")
+            #expect(try await bench.grantParked() == 2)
+            for id in ["a", "b"] { #expect(try await bench.standing(of: id) == "granted - anna") }
+            #expect(try await bench.gems(of: "anna") == 20)
+            #expect(try await bench.number("SELECT count(*) FROM purchase_conflicts") == 0)
+        }
+    }
+
     // MARK: - One line item for two orders in one batch
 
     /// `id state key` of every order, with `-` for null.

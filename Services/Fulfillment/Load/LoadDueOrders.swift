@@ -70,6 +70,9 @@ struct LoadDueOrders: Sendable {
     }
 
     /// What was of an unknown type has no keys, and gets some: they may be another order's by now, or another candidate's.
+    ///
+    /// What has keys was compared when it came. Where its own key leads to it, the second of its purchase says nothing beside that:
+    /// Apple may state another's by now.
     private func compareKeys(_ loaded: inout Loaded, on connection: PostgresConnection) async throws {
         let orders = loaded.orders.values.filter { order in
             loaded.candidates.contains(order.key)
@@ -84,15 +87,17 @@ struct LoadDueOrders: Sendable {
         var taken: [String: OrderKey] = [:]
         for (place, statement) in statements.enumerated() {
             let key = statement.order.key
-            let keys = PurchaseKeys(of: statement.transaction)
-            let others =
-                matches.filter { $0.place == place && [.key, .fallback].contains($0.path) && $0.order.key != key }.map(
-                    \.order.key)
-                + [keys.key, keys.fallback].compactMap(\.self).compactMap { purchaseKey in
+            let found = matches.filter { $0.place == place && [.key, .fallback].contains($0.path) }
+            guard !found.contains(where: { $0.path == .key && $0.order.key == key }) else { continue }
+            var others = found.map(\.order.key).filter { $0 != key }
+            if others.count == found.count {
+                let keys = PurchaseKeys(of: statement.transaction)
+                others += [keys.key, keys.fallback].compactMap(\.self).compactMap { purchaseKey in
                     let name = "\(key.environment) \(statement.order.app) \(purchaseKey.text)"
                     defer { taken[name] = taken[name] ?? key }
                     return taken[name]
                 }
+            }
             guard let other = others.min() else { continue }
             loaded.contradicted[key] = .twoOrders
             loaded.conflicts.append(
