@@ -90,13 +90,18 @@ package struct SweepTaskStore: Sendable {
         let result = try await pool.query(
             """
             UPDATE sweep_tasks SET window_start = \(progress.window?.lowerBound),
-                window_end = \(progress.window?.upperBound), page = \(progress.page), revision = \(progress.revision),
-                calls = calls + \(progress.calls),
+                window_end = \(progress.window?.upperBound), page = \(progress.page),
+                revision = \(Self.revision(progress)), calls = calls + \(progress.calls),
                 found = found + \(progress.found), failures = 0, mismatches = 0, last_error = NULL,
                 due_at = now() + \(lease)
             WHERE id = \(task.id) AND lease_number = \(task.lease) AND claimed_at IS NOT NULL
             """)
         return result.affectedRows > 0
+    }
+
+    /// Apple's mark of a round, unless somebody has wanted everything read since it began: that takes the mark away.
+    private static func revision(_ progress: Progress) -> SQL {
+        "CASE WHEN revision IS NULL AND asked_at > claimed_at THEN NULL ELSE \(progress.revision)::text END"
     }
 
     /// Ends a round: everything was read.
@@ -111,8 +116,8 @@ package struct SweepTaskStore: Sendable {
     ) async throws -> Bool {
         let result = try await pool.query(
             """
-            UPDATE sweep_tasks SET window_start = NULL, window_end = NULL, page = NULL, revision = \(progress.revision),
-                calls = calls + \(progress.calls), found = found + \(progress.found), failures = 0, mismatches = 0,
+            UPDATE sweep_tasks SET window_start = NULL, window_end = NULL, page = NULL,
+                revision = \(Self.revision(progress)), calls = calls + \(progress.calls), found = found + \(progress.found), failures = 0, mismatches = 0,
                 last_error = NULL, claimed_at = NULL,
                 -- Whoever wanted it asked meanwhile may have wanted an earlier window, too.
                 covered_until = CASE WHEN asked_at > claimed_at THEN covered_until ELSE coalesce(\(coveredUntil), covered_until) END,

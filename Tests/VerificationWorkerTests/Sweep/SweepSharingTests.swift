@@ -2,11 +2,11 @@ import AppStoreServerAPI
 import Foundation
 import NIOHTTP1
 import Pacing
-import Persistence
 import Postgres
 import PurchaseModel
 import Testing
 
+@testable import Persistence
 @testable import VerificationWorker
 
 /// Several sweepers, sweepers that die, and an App Store in trouble.
@@ -79,6 +79,36 @@ struct SweepSharingTests {
                 #expect(try await !sweeper.tasks.keep(progress, of: task, lease: .seconds(60)))
                 #expect(try await !sweeper.tasks.finish(task, progress, next: .zero))
             }
+        }
+    }
+
+    @Test("who wants everything read during a round gets it read: the round's mark does not come back")
+    func readsAllMeanwhile() async throws {
+        try await SweepBooks.with { books in
+            let tasks = SweepTaskStore(pool: books.pool)
+            _ = try await books.pool.query(
+                """
+                INSERT INTO sweep_tasks (kind, app, environment, customer, subject, priority, due_at, revision)
+                VALUES ('history', 'game', 'production', 'a:1', '7', 6, now(), 'before')
+                """)
+            func revision() async throws -> String? {
+                try await books.pool.query("SELECT revision FROM sweep_tasks").rows[0].decodeIfPresent("revision")
+            }
+            let first = try #require(try await tasks.claim(limit: 1, lease: .seconds(60)).first)
+            #expect(try await tasks.keep(SweepTaskStore.Progress(revision: "page 1"), of: first, lease: .seconds(60)))
+            #expect(try await revision() == "page 1")
+            try await books.pool.withConnection { connection in
+                _ = try await SweepTaskStore.ask(
+                    """
+                    SELECT 'game' AS app, 'production' AS environment, 'a:1' AS customer, '7' AS transaction_id
+                    """, kinds: [.history], cause: .request, readsAll: true, on: connection)
+            }
+            #expect(try await tasks.keep(SweepTaskStore.Progress(revision: "page 2"), of: first, lease: .seconds(60)))
+            #expect(try await tasks.finish(first, SweepTaskStore.Progress(revision: "end"), next: .seconds(900)))
+            let second = try #require(try await tasks.claim(limit: 1, lease: .seconds(60)).first)
+            #expect(second.revision == nil)
+            #expect(try await tasks.finish(second, SweepTaskStore.Progress(revision: "end"), next: .seconds(900)))
+            #expect(try await revision() == "end")
         }
     }
 
