@@ -2,6 +2,7 @@ import Foundation
 import Messages
 import Persistence
 import PersistenceTesting
+import Postgres
 import PurchaseModel
 import Testing
 
