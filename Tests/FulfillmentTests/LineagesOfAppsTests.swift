@@ -1,3 +1,4 @@
+import EventProcessing
 import Foundation
 import Messages
 import Persistence
