@@ -12,8 +12,9 @@ struct KafkaDumpCommand: AsyncParsableCommand {
         abstract: "Prints the submissions that Kafka still has, one JSON object a line.",
         discussion: """
             It reads countersign.submissions and countersign.lookups in its own consumer group, from the beginning to \
-            the end at the time of the start. The output contains proofs: protect it as you protect the topics. It \
-            exits with 1 if it could not read all.
+            the end at the time of the start. Each object has the fields of the message and `time`, when it was \
+            published; the order is none. The output contains proofs: protect it as you protect the topics. It exits \
+            with 1 if it could not read all.
             """)
 
     /// Seconds.
@@ -117,8 +118,23 @@ final class SubmissionLines: Sendable {
     /// The line of a record, with its end; nil for one that is no submission.
     private static func line(_ record: KafkaRecord) -> [UInt8]? {
         guard let event = CloudEvent(record), event.type == SubmissionMessage.type,
-            let submission = try? SubmissionMessage.read(event), let json = try? MessageCoding.encode(submission)
+            let submission = try? SubmissionMessage.read(event),
+            let json = try? MessageCoding.encode(Line(submission: submission, time: event.time))
         else { return nil }
         return json + [UInt8(ascii: "\n")]
+    }
+
+    /// A submission, and when its message was published: partitions are read in no order.
+    private struct Line: Encodable {
+        let submission: SubmissionMessage
+        let time: Date
+
+        private enum CodingKeys: String, CodingKey { case time }
+
+        func encode(to encoder: any Encoder) throws {
+            try submission.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(time, forKey: .time)
+        }
     }
 }

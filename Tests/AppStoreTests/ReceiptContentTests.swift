@@ -49,6 +49,15 @@ struct ReceiptContentTests {
         return read.purchases.count
     }
 
+    @Test("an id that stands there twice, once not to be read, is not listed: that may be its cancellation")
+    func unreadableTwin() throws {
+        let twin = purchase((1712, .integer(7)))
+        let receipt = try bench.authority.signer.sign(
+            content([(17, purchase((1703, .utf8("8")))), (17, purchase()), (17, twin)]))
+        let read = try bench.verifier.receipt(receipt, app: ReceiptBench.app).get()
+        #expect(read.purchases.map(\.transactionId) == ["8"] && read.unreadablePurchases == 1)
+    }
+
     @Test(
         "the simulator's receipts are good under its own root, not under Apple's", arguments: StoreEnvironment.allCases)
     func simulator(_ environment: StoreEnvironment) throws {

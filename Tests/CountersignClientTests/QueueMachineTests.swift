@@ -58,6 +58,24 @@ struct QueueMachineTests {
         #expect(machine.pending.count == 1)
     }
 
+    @Test("what was bought stays its buyer's, though a restore gives it, too, and the journal is written anew")
+    func boughtAndRestored() {
+        var machine = machine()
+        var bought = StoreTransaction(id: "7", productID: "castle", proof: .receipt)
+        let intent = PurchaseIntent(id: UUID(), account: "anna", productID: "castle", isKnownToServer: true)
+        _ = machine.handle(.intentOpened(intent))
+        #expect(machine.handle(.seen(bought, ordered: intent.id)).posts == ["7 by anna"])
+        _ = machine.handle(.posted(Self.key, .failed(.unavailable("", retryAfter: nil))))
+        bought.origin = .restored
+        _ = machine.handle(.seen(bought, ordered: nil))
+        var next = QueueMachine(limits: QueueLimits())
+        for record in machine.records { next.replay(record) }
+        _ = next.start()
+        #expect(next.handle(.loggedIn("ben")).posts.isEmpty)
+        #expect(next.handle(.seen(bought, ordered: nil)).posts.isEmpty)
+        #expect(next.handle(.loggedIn("anna")).posts == ["7 by anna"])
+    }
+
     @Test("nothing is posted before the start, without an account, in a pause, or beyond the limit")
     func waits() {
         var early = QueueMachine(limits: QueueLimits())

@@ -108,6 +108,12 @@ struct ImportReaderTests {
         #expect(both.lines == ["1 account_twice"])
     }
 
+    @Test func `a column of which the first lines have nothing is there`() async throws {
+        let text = #"{"user_id":null,"transaction_id":"1"}"#
+        let read = try await lines(text, named: "t.jsonl", columns: ["user_id": .account])
+        #expect(read.lines == ["1 - transaction_id 1"])
+    }
+
     @Test func `a column that is nowhere is no column`() async throws {
         let columns = ["usr_id": ImportField.account]
         for (name, text) in [

@@ -30,7 +30,8 @@ extension Attack {
         _ kind: String, _ what: String, goodBackend: String, _ bytes: [UInt8], replacedBy other: [UInt8]
     ) -> Attack {
         Attack(kind, what, goodBackend: goodBackend) { material in
-            _ = try await material.buy()
+            // Of another product: a receipt has one that is bought once only once.
+            _ = try await material.buy { $0.productId += ".other" }
             var content = Data(try await material.receiptContents(of: try await material.buy()).encoded())
             if let range = content.range(of: Data(bytes)) { content.replaceSubrange(range, with: other) }
             let receipt = try material.receipts.signer.sign([UInt8](content))

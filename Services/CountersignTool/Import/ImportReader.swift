@@ -248,9 +248,11 @@ struct JSONFields: Decodable {
     /// Nil is what cannot be a field.
     private var members: [String: String?] = [:]
     private var items: [String: String] = [:]
+    private var names: Set<String> = []
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Name.self)
+        names = Set(container.allKeys.map(\.stringValue))
         for name in container.allKeys where try !container.decodeNil(forKey: name) {
             members.updateValue(Self.text(of: name, in: container), forKey: name.stringValue)
             guard let amounts = try? container.decode([String: Int64].self, forKey: name) else { continue }
@@ -267,7 +269,7 @@ struct JSONFields: Decodable {
         return (try? container.decode(Bool.self, forKey: name)).map { "\($0)" }
     }
 
-    func has(_ field: ImportField, in file: ImportFile) -> Bool { members.keys.contains { file.field($0) == field } }
+    func has(_ field: ImportField, in file: ImportFile) -> Bool { names.contains { file.field($0) == field } }
 
     func fields(of file: ImportFile) throws(ImportFlaw) -> [ImportField: String] {
         var fields: [ImportField: String] = [:]

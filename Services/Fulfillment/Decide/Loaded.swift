@@ -167,10 +167,12 @@ struct PurchaseStatements: Sendable {
     /// Whether it is a period of a subscription, by any of its statements.
     var hasPeriod: Bool { statements.contains { $0.transaction.isAutoRenewable } }
 
-    /// Whether nothing can follow but for whose its lineage is: it came so before, has an account, and is not parked.
-    ///
-    /// A parked one is locked: it may be granted meanwhile, and whoever grants it tells those alone who wait for it already.
+    /// Whether nothing can follow but for whose its lineage is: it came so before, and has an account.
     var bringsNothing: Bool {
-        isRepetition && stored.map { $0.state != .parked && ($0.wasGranted || $0.account != nil) } ?? false
+        isRepetition && stored.map { $0.wasGranted || $0.account != nil } ?? false
     }
+
+    /// Whether its order is locked: a parked one may be granted meanwhile, and whoever grants it tells those alone who wait for
+    /// it already.
+    var needsOrder: Bool { !bringsNothing || stored?.state == .parked }
 }

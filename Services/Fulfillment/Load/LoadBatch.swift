@@ -180,7 +180,7 @@ struct LoadBatch: Sendable {
         let concerned = loaded.lineages.filter { key, lineage in
             LineageConcern.needsOrders(lineage, loaded.evidence[key] ?? [], tokens: loaded.tokens)
         }
-        let keys = loaded.purchases.filter { !$0.bringsNothing }.compactMap(\.stored?.key)
+        let keys = loaded.purchases.filter(\.needsOrder).compactMap(\.stored?.key)
         let orders = try await OrderStore.lock(Array(Set(keys)), lineages: concerned.map(\.key), on: connection)
         loaded.orders = Dictionary(orders.map { ($0.key, $0) }) { first, _ in first }
         loaded.histories = try await Self.histories(

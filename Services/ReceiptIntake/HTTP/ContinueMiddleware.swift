@@ -33,7 +33,8 @@ private struct AwaitedBody: AsyncSequence, Sendable {
         mutating func next() async throws -> ByteBuffer? {
             if let channel = unasked {
                 unasked = nil
-                try await channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .continue)))
+                // Not waited for: a client that reads nothing would hold its place for as long as it likes.
+                channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .continue)), promise: nil)
             }
             return try await parts.next()
         }

@@ -31,10 +31,12 @@ final class ServedApps: Sendable {
     func client(of bundleId: String) -> AppStoreServerClient? { state.withLock { $0.clients[bundleId] } }
 
     /// Asks Apple about some app, if possible one that production knows; nil where none has a key.
+    ///
+    /// Another each time: what is wrong with one app's key is not wrong with the host.
     var anyClient: AppStoreServerClient? {
         state.withLock { state in
-            let released = state.clients.first { state.apps[$0.key]?.isReleased ?? false }
-            return (released ?? state.clients.first)?.value
+            let released = state.clients.filter { state.apps[$0.key]?.isReleased ?? false }
+            return (released.isEmpty ? state.clients : released).randomElement()?.value
         }
     }
 

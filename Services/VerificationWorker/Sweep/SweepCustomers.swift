@@ -103,7 +103,7 @@ struct SweepCustomers: Sendable {
         return .unread(
             renewal.map { "\(jws)\n\($0)" } ?? jws, naming: jws,
             kind: renewal == nil ? .signedTransaction : .subscriptionStatus, app: app.bundleId,
-            environment: environment, by: answers.judge.signedData)
+            environment: environment)
     }
 
     private func checked(

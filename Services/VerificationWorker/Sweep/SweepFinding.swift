@@ -33,17 +33,23 @@ struct SweepFinding: Sendable {
     ///
     /// - Parameter signed: the part of the proof that cannot be read; nil for all of it.
     static func unread(
-        _ proof: String, naming signed: String? = nil, kind: ProofKind, app: String, environment: StoreEnvironment,
-        by verifier: SignedDataVerifier
+        _ proof: String, naming signed: String? = nil, kind: ProofKind, app: String, environment: StoreEnvironment
     ) -> SweepFinding {
-        var said = signed ?? proof
-        if case .success(let payload) = verifier.payload(Array(said.utf8)) {
-            said = String(decoding: payload.bytes, as: UTF8.self)
-                .replacing("\(payload.signedDate.milliseconds)", with: "")
-        }
+        let said = statement(of: signed ?? proof)
         return SweepFinding(
             app: app, environment: environment, name: "u:" + submissionId(app: app, kind: kind, proof: said),
             kind: kind, proof: proof, transactionId: nil, key: nil)
+    }
+
+    /// What a signed text says, without when it was signed, whatever form that has; the text itself if it cannot be read.
+    private static func statement(of jws: String) -> String {
+        let parts = Array(jws.utf8).split(separator: UInt8(ascii: "."))
+        guard parts.count == 3, let payload = Base64Decoding.urlSafe(parts[1]),
+            var members = try? JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any]
+        else { return jws }
+        members["signedDate"] = nil
+        let said = try? JSONSerialization.data(withJSONObject: members, options: .sortedKeys)
+        return said.map { String(decoding: $0, as: UTF8.self) } ?? jws
     }
 
     /// The id of what Apple posts: the same as if Apple had posted it.

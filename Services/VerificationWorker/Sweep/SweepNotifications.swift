@@ -80,9 +80,7 @@ struct SweepNotifications: Sendable {
             case .read(let one): read.append(one)
             case .unread:
                 findings.append(
-                    .unread(
-                        proof, kind: .serverNotification, app: app.bundleId, environment: environment,
-                        by: judge.signedData))
+                    .unread(proof, kind: .serverNotification, app: app.bundleId, environment: environment))
             case .refused(let verdict): taken.note(verdict)
             }
         }

@@ -49,12 +49,18 @@ extension AppReceipt {
         var deviceHash: [UInt8] = []
         var purchases: [Purchase] = []
         var unreadable = 0
+        var unreadableIds: Set<[UInt8]> = []
         var values = ReceiptValues(bytes)
         var walk = try ReceiptAttributeWalk(bytes, in: signed.content)
         while let entry = try walk.next() {
             if entry.type == Number.purchase {
                 // One that cannot be read takes nothing away from the others.
-                if let read = try? Purchase(bytes, in: entry.value) { purchases.append(read) } else { unreadable += 1 }
+                if let read = try? Purchase(bytes, in: entry.value) {
+                    purchases.append(read)
+                } else {
+                    unreadable += 1
+                    if let id = try? Purchase.transactionId(bytes, in: entry.value) { unreadableIds.insert(id) }
+                }
                 continue
             }
             guard Number.known.contains(entry.type) else { continue }
@@ -74,6 +80,8 @@ extension AppReceipt {
             default: break
             }
         }
+        // An id may stand there twice, once cancelled: what cannot be read may be the cancellation.
+        purchases.removeAll { unreadableIds.contains(Array($0.transactionId.utf8)) }
         guard let type, let bundleId else {
             throw SignedDataRejection(.fieldMissing, "no receipt type or bundle id")
         }

@@ -99,6 +99,17 @@ extension AppReceipt.Purchase {
     /// Most that can be bought at once; StoreKit allows 10, and a column for it 32 bits.
     private static let quantityMaximum: Int64 = 1_000_000
 
+    /// The transaction id alone, in bytes, of a purchase that cannot be read.
+    static func transactionId(_ bytes: [UInt8], in range: Range<Int>) throws(SignedDataRejection) -> [UInt8]? {
+        let values = ReceiptValues(bytes)
+        var walk = try ReceiptAttributeWalk(bytes, in: range)
+        while let entry = try walk.next() {
+            guard entry.type == Number.transactionId else { continue }
+            return try values.strictText(entry).map { Array($0.utf8) }
+        }
+        return nil
+    }
+
     /// Reads a purchase of a receipt whose signature is good.
     ///
     /// - Parameter range: the value of the receipt's attribute.

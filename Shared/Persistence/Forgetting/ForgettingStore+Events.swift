@@ -41,7 +41,7 @@ extension ForgettingStore {
             """#
         return """
             CASE WHEN length(\(request.account)) >= \(nameLengthMinimum) AND strpos(\(correlation), \(request.account)) > 0
-                THEN replace(\(bound), \(correlation), replace(\(correlation), \(request.account), 'forgotten'))
+                THEN replace(\(bound), \(correlation), replace(\(correlation), \(request.account), '***'))
                 ELSE \(bound) END
             """
     }

@@ -179,17 +179,19 @@ extension ForgettingStore {
     }
 
     /// A caller's correlation id without the account's name, if somebody put it there.
+    ///
+    /// No name is a part of what replaces it.
     static func bareColumn(_ column: SQL, of account: Account) -> SQL {
         """
         CASE WHEN length(\(account)) >= \(nameLengthMinimum) AND strpos(\(column), \(account)) > 0
-            THEN replace(\(column), \(account), 'forgotten') ELSE \(column) END
+            THEN replace(\(column), \(account), '***') ELSE \(column) END
         """
     }
 
     /// The same of a text that is not stored yet.
     package static func bare(_ text: String, of account: Account) -> String {
         guard account.text.unicodeScalars.count >= nameLengthMinimum else { return text }
-        return text.replacingOccurrences(of: account.text, with: "forgotten", options: .literal)
+        return text.replacingOccurrences(of: account.text, with: "***", options: .literal)
     }
 
     /// Shorter names are not looked for in what is no account: they are parts of other words.

@@ -49,7 +49,7 @@ package struct Migrator: Sendable {
                     on: "submissions (settled_at) "
                         + "WHERE account = '' AND NOT is_imported AND state IN ('fulfilled', 'rejected')"),
                 .drop("submissions_notifications"),
-            ])
+            ], locksTables: true)
     ]
 
     /// The newest version that this program knows.

@@ -159,11 +159,13 @@ extension SweepTaskStore {
             )
             INSERT INTO sweep_tasks AS known
                 (kind, app, environment, customer, subject, cause, priority, due_at, asked_at)
-            SELECT k.kind, c.app, c.environment, c.customer, c.subject, \(cause), \(Int32(cause.priority)), now(), now()
+            SELECT k.kind, c.app, c.environment, c.customer, c.subject, \(cause), \(Int32(cause.priority)), now(), clock_timestamp()
             FROM customers c CROSS JOIN unnest(\(kinds)) AS k (kind)
             ORDER BY c.app, c.environment, k.kind, c.customer
             ON CONFLICT (app, environment, kind, customer) DO UPDATE SET
-                cause = excluded.cause, priority = least(known.priority, excluded.priority), asked_at = now(),
+                cause = excluded.cause, priority = least(known.priority, excluded.priority),
+                -- The transaction may have begun before the round did that does not know of it.
+                asked_at = clock_timestamp(),
                 revision = CASE WHEN \(readsAll) THEN NULL ELSE known.revision END,
                 -- Whoever is at it ends its round, and begins another at once.
                 due_at = CASE WHEN known.claimed_at IS NULL THEN now() ELSE known.due_at END

@@ -76,7 +76,7 @@ extension SweepTaskStore {
         // Whoever is at a task ends its round, and the next begins at once, by what stands here.
         let asked = try await connection.query(
             """
-            UPDATE sweep_tasks SET run_id = \(run), asked_at = now(),
+            UPDATE sweep_tasks SET run_id = \(run), asked_at = clock_timestamp(),
                 priority = CASE WHEN kind IN ('plan', 'walk') THEN priority ELSE least(priority, 1) END,
                 cause = 'reconcile',
                 covered_until = CASE WHEN kind IN ('notifications', 'failures') THEN least(covered_until, \(since))

@@ -158,6 +158,14 @@ struct ForgettingMomentTests {
         }
     }
 
+    @Test func `a name that is a part of what its rows have afterwards comes to an end, too`() async throws {
+        try await ForgettingStory.with("gotten") { story, _ in
+            _ = try await story.bench.pool.query(
+                "UPDATE orders SET correlation_id = 'req-gotten-x' WHERE account IS NULL")
+            try await story.forget()
+        }
+    }
+
     @Test func `what was posted before is the old account's, whenever it is settled, and what is posted after is not`()
         async throws
     {

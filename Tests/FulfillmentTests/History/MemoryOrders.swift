@@ -73,7 +73,7 @@ struct MemoryOrders {
         let concerned = loaded.lineages.filter { key, lineage in
             LineageConcern.needsOrders(lineage, loaded.evidence[key] ?? [], tokens: tokens)
         }
-        let wanted = Set(matching.purchases.filter { !$0.bringsNothing }.compactMap(\.stored?.key))
+        let wanted = Set(matching.purchases.filter(\.needsOrder).compactMap(\.stored?.key))
         for (key, order) in orders
         where wanted.contains(key) || concerned[order.lineage] != nil && order.productType != .consumable {
             loaded.orders[key] = order

@@ -6,7 +6,7 @@ extension QueueMachine {
         case .intent(let intent): intents.add(intent)
         case .intentEnded(let id, let state): intents.end(id, state)
         // An earlier version wrote it as anybody's; the store has it.
-        case .paid(let transaction, _, _) where transaction.isForAskerOnly: break
+        case .paid(let transaction, _, .unknown) where transaction.isForAskerOnly: break
         case .paid(let transaction, let intent, let buyer):
             if let intent { intents.end(intent, .paid(transaction.id)) }
             let key = PurchaseKey(transaction)

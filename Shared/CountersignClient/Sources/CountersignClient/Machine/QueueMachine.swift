@@ -162,6 +162,8 @@ struct QueueMachine: Sendable {
         purchase.transaction = transaction
         purchase.transaction.accountToken = token
         purchase.transaction.username = transaction.username ?? known.transaction.username
+        // What was bought stays bought, though a restore gives it, too.
+        if !known.isForRestoreOnly, known.transaction.origin == .purchase { purchase.transaction.origin = .purchase }
         // It stays with who asked for it.
         guard !known.isForRestoreOnly || !purchase.transaction.isForAskerOnly else { return }
         var intent: UUID?
