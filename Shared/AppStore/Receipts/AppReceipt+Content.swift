@@ -47,20 +47,12 @@ extension AppReceipt {
         var appItemId, downloadId, versionExternalIdentifier: Int64?
         var opaqueValue: [UInt8] = []
         var deviceHash: [UInt8] = []
-        var purchases: [Purchase] = []
-        var unreadable = 0
-        var unreadableIds: Set<[UInt8]> = []
+        var purchases = PurchaseList()
         var values = ReceiptValues(bytes)
         var walk = try ReceiptAttributeWalk(bytes, in: signed.content)
         while let entry = try walk.next() {
             if entry.type == Number.purchase {
-                // One that cannot be read takes nothing away from the others.
-                if let read = try? Purchase(bytes, in: entry.value) {
-                    purchases.append(read)
-                } else {
-                    unreadable += 1
-                    if let id = try? Purchase.transactionId(bytes, in: entry.value) { unreadableIds.insert(id) }
-                }
+                purchases.add(bytes, in: entry.value)
                 continue
             }
             guard Number.known.contains(entry.type) else { continue }
@@ -80,8 +72,6 @@ extension AppReceipt {
             default: break
             }
         }
-        // An id may stand there twice, once cancelled: what cannot be read may be the cancellation.
-        purchases.removeAll { unreadableIds.contains(Array($0.transactionId.utf8)) }
         guard let type, let bundleId else {
             throw SignedDataRejection(.fieldMissing, "no receipt type or bundle id")
         }
@@ -100,8 +90,8 @@ extension AppReceipt {
         self.versionExternalIdentifier = versionExternalIdentifier
         self.opaqueValue = opaqueValue
         self.deviceHash = deviceHash
-        self.purchases = purchases
-        self.unreadablePurchases = unreadable
+        self.purchases = purchases.readable
+        self.unreadablePurchases = purchases.unreadable
         self.unreadableAttributes = values.unreadable
         self.encoded = bytes[signed.content]
     }
@@ -117,6 +107,27 @@ extension AppReceipt {
         // By bytes: to Swift's == the Kelvin sign is a K.
         guard DERWalk.areEqual(Array(bundleId.utf8)[...], Array(app.bundleId.utf8)[...]) else {
             throw SignedDataRejection(.bundleMismatch, "the receipt is another app's")
+        }
+    }
+}
+
+/// The purchases of a receipt: one that cannot be read takes nothing away from the others.
+private struct PurchaseList {
+    private var read: [AppReceipt.Purchase] = []
+    private var unreadableIds: Set<[UInt8]> = []
+    private(set) var unreadable = 0
+
+    /// An id may stand there twice, once cancelled: what cannot be read may be the cancellation.
+    var readable: [AppReceipt.Purchase] {
+        read.filter { !unreadableIds.contains(Array($0.transactionId.utf8)) }
+    }
+
+    mutating func add(_ bytes: [UInt8], in range: Range<Int>) {
+        if let purchase = try? AppReceipt.Purchase(bytes, in: range) {
+            read.append(purchase)
+        } else {
+            unreadable += 1
+            if let id = try? AppReceipt.Purchase.transactionId(bytes, in: range) { unreadableIds.insert(id) }
         }
     }
 }
