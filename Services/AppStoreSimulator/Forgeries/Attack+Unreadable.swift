@@ -30,9 +30,9 @@ extension Attack {
         _ kind: String, _ what: String, goodBackend: String, _ bytes: [UInt8], replacedBy other: [UInt8]
     ) -> Attack {
         Attack(kind, what, goodBackend: goodBackend) { material in
-            // Of another product: a receipt has one that is bought once only once.
-            _ = try await material.buy { $0.productId += ".other" }
-            var content = Data(try await material.receiptContents(of: try await material.buy()).encoded())
+            let first = try await material.buy { $0.productId += ".other" }
+            let second = try await material.buy { $0.accountId = first.accountId }
+            var content = Data(try await material.receiptContents(of: second).encoded())
             if let range = content.range(of: Data(bytes)) { content.replaceSubrange(range, with: other) }
             let receipt = try material.receipts.signer.sign([UInt8](content))
             return [.receipt(Data(receipt).base64EncodedString())]
