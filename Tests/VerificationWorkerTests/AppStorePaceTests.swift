@@ -127,7 +127,7 @@ struct AppStorePaceTests {
         #expect(await call(pace, patience: .zero) { true }.name == "rateLimited")
     }
 
-    @Test("Each 429 in a row doubles the least pause, and another answer ends the row")
+    @Test("Each 429 in a row that names no instant doubles the pause, and another answer ends the row")
     func row() {
         var streak = RateLimitStreak()
         let start = ContinuousClock.now
@@ -146,9 +146,9 @@ struct AppStorePaceTests {
 
         var named = RateLimitStreak()
         now = start
-        for (wait, expected) in [(1, 1), (1, 10), (3_600, 3_600), (1, 40)] {
+        for wait in [1, 1, 3_600, 1] {
             let pause = named.pause(Duration.seconds(wait), sent: now, now: now)
-            #expect(pause == .seconds(expected))
+            #expect(pause == .seconds(wait), "players wait behind it")
             now = now.advanced(by: pause)
         }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The 429s of one budget that follow one another: each doubles the least pause.
+/// The 429s of one budget that follow one another: where Apple names no instant, each doubles the pause.
 ///
 /// A value without a clock.
 struct RateLimitStreak: Sendable {
@@ -9,15 +9,14 @@ struct RateLimitStreak: Sendable {
     enum Limit {
         /// The longest that a 429 is believed: Apple counts by the hour.
         static let named = Duration.seconds(2 * 3_600)
-        /// What doubling the least pause ends at.
-        static let least = Duration.seconds(60)
+        /// What doubling the pause ends at.
+        static let unnamed = Duration.seconds(60)
     }
 
     /// What Apple means that says nothing.
     private static let usual = Duration.seconds(RetryTime.rateLimited)
 
-    /// None at the first 429: Apple's instant is kept to the millisecond.
-    private var least = Duration.zero
+    private var unnamed = Self.usual
     private var end: Instant?
 
     /// How long until the instant that Apple names; nil where it names none, or one that is past by our clock.
@@ -33,9 +32,10 @@ struct RateLimitStreak: Sendable {
     ///   - named: how long Apple says, if it does.
     ///   - sent: when the call went out.
     mutating func pause(_ named: Duration?, sent: Instant, now: Instant) -> Duration {
+        // Apple's instant is kept to the millisecond, however often one comes: players wait behind it.
         // What went out before the pause is limited by the same, and says nothing of what comes after it.
-        if let end, sent >= end { least = min(max(least, Self.usual) * 2, Limit.least) }
-        let pause = max(named ?? Self.usual, least)
+        if named == nil, let end, sent >= end { unnamed = min(unnamed * 2, Limit.unnamed) }
+        let pause = named ?? unnamed
         end = max(end ?? now, now + pause)
         return pause
     }
