@@ -1,6 +1,10 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
 import HummingbirdTesting
 import LogTesting
 import Logging
+import NIOCore
 import ServiceRuntime
 import Testing
 
@@ -81,9 +85,16 @@ struct BrokenBodyTests {
     }
 
     @Test("is a problem whatever the connection says")
-    func kinds() {
+    func kinds() async {
         struct AnyError: Error {}
-        #expect(IntakeProblemMiddleware.problem(for: BodyBrokenOffError(cause: AnyError())) == .bodyIncomplete)
+        let parts = AsyncThrowingStream<ByteBuffer, any Error> { $0.finish(throwing: AnyError()) }
+        let request = Request(
+            head: HTTPRequest(method: .post, scheme: "http", authority: "localhost", path: "/"),
+            body: RequestBody(asyncSequence: parts))
+        let body = JSONBody(
+            bytesMaximum: 100, budget: BodyBudget(bytesMaximum: 100), requiresContentType: false)
+        await #expect(throws: ProblemDetails.bodyIncomplete) { try await body.bytes(of: request) }
+        #expect(IntakeProblemMiddleware.problem(for: ProblemDetails.bodyIncomplete) == .bodyIncomplete)
         #expect(IntakeProblemMiddleware.problem(for: AnyError()) == nil)
     }
 }

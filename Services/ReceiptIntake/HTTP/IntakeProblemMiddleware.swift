@@ -27,9 +27,6 @@ struct IntakeProblemMiddleware: RouterMiddleware {
                 let level: Logger.Level = isFlood ? .debug : .warning
                 context.logger.log(level: level, "a request was put off", metadata: .fields([.error: "\(error)"]))
             }
-            if error is BodyBrokenOffError {
-                context.logger.debug("a body broke off", metadata: .fields([.error: "\(error)"]))
-            }
             guard let problem else { throw error }
             throw await pause.answer(problem, to: context.client)
         }
@@ -41,7 +38,6 @@ struct IntakeProblemMiddleware: RouterMiddleware {
         case let problem as ProblemDetails: problem
         case let error as PostgresError where error.isRetriable || error.code == .poolClosed: .databaseUnavailable
         case is IntakeOverloadedError: .overloaded
-        case is BodyBrokenOffError: .bodyIncomplete
         case let error as AuthenticationError:
             error.code == .unavailable
                 ? .authenticationUnavailable(error.description) : .authenticationFailed(error.description)

@@ -25,7 +25,7 @@ struct JSONBody: Sendable {
     /// The value in a request's short body; unknown fields are ignored.
     ///
     /// - Parameter requiresContentType: whether the request must say that its body is JSON.
-    /// - Throws: `ProblemDetails`, `IntakeOverloadedError`, `BodyBrokenOffError`.
+    /// - Throws: `ProblemDetails`, `IntakeOverloadedError`.
     func decode<Value: Decodable & Sendable>(
         _ type: Value.Type, from request: Request, requiresContentType: Bool = true
     ) async throws -> Value {
@@ -37,7 +37,7 @@ struct JSONBody: Sendable {
 
     /// The bytes of a request's short body, for who reads them more than once.
     ///
-    /// - Throws: `ProblemDetails`, `IntakeOverloadedError`, `BodyBrokenOffError`.
+    /// - Throws: `ProblemDetails`, `IntakeOverloadedError`.
     @inline(never)
     func bytes(of request: Request) async throws -> [UInt8] {
         let maximum = min(bytesMaximum, Self.shortBytesMaximum)
@@ -51,7 +51,7 @@ struct JSONBody: Sendable {
     /// Runs `body` with the value in a request's body; until it returns, the bytes count as held.
     ///
     /// - Parameter player: whose share of the bytes it is; nil for nobody's.
-    /// - Throws: `ProblemDetails`, `IntakeOverloadedError`, `BodyBrokenOffError`, and what `body` throws.
+    /// - Throws: `ProblemDetails`, `IntakeOverloadedError`, and what `body` throws.
     @inline(never)
     func withValue<Value: Decodable & Sendable, Result: Sendable>(
         _ type: Value.Type, from request: Request, of player: Caller? = nil, _ body: (Value) async throws -> Result
@@ -105,7 +105,7 @@ struct JSONBody: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
-            throw BodyBrokenOffError(cause: error)
+            throw ProblemDetails.bodyIncomplete
         }
     }
 
@@ -171,13 +171,6 @@ struct JSONBody: Sendable {
         }
         return true
     }
-}
-
-/// A body ended before its end, or what came is none.
-struct BodyBrokenOffError: Error, CustomStringConvertible {
-    let cause: any Error
-
-    var description: String { "\(cause)" }
 }
 
 /// How many bytes of bodies the process holds at a time, from their first byte until their purchase is on disk.
